@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { Client as McpClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { type Client, createClient } from '../src/http/client.ts';
+import { loadSql, openBaseline } from './baseline.ts';
+import { benchDocument, benchDocuments } from './documents.ts';
+import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
+import { benchFreshness, benchIngest, benchQueries, load } from './service.ts';
+import { benchSpawn } from './spawn.ts';
+
+const INGEST_DOCUMENTS = 50_000;
+const QUERY_DOCUMENTS = 200_000;
+
+async function writeLines(file: string, count: number): Promise<void> {
+  const out = createWriteStream(file);
+  for (const document of benchDocuments(count)) {
+    if (!out.write(`${JSON.stringify(document)}\n`)) await once(out, 'drain');
+  }
+  out.end();
+  await once(out, 'finish');
+}
+
+/** Starts the service on a folder of its own and waits until it answers. */
+async function startService(bin: string, folder: string): Promise<{ child: ChildProcess; client: Client }> {
+  const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
+  const child = spawn(process.execPath, [bin, 'serve'], { env, stdio: 'ignore' });
+  const target = { socketPath: join(folder, 'service.sock') };
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
+      const client = createClient({ target, apiKey });
+      await client.getCurrentUser({});
+      return { child, client };
+    } catch (error) {
+      if (attempt > 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** (d) One query through the whole MCP server against the HTTP core by itself. */
+async function benchMcp(bin: string, folder: string, client: Client): Promise<void> {
+  const env = { ...(process.env as Record<string, string>), COLLOQUY_DATA_DIR: folder };
+  const mcp = new McpClient({ name: 'bench', version: '1' });
+  await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [bin], env, stderr: 'ignore' }));
+  const tool = { name: 'run_query', arguments: { query: 'SELECT 1' } };
+  const answer = await mcp.callTool(tool);
+  if (answer.isError === true) throw new Error(JSON.stringify(answer.content));
+  const times = await interleaved(200, {
+    mcp: () => mcp.callTool(tool),
+    http: () => client.runQuery({ sql: { query: 'SELECT 1' } }),
+  });
+  await mcp.close();
+  printHeading('(d) SELECT 1, median of 200', 'MCP run_query', 'HTTP core');
+  printRow(
+    'stdio server + HTTP core',
+    ms(median(times.mcp)),
+    ms(median(times.http)),
+    median(times.mcp) / median(times.http),
+  );
+}
+
+async function main(root: string, outdir: string, sections: readonly string[]): Promise<void> {
+  const wanted = (section: string) => sections.length === 0 || sections.includes(section);
+  const bin = join(root, 'dist/colloquy.js');
+  const folder = await mkdtemp(join(tmpdir(), 'colloquy-bench-'));
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  console.log(`Node.js ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${memory}`);
+  if (wanted('a')) {
+    await benchSpawn(bin, join(outdir, 'hello-server.mjs'), {
+      ...process.env,
+      COLLOQUY_DATA_DIR: join(folder, 'spawn'),
+    });
+  }
+  const { child, client } = await startService(bin, join(folder, 'data'));
+  const baseline = await openBaseline(join(folder, 'baseline.duckdb'));
+  try {
+    await client.createWorkspace({ name: 'bench' });
+    if (wanted('b')) {
+      const file = join(folder, 'ingest.jsonl');
+      await writeLines(file, INGEST_DOCUMENTS);
+      const documents = Array.from({ length: INGEST_DOCUMENTS }, (_, number) => benchDocument(number));
+      await benchIngest(client, baseline, file, documents);
+    }
+    if (wanted('c') || wanted('e')) {
+      await client.createCollection({ workspace: 'bench', name: 'big' });
+      const spent = await load(client, 'big', benchDocuments(QUERY_DOCUMENTS), 5_000);
+      console.log(`\nloaded ${QUERY_DOCUMENTS} documents in ${(spent / 1_000).toFixed(1)} s`);
+    }
+    if (wanted('c')) {
+      const file = join(folder, 'big.jsonl');
+      await writeLines(file, QUERY_DOCUMENTS);
+      await baseline.run(loadSql('big', file));
+      await benchQueries(client, baseline, 'big');
+    }
+    if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client);
+    if (wanted('e')) await benchFreshness(client, 'big', 300);
+  } finally {
+    baseline.close();
+    await client.close();
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const [root = '', outdir = '', ...sections] = process.argv.slice(2);
+await main(root, outdir, sections);

@@ -1,0 +1,29 @@
+// Bundles the benchmarks beside the built binary and runs them: `npm run bench [-- section...]`.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const outdir = `${root}node_modules/.cache/bench`;
+
+const options = {
+  absWorkingDir: root,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  external: ['@duckdb/node-api'],
+  banner: { js: "import{createRequire as benchRequire}from'node:module';const require=benchRequire(import.meta.url);" },
+  logLevel: 'warning',
+  outdir,
+  outExtension: { '.js': '.mjs' },
+};
+await build({ ...options, entryPoints: ['bench/main.ts'] });
+// Minified as our own binary is, so that the two starts compare.
+await build({ ...options, entryPoints: ['bench/hello-server.ts'], minifySyntax: true, minifyWhitespace: true });
+
+const run = spawnSync(process.execPath, [`${outdir}/main.mjs`, root, outdir, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+});
+process.exit(run.status ?? 1);

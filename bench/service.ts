@@ -1,0 +1,102 @@
+import type { Client } from '../src/http/client.ts';
+import type { Baseline } from './baseline.ts';
+import { loadSql } from './baseline.ts';
+import type { BenchDocument } from './documents.ts';
+import { interleaved, median, ms, printHeading, printRow, quantile, timeMs } from './measure.ts';
+
+/** Sends documents in batches, one request after the other. Returns the milliseconds spent in requests. */
+export async function load(
+  client: Client,
+  collection: string,
+  documents: Iterable<BenchDocument>,
+  batch: number,
+): Promise<number> {
+  let spent = 0;
+  let data: BenchDocument[] = [];
+  const send = async () => {
+    const body = { workspace: 'bench', collection, data };
+    spent += await timeMs(() => client.addDocuments(body, { timeoutMs: 600_000 }));
+    data = [];
+  };
+  for (const document of documents) {
+    data.push(document);
+    if (data.length === batch) await send();
+  }
+  if (data.length > 0) await send();
+  return spent;
+}
+
+/** (b) Documents per second through the HTTP core against DuckDB reading the same documents from a file. */
+export async function benchIngest(
+  client: Client,
+  baseline: Baseline,
+  file: string,
+  documents: readonly BenchDocument[],
+): Promise<void> {
+  printHeading(`(b) ingest of ${documents.length} documents of 1 kB`, 'colloquy', 'duckdb alone');
+  const perSecond = (elapsed: number) => (documents.length / elapsed) * 1_000;
+  for (const batch of [1_000, 10_000]) {
+    const ours: number[] = [];
+    const theirs: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const name = `ingest-${batch}-${round}`;
+      await client.createCollection({ workspace: 'bench', name });
+      ours.push(await load(client, name, documents, batch));
+      await client.deleteCollection({ workspace: 'bench', collection: name });
+      theirs.push(await timeMs(() => baseline.run(loadSql('ingest', file))));
+      await baseline.run('DROP TABLE ingest');
+    }
+    const [a, b] = [perSecond(median(ours)), perSecond(median(theirs))];
+    printRow(`batches of ${batch}`, `${a.toFixed(0)}/s`, `${b.toFixed(0)}/s`, a / b);
+  }
+}
+
+const QUERIES: Record<string, string> = {
+  'group by': 'SELECT kind, count(*) n, sum(amount) s FROM T GROUP BY kind ORDER BY kind',
+  'group by nested + distinct':
+    'SELECT "user".address.city c, count(DISTINCT "user".id) n FROM T GROUP BY 1 ORDER BY 1',
+  'filter + hours':
+    "SELECT substr(created, 1, 13) h, count(*) n FROM T WHERE kind = 'purchase' AND amount > 500 GROUP BY 1 ORDER BY 1",
+  'top 10': 'SELECT _id, amount FROM T ORDER BY amount DESC, _id LIMIT 10',
+  unnest:
+    'SELECT i.sku, sum(i.quantity * i.price) s FROM (SELECT unnest(items) i FROM T) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10',
+};
+
+/** (c) Analytic queries through the HTTP core against the same SQL on DuckDB with columns declared by hand. */
+export async function benchQueries(client: Client, baseline: Baseline, collection: string): Promise<void> {
+  printHeading('(c) analytic queries, median of 9', 'colloquy', 'duckdb alone');
+  let [sumOurs, sumTheirs] = [0, 0];
+  for (const [name, sql] of Object.entries(QUERIES)) {
+    const ask = {
+      sql: { query: sql.replace(' T ', ` bench."${collection}" `).replace(' T)', ` bench."${collection}")`) },
+    };
+    const same = sql.replace(' T ', ' big ').replace(' T)', ' big)');
+    const answer = await client.runQuery(ask);
+    const expected = await baseline.run(same);
+    if (answer.results?.length !== expected.length) throw new Error(`${name}: the two answers differ in length`);
+    const times = await interleaved(9, { ours: () => client.runQuery(ask), theirs: () => baseline.run(same) });
+    const [a, b] = [median(times.ours), median(times.theirs)];
+    sumOurs += a;
+    sumTheirs += b;
+    printRow(name, ms(a), ms(b), a / b);
+  }
+  printRow('all five', ms(sumOurs), ms(sumTheirs), sumOurs / sumTheirs);
+}
+
+/** (e) One document in, then queried. */
+export async function benchFreshness(client: Client, collection: string, rounds: number): Promise<void> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const _id = `fresh-${round}`;
+    times.push(
+      await timeMs(async () => {
+        await client.addDocuments({ workspace: 'bench', collection, data: [{ _id, kind: 'fresh', amount: round }] });
+        const query = `SELECT amount FROM bench."${collection}" WHERE _id = :id`;
+        const answer = await client.runQuery({ sql: { query, parameters: [{ name: 'id', value: _id }] } });
+        if (answer.results?.[0]?.['amount'] !== round) throw new Error(`document ${_id} is not visible`);
+      }),
+    );
+  }
+  console.log(`\n(e) add one document, then query it, ${rounds} rounds`);
+  console.log(`  p50 ${ms(quantile(times, 0.5))}   p99 ${ms(quantile(times, 0.99))}   max ${ms(Math.max(...times))}`);
+}

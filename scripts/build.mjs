@@ -1,0 +1,57 @@
+// Builds the bin: one entry file, plus chunks that are read only when the part in them is used.
+import { chmod, readFile, rename, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { makeDemoData } from './demo-data.mjs';
+import { writeThirdPartyNotices } from './third-party.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
+const dist = `${root}dist`;
+// Built beside and put in place whole, so that nothing ever runs from a half-made folder.
+const outdir = `${dist}.${process.pid}`;
+
+/** Messages are English, and `import { z }` would bring every language of zod: 300 kB that each start would read. */
+const englishOnly = {
+  name: 'english-only',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+  },
+};
+
+try {
+  const { metafile } = await build({
+    entryPoints: { colloquy: 'src/main.ts' },
+    absWorkingDir: root,
+    outdir,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    metafile: true,
+    define: { COLLOQUY_VERSION: JSON.stringify(version) },
+    plugins: [englishOnly],
+    // The engine is native code and stays a dependency; everything else is in the bundle.
+    external: ['@duckdb/node-api'],
+    // CommonJS packages inside an ES module still ask for `require`.
+    banner: {
+      js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  await makeDemoData(`${outdir}/demo`);
+  await writeThirdPartyNotices(metafile, root, `${outdir}/THIRD-PARTY-NOTICES.txt`);
+  await chmod(`${outdir}/colloquy.js`, 0o755);
+  await rm(dist, { recursive: true, force: true });
+  await rename(outdir, dist);
+} catch (error) {
+  await rm(outdir, { recursive: true, force: true });
+  throw error;
+}

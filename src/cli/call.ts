@@ -1,0 +1,95 @@
+import { createInterface } from 'node:readline/promises';
+import type { Config } from '../config.ts';
+import { ApiError } from '../contract/errors.ts';
+import { parseJson, stringifyJson } from '../contract/json.ts';
+import type { Client } from '../http/client.ts';
+import { callTool, unknownTool } from '../mcp/call.ts';
+import { tools } from '../mcp/tools.ts';
+import { connectService } from './connect.ts';
+import { createLog, errorLine, plainText } from './log.ts';
+
+export interface CallCommand {
+  config: Config;
+  /** Absent: list the tools. */
+  tool: string | undefined;
+  /** JSON text of the arguments; absent: none. */
+  input: string | undefined;
+}
+
+/**
+ * Runs one tool as an assistant would and prints its answer, as JSON, to standard output. Errors go to standard error
+ * and make the exit code 1. Deleting asks at the terminal, and is refused without one.
+ */
+export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
+  if (tool === undefined) {
+    process.stdout.write(toolList());
+    return 0;
+  }
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  // Whoever reads the answer may go away (`| head`).
+  process.stdout.once('error', () => process.exit(1));
+  let client: Client | undefined;
+  try {
+    const args = argumentsIn(input);
+    if (!tools().has(tool)) throw new ApiError('not_found', unknownTool(tool));
+    client = await connectService(config, bin, createLog(config));
+    const answer = await callTool({ client, name: tool, args, confirm, signal: stop.signal });
+    if (answer.isError) {
+      process.stderr.write(failureText(answer.structured) ?? `${plainText(answer.text)}\n`);
+      return 1;
+    }
+    process.stdout.write(`${stringifyJson(answer.structured)}\n`);
+    return 0;
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    await client?.close();
+  }
+}
+
+/** The tools, each with its arguments; those in brackets may be left out. */
+function toolList(): string {
+  const lines = Array.from(tools().values(), ({ listing }) => {
+    const { properties = {}, required = [] } = listing.inputSchema;
+    const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `[${name}]`));
+    return `${listing.name} ${names.join(' ')}\n    ${listing.description}\n`;
+  });
+  return lines.join('');
+}
+
+function argumentsIn(input: string | undefined): Record<string, unknown> {
+  if (input === undefined) return {};
+  let value: unknown;
+  try {
+    value = parseJson(input);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ApiError('invalid_input', `The arguments are not JSON: ${why}. Write them as '{"name": "value"}'.`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ApiError('invalid_input', `The arguments are no JSON object. Write them as '{"name": "value"}'.`);
+  }
+  return value as Record<string, unknown>;
+}
+
+/** The message of an answer that is an error, and what to do about it. */
+function failureText({ error, next }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
+  const lines = [error.message, next].filter((text) => typeof text === 'string');
+  return `colloquy: ${plainText(lines.join('\n'))}\n`;
+}
+
+/** Asks the person at the terminal; without one the answer is no, so that no program can give it. */
+async function confirm(message: string, typedName: string | undefined): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const wanted = typedName === undefined ? '[y/N] ' : `Type ${plainText(typedName)} to confirm: `;
+    const typed = (await terminal.question(`${plainText(message)}\n${wanted}`)).trim();
+    return typedName === undefined ? /^y(es)?$/i.test(typed) : typed === typedName;
+  } finally {
+    terminal.close();
+  }
+}

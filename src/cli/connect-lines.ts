@@ -1,0 +1,44 @@
+/** How a client starts the server: an executable and its arguments. */
+export interface ServerCommand {
+  command: string;
+  args: readonly string[];
+}
+
+const SAFE_IN_SHELL = /^[\w@%+=:,./-]+$/;
+
+/** One word of a POSIX shell's command line. */
+function shellWord(text: string): string {
+  return SAFE_IN_SHELL.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The command as one line of a POSIX shell. */
+export function commandLine({ command, args }: ServerCommand): string {
+  return [command, ...args].map(shellWord).join(' ');
+}
+
+/**
+ * The lines that connect the server to Claude Code, Claude Desktop, Cursor and VS Code, for people to copy.
+ *
+ * `server` is how this very copy is started, so that the lines work before and after it is installed.
+ */
+export function connectLines(server: ServerCommand): string[] {
+  const { command, args } = server;
+  const words = commandLine(server);
+  const entry = JSON.stringify({ command, args });
+  const vsCode = JSON.stringify({ name: 'colloquy', command, args });
+  return [
+    'Claude Code',
+    `  claude mcp add colloquy -- ${words}`,
+    'VS Code',
+    `  code --add-mcp ${shellWord(vsCode)}`,
+    'Claude Desktop (Settings > Developer > Edit Config), Cursor (~/.cursor/mcp.json)',
+    `  {"mcpServers":{"colloquy":${entry}}}`,
+  ];
+}
+
+/** How the copy of the server whose bin lies at `bin` is started. */
+export function serverCommand(bin: string): ServerCommand {
+  // npx keeps packages in a cache that it may clear: what started this copy starts the next one.
+  if (/[\\/]_npx[\\/]/.test(bin)) return { command: 'npx', args: ['-y', 'colloquy'] };
+  return { command: 'node', args: [bin] };
+}

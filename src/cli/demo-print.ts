@@ -1,0 +1,113 @@
+import type { Cell, Table } from './demo-check.ts';
+import type { ToolAnswer } from './demo-session.ts';
+
+/** Longest line that is printed; fits a terminal of 100 columns. */
+const WIDTH = 96;
+const GAP = '  ';
+
+/** What the demo's words look like; without colours every style is the identity. */
+export interface Style {
+  strong(text: string): string;
+  faint(text: string): string;
+  good(text: string): string;
+  bad(text: string): string;
+  code(text: string): string;
+}
+
+/** Styles for a terminal with or without colours. */
+export function styleOf(colors: boolean): Style {
+  const sgr = (on: number, off: number) => (text: string) => (colors ? `\x1b[${on}m${text}\x1b[${off}m` : text);
+  return { strong: sgr(1, 22), faint: sgr(2, 22), good: sgr(32, 39), bad: sgr(31, 39), code: sgr(36, 39) };
+}
+
+/** A table as aligned lines: a header, then rows; numbers to the right, text that is too wide cut with "...". */
+export function tableLines(table: Table, style: Style, indent: string): string[] {
+  const cells = table.rows.map((row) => table.columns.map((_column, at) => cellText(row[at] ?? null)));
+  const numeric = table.columns.map((_column, at) => isNumeric(table.rows.map((row) => row[at] ?? null)));
+  const widths = columnWidths([[...table.columns], ...cells], WIDTH - indent.length);
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, at) => {
+        const width = widths[at] ?? 0;
+        const cut = text.length > width ? `${text.slice(0, width - 3)}...` : text;
+        return numeric[at] ? cut.padStart(width) : cut.padEnd(width);
+      })
+      .join(GAP)
+      .trimEnd();
+  return [style.faint(indent + line(table.columns)), ...cells.map((texts) => indent + line(texts))];
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return 'NULL';
+  if (typeof cell === 'string') return cell;
+  return cell instanceof Date ? cell.toISOString() : JSON.stringify(cell);
+}
+
+function isNumeric(column: readonly Cell[]): boolean {
+  const present = column.filter((cell) => cell !== null);
+  return present.length > 0 && present.every((cell) => typeof cell === 'number' || /^-?[\d.]+$/.test(String(cell)));
+}
+
+/** Widths that show everything if they can; else the widest column gives way until the line fits. */
+function columnWidths(lines: readonly (readonly string[])[], widthMax: number): number[] {
+  const widths = (lines[0] ?? []).map((_name, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+  while (total() > widthMax) {
+    const widest = widths.indexOf(Math.max(...widths));
+    widths[widest] = Math.max(4, (widths[widest] ?? 0) - 1);
+    if (widths[widest] === 4) break;
+  }
+  return widths;
+}
+
+/** Text broken at spaces into lines that fit, each behind `indent`. */
+export function wrappedLines(text: string, indent: string): string[] {
+  return text
+    .split('\n')
+    .filter((paragraph) => paragraph !== '')
+    .flatMap((paragraph) => {
+      const lines: string[] = [];
+      let line = indent;
+      for (const word of paragraph.split(' ')) {
+        if (line.length > indent.length && line.length + 1 + word.length > WIDTH) {
+          lines.push(line);
+          line = indent;
+        }
+        line += line.length > indent.length ? ` ${word}` : word;
+      }
+      return [...lines, line];
+    });
+}
+
+const INDENT = '    ';
+
+/** A tool call for a person: the tool, its SQL as it is, and what else it was given. */
+export function callLines(tool: string, args: Readonly<Record<string, unknown>>, style: Style): string[] {
+  const { query, parameters, ...others } = args;
+  const given = Object.entries(others).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const sql = typeof query === 'string' ? query.split('\n') : [];
+  const values = Array.isArray(parameters)
+    ? parameters.map(({ name, value }) => `:${name}=${JSON.stringify(value)}`)
+    : [];
+  return [`${tool} ${[...given, ...values].join(' ')}`.trimEnd(), ...sql].map((line) => INDENT + style.code(line));
+}
+
+/** What came of a call: what the human was asked, then the rows, or the text where there are none to show. */
+export function answerLines(answer: ToolAnswer, table: Table | undefined, style: Style): string[] {
+  const asked = answer.elicitations.flatMap(({ message, says, types }) => [
+    ...wrappedLines(`The server asks: ${message}`, INDENT),
+    `${INDENT}The human ${says === 'accept' ? `accepts, and types "${types}".` : 'declines.'}`,
+  ]);
+  return [...asked, ...(table === undefined ? textLines(answer) : tableLines(table, style, INDENT))];
+}
+
+/** An error as its message and what to do next; anything else as it is, without the marks that are for models. */
+function textLines({ content, text }: ToolAnswer): string[] {
+  const { error, next } = content;
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    const advice = next === undefined ? '' : `\nNext: ${next}`;
+    return wrappedLines(`Error: ${error.message}${advice}`, INDENT);
+  }
+  const lines = text.split('\n').filter((line) => !/^<\/?data-[0-9a-f]+>/.test(line));
+  return wrappedLines(lines.join('\n'), INDENT);
+}

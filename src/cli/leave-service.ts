@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type DataFolder, openFolder } from '../local/folder.ts';
+import { askToLeave, probe } from '../local/probe.ts';
+
+const POLL_MS = 40;
+/** Time for a service to make everything durable and end. */
+const END_MS = 15_000;
+
+export interface LeaveOptions {
+  /** Time for a service that was just started to listen, in milliseconds (default 5,000). */
+  startMs?: number;
+}
+
+/**
+ * Asks the local service of a data folder to leave and waits until its process has ended, so that the folder can be
+ * removed. Resolves to false where none runs. Rejects when it does not leave.
+ */
+export async function leaveService(dataDir: string, { startMs = 5_000 }: LeaveOptions = {}): Promise<boolean> {
+  if (!existsSync(dataDir)) return false;
+  const folder = await openFolder(dataDir);
+  // The log is there from the moment in which a service is started.
+  if (startMs > 0 && !existsSync(folder.logFile)) return false;
+  const pid = await readyService(folder, startMs);
+  if (pid === undefined) return false;
+  const adminKey = await readFile(folder.adminKeyFile, 'utf8');
+  await askToLeave(folder.socketPath, adminKey.trim());
+  const endsAt = performance.now() + END_MS;
+  while (isRunning(pid)) {
+    if (performance.now() > endsAt)
+      throw new Error(`The local service of "${dataDir}" (process ${pid}) did not leave.`);
+    await delay(POLL_MS);
+  }
+  return true;
+}
+
+/** The process that serves the folder, once it can be talked to; undefined where it ended by itself. */
+async function readyService(folder: DataFolder, startMs: number): Promise<number | undefined> {
+  const endsAt = performance.now() + startMs;
+  for (;;) {
+    const presence = await probe(folder.socketPath);
+    if (presence.state === 'ready') return presence.pid;
+    if (presence.state === 'foreign' || performance.now() > endsAt) return undefined;
+    await delay(POLL_MS);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // In a container it may be nobody's job to collect an ended process, which then looks alive for ever.
+  return !isZombie(pid);
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The state comes after the command's name, which stands in parentheses and may hold any character.
+    return text.charAt(text.lastIndexOf(')') + 2) === 'Z';
+  } catch {
+    return false;
+  }
+}

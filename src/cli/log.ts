@@ -1,0 +1,28 @@
+import { type Logger, pino } from 'pino';
+import type { Config } from '../config.ts';
+
+/**
+ * The process's logger. It writes to standard error, since standard output belongs to MCP, and at once, so that the last
+ * lines of a process that ends are there. Lines that cannot be written (a full disk, a reader that is gone) wait for the
+ * next one, and are dropped when too many do: a log never ends its process.
+ */
+export function createLog({ logLevel = 'info' }: Pick<Config, 'logLevel'>): Logger {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: WAITING_CHARS_MAX });
+  destination.on('error', () => {});
+  // What writes past the logger: warnings of Node.js, the line of an error.
+  process.stderr.on('error', () => {});
+  return pino({ level: logLevel }, destination);
+}
+
+const WAITING_CHARS_MAX = 64 * 1024;
+
+/** An error in one line for a person at a terminal, without what would move the cursor or colour the text. */
+export function errorLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `colloquy: ${plainText(message)}\n`;
+}
+
+/** Text as a terminal may show it: control characters other than line breaks become spaces. */
+export function plainText(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, ' ');
+}

@@ -1,0 +1,107 @@
+import { type Config, nativeThreads, VERSION } from '../config.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { EngineLimits } from '../engine/engine.ts';
+import { type DataFolder, openFolder } from '../local/folder.ts';
+import { boundLog } from '../local/service-log.ts';
+import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
+import type { Service } from '../service/start.ts';
+import { createLog, errorLine } from './log.ts';
+
+const LOG_LOOK_MS = 60_000;
+const MEGABYTE = 1024 * 1024;
+const QUERIES_MAX = 4;
+/** A query holds a native thread while it runs; writes need some as well. */
+const SPARE_THREADS = 2;
+const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which leaves
+ * when idle, keeps its log short, and leaves the field quietly to a service that came first.
+ */
+export async function serve(config: Config, local: boolean): Promise<number> {
+  const log = createLog({ logLevel: levelOf(config, local, process.stderr.isTTY) });
+  process.stdout.on('error', () => {});
+  try {
+    const folder = await openFolder(config.dataDir);
+    if (local) setInterval(() => boundLog(folder.logFile).catch(() => {}), LOG_LOOK_MS).unref();
+    const { startService } = await import('../service/start.ts');
+    const service = await startService({
+      databaseFile: folder.databaseFile,
+      adminKeyFile: folder.adminKeyFile,
+      secretKeyFile: folder.secretKeyFile,
+      listen: addressesOf(config, folder),
+      limits: limitsOf(config),
+      idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
+      trustProxy: config.trustProxy,
+      version: VERSION,
+      log,
+    });
+    stopOnSignals(service);
+    if (!local) process.stdout.write(welcome(service, folder));
+    await service.closed;
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return local ? exitCodeOf(error) : 1;
+  }
+  // A timer or a worker of a library must not keep a closed service running.
+  process.exit(0);
+}
+
+/** A person at a terminal reads the welcome, and of the log what went wrong, unless more was asked for. */
+export function levelOf({ logLevel }: Pick<Config, 'logLevel'>, local: boolean, isTerminal: boolean) {
+  return logLevel ?? (!local && isTerminal ? 'warn' : 'info');
+}
+
+/** What the process that started the local service learns from its end, even where no log can be written. */
+function exitCodeOf(error: unknown): number {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    // The engine's word for a database that another process has open.
+    if (one instanceof ApiError && one.code === 'not_ready') return DATABASE_HELD_EXIT_CODE;
+    if (one instanceof ApiError && one.code === 'resource_exceeded') return DISK_FULL_EXIT_CODE;
+    if ('code' in one && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(one.code))) return DISK_FULL_EXIT_CODE;
+  }
+  return 1;
+}
+
+function addressesOf({ socket, port, host }: Config, folder: DataFolder) {
+  return [
+    { path: folder.socketPath },
+    ...(socket === undefined ? [] : [{ path: socket }]),
+    ...(port === undefined ? [] : [{ host, port }]),
+  ];
+}
+
+function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Partial<EngineLimits> {
+  return {
+    queriesMax: Math.max(1, Math.min(QUERIES_MAX, nativeThreads() - SPARE_THREADS)),
+    ...(queryTimeoutMs === undefined ? {} : { queryTimeoutMs }),
+    ...(rowsMax === undefined ? {} : { resultRowsMax: rowsMax }),
+    ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * MEGABYTE }),
+    ...(threads === undefined ? {} : { threads }),
+  };
+}
+
+/** The first signal closes the service cleanly; a second one ends the process at once. */
+function stopOnSignals(service: Service): void {
+  let stopping = false;
+  for (const [signal, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
+    process.on(signal, () => {
+      if (stopping) process.exit(exitCode);
+      stopping = true;
+      service.close().catch((error: unknown) => {
+        process.stderr.write(errorLine(error));
+        process.exit(1);
+      });
+    });
+  }
+}
+
+function welcome({ addresses }: Service, folder: DataFolder): string {
+  return [
+    `Colloquy ${VERSION} serves "${folder.path}" at:`,
+    ...addresses.map((address) => `  ${address}`),
+    `Clients send the header "Authorization: ApiKey <key>"; the admin's key is in ${folder.adminKeyFile}`,
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}

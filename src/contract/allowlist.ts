@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { NewName, resource, Timestamp } from './fields.ts';
+import type { Contract } from './row.ts';
+
+/** An address or range that may call the service; a list that is not empty refuses all others. */
+export const AllowlistEntry = resource({
+  name: z.string(),
+  description: z.string(),
+  ip_address: z.string().describe('One IPv4 or IPv6 address, or a range in CIDR notation'),
+  creator_email: z.string(),
+  created_at: Timestamp,
+});
+export type AllowlistEntry = z.infer<typeof AllowlistEntry>;
+
+const path = '/v1/orgs/self/ip/allowlist/{name}';
+const params = z.object({ name: z.string().min(1).describe('Name of the entry') });
+
+export const allowlist = {
+  createAllowlistEntry: {
+    number: 26,
+    method: 'POST',
+    path: '/v1/orgs/self/ip/allowlist',
+    title: 'Allow an IP address',
+    summary:
+      'Add an address or CIDR range to the IP allowlist. From the first entry on, all other addresses are refused.',
+    effect: 'create',
+    role: 'admin',
+    params: z.object({}),
+    body: z.object({
+      name: NewName.describe('Letters, digits, - and _'),
+      description: z.string().optional().describe('Whose address it is'),
+      ip_address: z.string().describe('One IP address, or a range in CIDR notation'),
+    }),
+    result: AllowlistEntry,
+    envelope: 'data',
+  },
+  deleteAllowlistEntry: {
+    number: 27,
+    method: 'DELETE',
+    path,
+    title: 'Remove an allowed IP address',
+    summary: 'Remove an entry of the IP allowlist.',
+    effect: 'delete',
+    role: 'admin',
+    params,
+    result: AllowlistEntry,
+    envelope: 'data',
+  },
+  getAllowlistEntry: {
+    number: 28,
+    method: 'GET',
+    path,
+    title: 'Get an allowlist entry',
+    summary: 'Get one entry of the IP allowlist.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: AllowlistEntry,
+    envelope: 'data',
+  },
+  listAllowlistEntries: {
+    number: 29,
+    method: 'GET',
+    path: '/v1/orgs/self/ip/allowlist',
+    title: 'List the IP allowlist',
+    summary: 'List the entries of the IP allowlist.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(AllowlistEntry),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

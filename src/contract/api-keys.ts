@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { resource, Timestamp } from './fields.ts';
+import type { Contract } from './row.ts';
+
+/** A user may hold this many keys (api.md, Limits). */
+export const API_KEYS_MAX = 10;
+
+export const ApiKey = resource({
+  created_at: Timestamp,
+  name: z.string().describe('Label, unique among the keys of its user'),
+  key: z
+    .string()
+    .describe('64 alphanumerics, whole only in the answer that creates it; else the first 4 and asterisks'),
+  last_access_time: Timestamp,
+  state: z.string().describe('ACTIVE'),
+  role: z.string(),
+  created_by: z.string(),
+  expiry_time: Timestamp,
+});
+export type ApiKey = z.infer<typeof ApiKey>;
+
+const user = z.string().min(1).describe('E-mail of the user');
+const name = z.string().min(1).describe('Name of the key');
+const body = z.object({ name: z.string().min(1).max(128).describe('Label of the new key; one key per use is best') });
+
+export const apiKeys = {
+  createApiKey: {
+    number: 6,
+    method: 'POST',
+    path: '/v1/orgs/self/users/self/apikeys',
+    title: 'Create an API key',
+    summary: 'Create an API key for the calling user, at most 10.',
+    effect: 'create',
+    role: 'read-only',
+    params: z.object({}),
+    body,
+    result: ApiKey,
+    envelope: 'data',
+  },
+  createUserApiKey: {
+    number: 7,
+    method: 'POST',
+    path: '/v1/orgs/self/users/{user}/apikeys',
+    title: "Create a user's API key",
+    summary: 'Create an API key for another user, at most 10 per user.',
+    effect: 'create',
+    role: 'admin',
+    params: z.object({ user }),
+    body,
+    result: ApiKey,
+    envelope: 'data',
+  },
+  deleteApiKey: {
+    number: 8,
+    method: 'DELETE',
+    path: '/v1/orgs/self/users/self/apikeys/{name}',
+    title: 'Delete an API key',
+    summary: "Delete one of the calling user's API keys; it stops working at once.",
+    effect: 'delete',
+    role: 'read-only',
+    params: z.object({ name }),
+    result: ApiKey,
+    envelope: 'data',
+  },
+  deleteUserApiKey: {
+    number: 9,
+    method: 'DELETE',
+    path: '/v1/orgs/self/users/{user}/apikeys/{name}',
+    title: "Delete a user's API key",
+    summary: "Delete another user's API key; it stops working at once.",
+    effect: 'delete',
+    role: 'admin',
+    params: z.object({ user, name }),
+    result: ApiKey,
+    envelope: 'data',
+  },
+  listApiKeys: {
+    number: 10,
+    method: 'GET',
+    path: '/v1/orgs/self/users/self/apikeys',
+    title: 'List API keys',
+    summary: "List the calling user's API keys, masked.",
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(ApiKey),
+    envelope: 'data',
+  },
+  listUserApiKeys: {
+    number: 11,
+    method: 'GET',
+    path: '/v1/orgs/self/users/{user}/apikeys',
+    title: "List a user's API keys",
+    summary: "List another user's API keys, masked.",
+    effect: 'read',
+    role: 'admin',
+    params: z.object({ user }),
+    result: z.array(ApiKey),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { Alias } from './aliases.ts';
+import { AnyObject, CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
+import type { Contract } from './row.ts';
+import { Source } from './sources.ts';
+
+export const CollectionStats = resource({
+  doc_count: z.number().describe('Documents'),
+  purged_doc_count: z.number().describe('Documents purged by retention'),
+  fill_progress: z.number().describe('Fraction of the first read of its sources'),
+  last_queried_ms: z.number().describe('Epoch milliseconds'),
+  last_updated_ms: z.number().describe('Epoch milliseconds'),
+  total_size: z.number().describe('Bytes'),
+  total_index_size: z.number(),
+  row_index_size: z.number(),
+  column_index_size: z.number(),
+  inverted_index_size: z.number(),
+  range_index_size: z.number(),
+  purged_doc_size: z.number(),
+  bytes_inserted: z.number().describe('Bytes of documents written since creation'),
+  bytes_overwritten: z.number().describe('Bytes of documents that replaced others'),
+});
+export type CollectionStats = z.infer<typeof CollectionStats>;
+
+/** A change made to every document on its way in. */
+export const FieldMapping = resource({
+  name: z.string(),
+  is_drop_all_fields: z.boolean(),
+  input_fields: z.array(
+    resource({
+      field_name: z.string(),
+      if_missing: z.enum(['SKIP', 'PASS']),
+      is_drop: z.boolean(),
+      param: z.string().describe('Name under which `value` refers to the field'),
+    }),
+  ),
+  output_field: resource({
+    field_name: z.string(),
+    value: z.string().describe('SQL expression over :param'),
+    on_error: z.enum(['SKIP', 'FAIL']),
+  }),
+});
+export type FieldMapping = z.infer<typeof FieldMapping>;
+
+/** A field that documents are clustered by. */
+export const PartitionSpec = resource({
+  field_name: z.string(),
+  type: z.string().describe('e.g. AUTO'),
+  keys: z.array(z.string()).describe('Not needed when the type is AUTO'),
+});
+export type PartitionSpec = z.infer<typeof PartitionSpec>;
+
+export const FieldSchema = resource({
+  field_name: z.string(),
+  field_options: AnyObject.describe('Which indexes are built on the field'),
+});
+export type FieldSchema = z.infer<typeof FieldSchema>;
+
+/** Which field of a document is its event time. */
+export const EventTimeInfo = resource({
+  field: z.string(),
+  format: z.string(),
+  time_zone: z.string(),
+});
+export type EventTimeInfo = z.infer<typeof EventTimeInfo>;
+
+/** A set of JSON documents. */
+export const Collection = resource({
+  created_at: Timestamp,
+  created_by: z.string().describe('E-mail of the creator'),
+  name: z.string().describe('Unique in its workspace'),
+  description: z.string(),
+  workspace: z.string(),
+  status: z.string().describe('CREATED, READY or DELETED'),
+  sources: z.array(Source),
+  stats: CollectionStats,
+  retention_secs: z.int().describe('Documents older than this, by event time, are purged'),
+  field_mappings: z.array(FieldMapping),
+  clustering_key: z.array(PartitionSpec),
+  aliases: z.array(Alias),
+  field_schemas: z.array(FieldSchema),
+  inverted_index_group_encoding_options: AnyObject,
+  fieldPartitions: z.array(PartitionSpec),
+});
+export type Collection = z.infer<typeof Collection>;
+
+const params = z.object({ workspace: WorkspaceParam, collection: CollectionParam });
+const path = '/v1/orgs/self/ws/{workspace}/collections/{collection}';
+
+export const collections = {
+  createCollection: {
+    number: 19,
+    method: 'POST',
+    path: '/v1/orgs/self/ws/{workspace}/collections',
+    title: 'Create a collection',
+    summary: 'Create an empty collection in a workspace. Fields and types come from the documents added to it.',
+    effect: 'create',
+    role: 'member',
+    params: z.object({ workspace: WorkspaceParam }),
+    body: z.object({
+      name: NewName.describe('Letters, digits, - and _'),
+      description: z.string().optional().describe('What it holds'),
+      sources: z.array(Source).optional().describe('Where it ingests from'),
+      retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge documents older than this'),
+      event_time_info: EventTimeInfo.optional().describe('Field that holds the event time'),
+      field_mappings: z.array(FieldMapping).optional().describe('Changes made to every document on its way in'),
+      clustering_key: z.array(PartitionSpec).optional().describe('Fields to cluster by'),
+      field_schemas: z.array(FieldSchema).optional().describe('Index options by field'),
+      inverted_index_group_encoding_options: AnyObject.optional(),
+    }),
+    result: Collection,
+    envelope: 'data',
+  },
+  deleteCollection: {
+    number: 20,
+    method: 'DELETE',
+    path,
+    title: 'Delete a collection',
+    summary: 'Delete a collection and all its documents.',
+    effect: 'delete',
+    role: 'member',
+    params,
+    refuses: { contents: true },
+    result: Collection,
+    envelope: 'data',
+  },
+  getCollection: {
+    number: 21,
+    method: 'GET',
+    path,
+    title: 'Get a collection',
+    summary: 'Get one collection with its status, settings and statistics.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: Collection,
+    envelope: 'data',
+  },
+  listCollections: {
+    number: 24,
+    method: 'GET',
+    path: '/v1/orgs/self/collections',
+    title: 'List all collections',
+    summary: 'List the collections of all workspaces, with document counts.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(Collection),
+    envelope: 'data',
+  },
+  listWorkspaceCollections: {
+    number: 25,
+    method: 'GET',
+    path: '/v1/orgs/self/ws/{workspace}/collections',
+    title: 'List collections of a workspace',
+    summary: 'List the collections of one workspace, with document counts.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ workspace: WorkspaceParam }),
+    result: z.array(Collection),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import { aliases } from './aliases.ts';
+import { allowlist } from './allowlist.ts';
+import { apiKeys } from './api-keys.ts';
+import { collections } from './collections.ts';
+import { documents } from './documents.ts';
+import { integrations } from './integrations.ts';
+import { lambdas } from './lambdas.ts';
+import { organization } from './organization.ts';
+import { queries } from './queries.ts';
+import type { Contract, Row } from './row.ts';
+import { users } from './users.ts';
+import { virtualInstances } from './virtual-instances.ts';
+import { workspaces } from './workspaces.ts';
+
+/** The API: one row per endpoint, by operation name, grouped as in the interface description. */
+export const contract = {
+  ...queries,
+  ...documents,
+  ...apiKeys,
+  ...aliases,
+  ...collections,
+  ...allowlist,
+  ...integrations,
+  ...organization,
+  ...lambdas,
+  ...users,
+  ...virtualInstances,
+  ...workspaces,
+} as const satisfies Contract;
+
+export type Operation = keyof typeof contract;
+export const OPERATIONS = Object.keys(contract) as Operation[];
+
+// An empty object's type would forbid every other key.
+type Fields<S> = S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.input<S>) : unknown;
+
+type ParsedFields<S> =
+  S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.output<S>) : unknown;
+
+/** Arguments of an operation: path parameters, query-string parameters and body fields in one flat object. */
+export type Input<K extends Operation> = Fields<(typeof contract)[K]['params']> &
+  ((typeof contract)[K] extends { query: infer Q } ? Fields<Q> : object) &
+  ((typeof contract)[K] extends { body: infer B } ? Fields<B> : object);
+
+/** `Input` as it is once the row's schemas have parsed it. */
+export type ParsedInput<K extends Operation> = ParsedFields<(typeof contract)[K]['params']> &
+  ((typeof contract)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
+  ((typeof contract)[K] extends { body: infer B } ? ParsedFields<B> : unknown);
+
+/** What an operation returns, without its envelope. */
+export type Output<K extends Operation> = z.output<(typeof contract)[K]['result']>;
+
+/** The schema of an operation's flat arguments. */
+export function inputShape(row: Row): Record<string, z.ZodType> {
+  return { ...row.params.shape, ...row.query?.shape, ...row.body?.shape } as Record<string, z.ZodType>;
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
+import type { Contract } from './row.ts';
+
+/** A write may carry at most this many documents. */
+export const DOCUMENTS_MAX = 20_000;
+/** A write's body may have at most this many bytes (10 MiB). */
+export const WRITE_BYTES_MAX = 10 * 1024 * 1024;
+
+export const PATCH_OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test', 'increment'] as const;
+
+/** One JSON Patch operation (RFC 6902, plus `increment`); `op` is matched without regard to case. */
+export const PatchOperation = z.object({
+  op: z.string().describe('add, remove, replace, move, copy, test or increment'),
+  path: z.string().describe('JSON pointer, e.g. /address/city'),
+  from: z.string().optional().describe('Source pointer of move and copy'),
+  value: Json.optional().describe('Value of add, replace, test and increment'),
+});
+export type PatchOperation = z.infer<typeof PatchOperation>;
+
+/** What became of one document of a write. */
+export const DocumentStatus = resource({
+  _collection: z.string().describe('workspace.collection'),
+  _id: z.string(),
+  status: z.string().describe('ADDED, REPLACED, DELETED, PATCHED or ERROR'),
+  error: z.union([z.string(), AnyObject]).describe('Why, when the status is ERROR'),
+  patch_id: z.string().describe('Set by patches only'),
+});
+export type DocumentStatus = z.infer<typeof DocumentStatus>;
+
+/** The answer of a write: `data` in request order, and an opaque offset that grows with each write. */
+export const WriteResult = resource({
+  data: z.array(DocumentStatus),
+  last_offset: z.string(),
+});
+export type WriteResult = z.infer<typeof WriteResult>;
+
+const path = '/v1/orgs/self/ws/{workspace}/collections/{collection}/docs';
+const params = z.object({ workspace: WorkspaceParam, collection: CollectionParam });
+
+// `{data: [...], last_offset}` is the documents' own shape, not the usual envelope: it travels as it is.
+export const documents = {
+  addDocuments: {
+    number: 3,
+    method: 'POST',
+    path,
+    title: 'Add documents',
+    summary:
+      'Add JSON documents to a collection. A document whose _id exists replaces that document whole; without _id one is made. Each document gets its own status.',
+    effect: 'update',
+    role: 'member',
+    params,
+    body: z.object({ data: z.array(Json).describe(`Documents (JSON objects), at most ${DOCUMENTS_MAX}`) }),
+    result: WriteResult,
+    envelope: 'bare',
+  },
+  deleteDocuments: {
+    number: 4,
+    method: 'DELETE',
+    path,
+    title: 'Delete documents',
+    summary: 'Delete documents of a collection by _id.',
+    effect: 'delete',
+    role: 'member',
+    params,
+    body: z.object({
+      data: z.array(z.object({ _id: z.string() })).describe('Objects that hold the _id of each document'),
+    }),
+    result: WriteResult,
+    envelope: 'bare',
+  },
+  patchDocuments: {
+    number: 5,
+    method: 'PATCH',
+    path,
+    title: 'Patch documents',
+    summary: 'Change parts of documents with JSON Patch; all operations of one document apply, or none does.',
+    effect: 'update',
+    role: 'member',
+    params,
+    body: z.object({
+      data: z
+        .array(z.object({ _id: z.string(), patch: z.array(PatchOperation).describe('Operations, in order') }))
+        .describe('One entry per document'),
+    }),
+    result: WriteResult,
+    envelope: 'bare',
+  },
+} as const satisfies Contract;

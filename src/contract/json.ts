@@ -1,0 +1,52 @@
+import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
+
+/** A JSON value; an integer that a double cannot hold is a `bigint`. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+export type JsonObject = { [key: string]: JsonValue };
+
+// A double holds every integer of up to 15 digits, so only longer ones need the slow, exact parser. Fractions are doubles
+// whatever their length. Text that looks like such a number costs time, and nothing else.
+const LONG_INTEGER = /[[:,\s]-?\d{16,}(?=[\],}\s])|^-?\d{16,}$/;
+const INTEGER = /^-?\d+$/;
+
+function exactNumber(text: string): number | bigint {
+  const number = Number(text);
+  return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
+}
+
+/**
+ * Parses JSON text; integers beyond 2^53 become `bigint`, so that none loses digits. Numbers too large for a double
+ * become `Infinity`, which is for the caller to refuse. Throws `SyntaxError`.
+ */
+export function parseJson(text: string): JsonValue {
+  const value = JSON.parse(text) as JsonValue;
+  if (!LONG_INTEGER.test(text)) return value;
+  try {
+    // As in JSON.parse, the last of two equal keys wins.
+    return parseLossless(text, null, {
+      parseNumber: exactNumber,
+      onDuplicateKey: ({ newValue }) => newValue,
+    }) as JsonValue;
+  } catch (error) {
+    if (error instanceof RangeError) throw new SyntaxError('the JSON is nested too deeply');
+    throw error;
+  }
+}
+
+/** JSON text of a value that may hold `bigint`s; these are written as numbers, with all their digits. */
+export function stringifyJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof TypeError && /BigInt/.test(error.message)) return stringifyLossless(value) ?? 'null';
+    throw error;
+  }
+}

@@ -1,0 +1,297 @@
+import { z } from 'zod';
+import { CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
+import { QueryParameter, QueryResponse } from './queries.ts';
+import type { Contract } from './row.ts';
+
+/** The tag that each lambda has from its first version on; it moves with each new version. */
+export const LATEST = 'latest';
+
+export const QueryLambdaVersion = resource({
+  workspace: z.string(),
+  created_by: z.string(),
+  created_at: Timestamp,
+  name: z.string(),
+  version: z.string().describe('16 hexadecimal characters, a hash of what the version consists of'),
+  description: z.string(),
+  sql: resource({ query: z.string(), default_parameters: z.array(resource(QueryParameter.shape)) }),
+  collections: z.array(z.string()).describe('Collections and aliases that the SQL reads'),
+  state: z.string().describe('ACTIVE, or INVALID_SQL while the SQL does not bind'),
+  stats: resource({
+    last_executed: Timestamp,
+    last_executed_by: z.string(),
+    last_execution_error: Timestamp,
+    last_execution_error_message: z.string(),
+  }),
+  warnings: z.array(z.string()).describe('Only with INVALID_SQL: why the SQL does not bind now'),
+});
+export type QueryLambdaVersion = z.infer<typeof QueryLambdaVersion>;
+
+/** A named, stored, versioned SQL query. */
+export const QueryLambda = resource({
+  workspace: z.string(),
+  last_updated_by: z.string(),
+  last_updated: Timestamp,
+  name: z.string(),
+  version_count: z.int(),
+  collections: z.array(z.string()).describe('Collections and aliases that the latest version reads'),
+  latest_version: QueryLambdaVersion,
+});
+export type QueryLambda = z.infer<typeof QueryLambda>;
+
+export const LambdaTag = resource({ tag_name: z.string(), version: QueryLambdaVersion });
+export type LambdaTag = z.infer<typeof LambdaTag>;
+
+export const LambdaSql = z.object({
+  query: z.string().min(1).describe('One SQL statement that reads; parameters are :name'),
+  default_parameters: z.array(QueryParameter).optional().describe('Values for parameters that a run does not give'),
+});
+export type LambdaSql = z.infer<typeof LambdaSql>;
+
+const path = '/v1/orgs/self/ws/{workspace}/lambdas/{queryLambda}';
+const lambdaName = z.string().min(1).describe('Query Lambda name');
+const versionName = z.string().min(1).describe('Version hash');
+const tagName = z.string().min(1).describe('Tag, e.g. latest');
+const inWorkspace = z.object({ workspace: WorkspaceParam });
+const params = z.object({ workspace: WorkspaceParam, queryLambda: lambdaName });
+const versionParams = params.extend({ version: versionName });
+const tagParams = params.extend({ tag: tagName });
+const description = z.string().optional().describe('What it answers, or what changed');
+
+const execution = z.object({
+  parameters: z.array(QueryParameter).optional().describe('Values for the :name parameters; they replace defaults'),
+  default_row_limit: z.int().min(1).optional().describe('Row limit used when the SQL has no LIMIT of its own'),
+  generate_warnings: z.boolean().optional().describe('Also return warnings about the query'),
+});
+
+export const lambdas = {
+  listAliasLambdas: {
+    number: 16,
+    method: 'GET',
+    path: '/v1/orgs/self/ws/{workspace}/aliases/{alias}/lambdas',
+    title: 'List lambdas of an alias',
+    summary: 'List the Query Lambdas that use an alias.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ workspace: WorkspaceParam, alias: z.string().min(1).describe('Alias name') }),
+    result: z.array(QueryLambda),
+    envelope: 'data',
+  },
+  listCollectionLambdas: {
+    number: 23,
+    method: 'GET',
+    path: '/v1/orgs/self/ws/{workspace}/collections/{collection}/lambdas',
+    title: 'List lambdas of a collection',
+    summary: 'List the Query Lambda versions that query a collection.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ workspace: WorkspaceParam, collection: CollectionParam }),
+    result: z.array(QueryLambdaVersion),
+    envelope: 'data',
+  },
+  createLambda: {
+    number: 35,
+    method: 'POST',
+    path: '/v1/orgs/self/ws/{workspace}/lambdas',
+    title: 'Create a Query Lambda',
+    summary: 'Store a SQL query under a name, with default parameters; makes its first version.',
+    effect: 'create',
+    role: 'member',
+    params: inWorkspace,
+    body: z.object({
+      name: NewName.describe('Letters, digits, - and _'),
+      description,
+      sql: LambdaSql.describe('The statement and its defaults'),
+    }),
+    result: QueryLambdaVersion,
+    envelope: 'data',
+  },
+  deleteLambda: {
+    number: 36,
+    method: 'DELETE',
+    path,
+    title: 'Delete a Query Lambda',
+    summary: 'Delete a Query Lambda with all its versions and tags.',
+    effect: 'delete',
+    role: 'member',
+    params,
+    result: QueryLambda,
+    envelope: 'data',
+  },
+  createLambdaVersion: {
+    number: 37,
+    method: 'POST',
+    path: `${path}/versions`,
+    title: 'Create a lambda version',
+    summary:
+      'Add a version to a Query Lambda; the tag latest moves to it. The same content again gives the same version.',
+    effect: 'create',
+    role: 'member',
+    params,
+    query: z.object({ create: z.boolean().optional().describe('Create the lambda if it does not exist') }),
+    body: z.object({
+      description,
+      sql: LambdaSql.optional().describe("The statement and its defaults; absent: the latest version's"),
+    }),
+    result: QueryLambdaVersion,
+    envelope: 'data',
+  },
+  listLambdaVersions: {
+    number: 38,
+    method: 'GET',
+    path: `${path}/versions`,
+    title: 'List lambda versions',
+    summary: 'List the versions of a Query Lambda, newest first.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: z.array(QueryLambdaVersion),
+    envelope: 'data',
+  },
+  getLambdaVersion: {
+    number: 39,
+    method: 'GET',
+    path: `${path}/versions/{version}`,
+    title: 'Get a lambda version',
+    summary: 'Get one version of a Query Lambda: its SQL, parameters, state and statistics.',
+    effect: 'read',
+    role: 'read-only',
+    params: versionParams,
+    result: QueryLambdaVersion,
+    envelope: 'data',
+  },
+  deleteLambdaVersion: {
+    number: 40,
+    method: 'DELETE',
+    path: `${path}/version/{version}`,
+    title: 'Delete a lambda version',
+    summary: 'Delete one version and its tags; the only version cannot be deleted.',
+    effect: 'delete',
+    role: 'member',
+    params: versionParams,
+    result: QueryLambdaVersion,
+    envelope: 'data',
+  },
+  executeLambdaVersion: {
+    number: 41,
+    method: 'POST',
+    path: `${path}/versions/{version}`,
+    title: 'Run a lambda version',
+    summary: 'Run one version of a Query Lambda with parameters and get its rows.',
+    effect: 'read',
+    role: 'read-only',
+    params: versionParams,
+    body: execution,
+    result: QueryResponse,
+    envelope: 'bare',
+  },
+  tagLambdaVersion: {
+    number: 42,
+    method: 'POST',
+    path: `${path}/tags`,
+    title: 'Tag a lambda version',
+    summary: 'Point a tag at a version; a tag that exists moves there.',
+    effect: 'update',
+    role: 'member',
+    params,
+    body: z.object({ tag_name: NewName.describe('Tag; not latest, which moves by itself'), version: versionName }),
+    result: LambdaTag,
+    envelope: 'data',
+  },
+  listLambdaTags: {
+    number: 43,
+    method: 'GET',
+    path: `${path}/tags`,
+    title: 'List tags of a lambda',
+    summary: 'List the tags of a Query Lambda with their versions, latest first.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: z.array(LambdaTag),
+    envelope: 'data',
+  },
+  getLambdaTag: {
+    number: 44,
+    method: 'GET',
+    path: `${path}/tags/{tag}`,
+    title: 'Get a tagged lambda version',
+    summary: 'Get the version that a tag of a Query Lambda names.',
+    effect: 'read',
+    role: 'read-only',
+    params: tagParams,
+    result: LambdaTag,
+    envelope: 'data',
+  },
+  deleteLambdaTag: {
+    number: 45,
+    method: 'DELETE',
+    path: `${path}/tags/{tag}`,
+    title: 'Delete a tag of a lambda',
+    summary: 'Delete a tag of a Query Lambda; the version stays.',
+    effect: 'delete',
+    role: 'member',
+    params: tagParams,
+    result: LambdaTag,
+    envelope: 'data',
+  },
+  executeLambdaTag: {
+    number: 46,
+    method: 'POST',
+    path: `${path}/tags/{tag}`,
+    title: 'Run a tagged lambda',
+    summary: 'Run the version of a Query Lambda that a tag names, with parameters, and get its rows.',
+    effect: 'read',
+    role: 'read-only',
+    params: tagParams,
+    body: execution,
+    result: QueryResponse,
+    envelope: 'bare',
+  },
+  listTags: {
+    number: 47,
+    method: 'GET',
+    path: '/v1/orgs/self/lambdas/tags',
+    title: 'List all tags',
+    summary: 'List the distinct tags of all Query Lambdas.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(resource({ tag_name: z.string() })),
+    envelope: 'data',
+  },
+  listTagVersions: {
+    number: 48,
+    method: 'GET',
+    path: '/v1/orgs/self/lambdas/tags/{tag}',
+    title: 'List versions with a tag',
+    summary: 'List the Query Lambda versions that a tag names, over all lambdas.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ tag: tagName }),
+    result: z.array(QueryLambdaVersion),
+    envelope: 'data',
+  },
+  listLambdas: {
+    number: 49,
+    method: 'GET',
+    path: '/v1/orgs/self/lambdas',
+    title: 'List all Query Lambdas',
+    summary: 'List the Query Lambdas of all workspaces.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(QueryLambda),
+    envelope: 'data',
+  },
+  listWorkspaceLambdas: {
+    number: 50,
+    method: 'GET',
+    path: '/v1/orgs/self/ws/{workspace}/lambdas',
+    title: 'List lambdas of a workspace',
+    summary: 'List the Query Lambdas of one workspace.',
+    effect: 'read',
+    role: 'read-only',
+    params: inWorkspace,
+    result: z.array(QueryLambda),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

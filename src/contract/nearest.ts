@@ -1,0 +1,52 @@
+/** Longer names are compared by their first characters only, so that hostile input costs little. */
+const COMPARED_MAX = 128;
+
+/** Edit distance with swaps of neighbours counted once (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let best = Math.min((above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (above[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      row.push(best);
+    }
+    before = above;
+    above = row;
+  }
+  return above[b.length] ?? 0;
+}
+
+/** Letter case and separators are the usual slips, so they do not count as differences. */
+function folded(name: string): string {
+  return name
+    .slice(0, COMPARED_MAX)
+    .toLowerCase()
+    .replace(/[-_\s.]/g, '');
+}
+
+/**
+ * The candidates that `name` may have been meant as, best first, at most `max`; empty when none is close.
+ *
+ * Close is: few edits for the length (a third, at least one), or one of the two begins with or contains the other.
+ */
+export function nearest(name: string, candidates: Iterable<string>, max = 3): string[] {
+  const wanted = folded(name);
+  if (wanted === '') return [];
+  const scored: { candidate: string; score: number }[] = [];
+  for (const candidate of new Set(candidates)) {
+    const offered = folded(candidate);
+    if (offered === '') continue;
+    const edits = distance(wanted, offered);
+    const allowed = Math.max(1, Math.floor(Math.max(wanted.length, offered.length) / 3));
+    const shorter = Math.min(wanted.length, offered.length);
+    const contained = shorter >= 3 && (offered.includes(wanted) || wanted.includes(offered));
+    if (edits <= allowed) scored.push({ candidate, score: edits });
+    else if (contained) scored.push({ candidate, score: allowed + edits / 100 });
+  }
+  scored.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
+  return scored.slice(0, max).map((entry) => entry.candidate);
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { AnyObject, Json, resource } from './fields.ts';
+import type { Contract } from './row.ts';
+
+/** Parameter types; an empty or absent type lets the engine decide from the value. */
+export const PARAMETER_TYPES = [
+  '',
+  'string',
+  'int',
+  'float',
+  'bool',
+  'date',
+  'datetime',
+  'time',
+  'timestamp',
+  'array',
+  'object',
+  'null',
+] as const;
+
+export const QueryParameter = z.object({
+  name: z.string().min(1).describe('Name as in the SQL, without the colon; "1" for :1'),
+  type: z.enum(PARAMETER_TYPES).optional().describe('Type of the value; taken from the value if absent'),
+  value: Json.optional().describe('Text, number, boolean or JSON'),
+});
+export type QueryParameter = z.infer<typeof QueryParameter>;
+
+export const SqlBody = z.object({
+  query: z.string().min(1).describe('One SQL statement that reads; parameters are :name'),
+  parameters: z.array(QueryParameter).optional().describe('Values for the :name parameters'),
+  default_row_limit: z.int().min(1).optional().describe('Row limit used when the SQL has no LIMIT of its own'),
+  generate_warnings: z.boolean().optional().describe('Also return warnings about the query'),
+});
+export type SqlBody = z.infer<typeof SqlBody>;
+
+/** Result of a query (api.md, QueryResponse). */
+export const QueryResponse = resource({
+  query_id: z.string().describe('Unique id of the query'),
+  collections: z.array(z.string()).describe('Collections queried, as workspace.collection'),
+  aliases: z.array(z.string()).describe('Aliases queried, as workspace.alias'),
+  column_fields: z
+    .array(resource({ name: z.string(), type: z.string() }))
+    .describe('Columns, in order, with SQL types'),
+  results: z.array(AnyObject).describe('Rows returned'),
+  stats: resource({
+    elapsed_time_ms: z.number().describe('Time spent, in milliseconds'),
+    throttled_time_micros: z.number().describe('Time spent waiting in the queue, in microseconds'),
+  }),
+  warnings: z.array(Json).describe('Warnings about the query'),
+  query_errors: z
+    .array(resource({ type: z.string(), message: z.string(), status_code: z.number() }))
+    .describe('Errors met while rows were already flowing; a result cut at the row limit is one'),
+  status: z.string().describe('COMPLETED'),
+  query_lambda_path: z.string().describe('For a Query Lambda: workspace.name::version'),
+});
+export type QueryResponse = z.infer<typeof QueryResponse>;
+
+export const ValidationResult = resource({
+  collections: z.array(z.string()).describe('Collections the SQL names'),
+  aliases: z.array(z.string()).describe('Aliases the SQL names'),
+  views: z.array(z.string()),
+  name: z.array(z.string()).describe('Collections and aliases together'),
+  parameters: z.array(z.string()).describe('Names of the parameters the SQL uses'),
+});
+export type ValidationResult = z.infer<typeof ValidationResult>;
+
+export const queries = {
+  runQuery: {
+    number: 1,
+    method: 'POST',
+    path: '/v1/orgs/self/queries',
+    title: 'Run a SQL query',
+    summary: 'Run one read-only SQL statement over collections and get its rows.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    body: z.object({ sql: SqlBody.describe('The statement and its parameters') }),
+    result: QueryResponse,
+    envelope: 'bare',
+  },
+  validateQuery: {
+    number: 2,
+    method: 'POST',
+    path: '/v1/orgs/self/queries/validations',
+    title: 'Validate a SQL query',
+    summary: 'Check a SQL statement without running it; lists the collections, aliases and parameters it uses.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    query: z.object({
+      parameters: z.boolean().optional().describe('List parameter names without requiring values for them'),
+    }),
+    body: z.object({ sql: SqlBody.describe('The statement and its parameters') }),
+    result: ValidationResult,
+    envelope: 'bare',
+  },
+} as const satisfies Contract;

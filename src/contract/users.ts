@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { resource, Timestamp } from './fields.ts';
+import { Organization } from './organization.ts';
+import { type Contract, ROLES } from './row.ts';
+
+export const User = resource({
+  created_at: Timestamp,
+  email: z.string().describe('Unique; names the user'),
+  first_name: z.string(),
+  last_name: z.string(),
+  roles: z.array(z.string()).describe('admin, member or read-only'),
+  state: z.string().describe('NEW until the first request made with one of its keys, then ACTIVE'),
+  org: z.string(),
+  invite_state: z.string().describe('PENDING or ACCEPTED'),
+  orgs: z.array(Organization),
+  org_memberships: z.array(
+    resource({
+      organization: Organization,
+      roles: z.array(z.string()),
+      expires_at: Timestamp,
+      created_at: Timestamp,
+    }),
+  ),
+});
+export type User = z.infer<typeof User>;
+
+export const users = {
+  createUser: {
+    number: 51,
+    method: 'POST',
+    path: '/v1/orgs/self/users',
+    title: 'Create a user',
+    summary: 'Create a user with roles; make a key for it with create_user_api_key.',
+    effect: 'create',
+    role: 'admin',
+    params: z.object({}),
+    body: z.object({
+      email: z.email().describe('Unique; names the user'),
+      roles: z.array(z.enum(ROLES)).min(1).describe('admin, member or read-only'),
+    }),
+    result: User,
+    envelope: 'data',
+  },
+  deleteUser: {
+    number: 52,
+    method: 'DELETE',
+    path: '/v1/orgs/self/users/{user}',
+    title: 'Delete a user',
+    summary: 'Delete a user and its API keys, which stop working at once.',
+    effect: 'delete',
+    role: 'admin',
+    params: z.object({ user: z.string().min(1).describe('E-mail of the user') }),
+    result: User,
+    envelope: 'data',
+  },
+  getCurrentUser: {
+    number: 53,
+    method: 'GET',
+    path: '/v1/orgs/self/users/self',
+    title: 'Get the current user',
+    summary: 'Get the user that the API key belongs to, with its roles.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: User,
+    envelope: 'bare',
+  },
+  listUsers: {
+    number: 54,
+    method: 'GET',
+    path: '/v1/orgs/self/users',
+    title: 'List users',
+    summary: 'List the users of the organization with their roles.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(User),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

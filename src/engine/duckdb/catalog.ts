@@ -1,0 +1,166 @@
+import { ApiError } from '../../contract/errors.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../contract/json.ts';
+import type { StoredRecord } from '../engine.ts';
+import { columnNames, NO_COLUMNS, type TableShape, tableShapeFromJson, tableShapeToJson } from './columns.ts';
+import { CATALOG } from './database.ts';
+import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from './names.ts';
+import { isKept } from './retention.ts';
+import type { Sql, Transaction } from './store.ts';
+import { unionShape } from './union.ts';
+
+/** A collection: its table, and what its documents look like. */
+export interface Table extends NamedTable {
+  readonly id: string;
+  readonly shape: TableShape;
+  /** Documents whose event time is longer ago are not there for anyone; null: none is. */
+  readonly retentionSecs: number | null;
+}
+
+/** A name for the documents of one or more collections. */
+export interface Alias extends NamedTable {
+  readonly tables: readonly string[];
+}
+
+/** What the engine keeps in memory of the stored metadata: changed only after the change is durable. */
+export interface Catalog {
+  readonly names: NameIndex;
+  /** By table id. */
+  readonly tables: Map<string, Table>;
+  /** By `aliasKey`. */
+  readonly aliases: Map<string, Alias>;
+  records: readonly StoredRecord[];
+}
+
+export function createCatalog(): Catalog {
+  return { names: createNames(), tables: new Map(), aliases: new Map(), records: [] };
+}
+
+/** A table before it has columns. */
+export function newTable(id: string, workspace: string, name: string, retentionSecs: number | null): Table {
+  return tableOf({ id, workspace, name, retentionSecs }, NO_COLUMNS);
+}
+
+/** The same table with these columns. */
+export function tableOf(
+  { id, workspace, name, retentionSecs }: Pick<Table, 'id' | 'workspace' | 'name' | 'retentionSecs'>,
+  shape: TableShape,
+): Table {
+  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns: () => columnNames(shape) };
+}
+
+/** An alias of these tables, which `catalog` holds as long as it holds the alias. */
+export function aliasOf(catalog: Catalog, workspace: string, name: string, tables: readonly string[]): Alias {
+  const behind = () => tables.flatMap((id) => catalog.tables.get(id) ?? []);
+  const columns = () => columnNames(unionShape(behind().map((table) => table.shape)));
+  return { workspace, name, kind: 'alias', tables, columns, behind };
+}
+
+/** The table of a collection. Throws `not_found`: the collection was deleted since it was looked up. */
+export function requireTable(catalog: Catalog, id: string): Table {
+  const table = catalog.tables.get(id);
+  if (table !== undefined) return table;
+  throw new ApiError('not_found', `The collection with table ${JSON.stringify(id)} does not exist any more.`, {
+    messageKey: 'COLLECTION_DOES_NOT_EXIST',
+  });
+}
+
+export function putTable(catalog: Catalog, table: Table): void {
+  catalog.tables.set(table.id, table);
+  catalog.names.putTable(table);
+}
+
+export function aliasKey(workspace: string, name: string): string {
+  // Neither name holds a line break.
+  return `${foldName(workspace)}\n${foldName(name)}`;
+}
+
+export function putAlias(catalog: Catalog, alias: Alias): void {
+  catalog.aliases.set(aliasKey(alias.workspace, alias.name), alias);
+  catalog.names.putTable(alias);
+}
+
+export function dropAlias(catalog: Catalog, alias: Alias): void {
+  catalog.aliases.delete(aliasKey(alias.workspace, alias.name));
+  catalog.names.dropTable(alias);
+}
+
+/** The aliases that stand for a table. */
+export function aliasesOver(catalog: Catalog, table: string): Alias[] {
+  return [...catalog.aliases.values()].filter((alias) => alias.tables.includes(table));
+}
+
+/** Reads everything anew. */
+export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
+  const { workspaces, tables, aliases, records } = await transaction(async (sql) => ({
+    workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
+    tables: await sql('SELECT id, workspace, name, shape, retention_secs FROM "_meta"."tables"'),
+    aliases: await sql('SELECT workspace, name, tables FROM "_meta"."aliases"'),
+    records: await sql('SELECT kind, key, value FROM "_meta"."records"'),
+  }));
+  catalog.names.clear();
+  catalog.tables.clear();
+  catalog.aliases.clear();
+  for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
+  for (const [id, workspace, name, shape, retention] of tables) {
+    const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
+    const table = newTable(String(id), String(workspace), String(name), retentionSecs);
+    putTable(catalog, tableOf(table, storedShape(table.id, String(shape))));
+  }
+  for (const [workspace, name, ids] of aliases) {
+    const tables = (parseJson(String(ids)) as JsonValue[]).map(String);
+    putAlias(catalog, aliasOf(catalog, String(workspace), String(name), tables));
+  }
+  catalog.records = records.map(([kind, key, value]) => ({
+    kind: String(kind),
+    key: String(key),
+    value: parseJson(String(value)) as JsonObject,
+  }));
+}
+
+function storedShape(id: string, text: string): TableShape {
+  try {
+    return tableShapeFromJson(parseJson(text));
+  } catch (error) {
+    throw new ApiError('internal', `The database is damaged: the stored shape of table "${id}" cannot be read.`, {
+      cause: error,
+    });
+  }
+}
+
+/** A collection's table, as a name in SQL. */
+export function dataTable(id: string): string {
+  return `${quoteName(CATALOG)}."_data".${quoteName(id)}`;
+}
+
+/** Stores a new table. */
+export async function insertTable(sql: Sql, table: Table): Promise<void> {
+  const retention = table.retentionSecs === null ? null : BigInt(table.retentionSecs);
+  await sql(
+    'INSERT INTO "_meta"."tables" (id, workspace, name, shape, retention_secs) VALUES ($1, $2, $3, $4, $5::BIGINT)',
+    table.id,
+    table.workspace,
+    table.name,
+    stringifyJson(tableShapeToJson(table.shape)),
+    retention,
+  );
+}
+
+/** Stores a table's new shape. */
+export async function updateShape(sql: Sql, table: Table): Promise<void> {
+  await sql(
+    'UPDATE "_meta"."tables" SET shape = $2 WHERE id = $1',
+    table.id,
+    stringifyJson(tableShapeToJson(table.shape)),
+  );
+}
+
+/** Makes the view through which SQL sees a collection, or makes it anew after a change of columns. */
+export async function createView(sql: Sql, table: Table): Promise<void> {
+  const columns = columnNames(table.shape).map(quoteName).join(', ');
+  const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
+  await sql(`CREATE OR REPLACE VIEW ${viewOf(table)} AS SELECT ${columns} FROM ${dataTable(table.id)}${visible}`);
+}
+
+export function viewOf(table: NamedTable): string {
+  return `${quoteName(CATALOG)}.${quoteName(schemaOf(table.workspace))}.${quoteName(table.name)}`;
+}

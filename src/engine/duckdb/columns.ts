@@ -1,0 +1,125 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { foldName, quoteName } from './names.ts';
+import {
+  fieldsFromJson,
+  isFieldName,
+  isListShape,
+  isObject,
+  isObjectShape,
+  type Shape,
+  shapeToJson,
+  widen,
+} from './shape.ts';
+
+/** The columns of a collection's table. */
+export interface TableShape {
+  /** By field name, in the order the fields were first seen. */
+  readonly columns: ReadonlyMap<string, Shape>;
+  /** Whether there is a column `_extra` for fields that cannot have a column of their own. */
+  readonly extra: boolean;
+}
+
+/** Fields past this many share the column `_extra`. */
+const COLUMNS_MAX = 500;
+
+export const ID_COLUMN = '_id';
+export const TIME_COLUMN = '_event_time';
+export const EXTRA_COLUMN = '_extra';
+const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, '_meta']);
+
+export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
+const NO_KEYS: readonly string[] = [];
+
+/** Column names as SQL sees them, in order. */
+export function columnNames(table: TableShape): string[] {
+  return [ID_COLUMN, TIME_COLUMN, ...table.columns.keys(), ...(table.extra ? [EXTRA_COLUMN] : [])];
+}
+
+/** Widens a table's columns, document by document. */
+export interface TableWidening {
+  /** Makes room for a document; answers the keys whose values go to `_extra`. */
+  add(fields: JsonObject): readonly string[];
+  /** The table given at the start itself, where nothing changed. */
+  result(): TableShape;
+}
+
+export function widenTable(table: TableShape): TableWidening {
+  const columns = new Map(table.columns);
+  const folded = new Set([...columns.keys()].map(foldName));
+  let extra = table.extra;
+  let changed = false;
+
+  const canAdd = (key: string) =>
+    columns.size < COLUMNS_MAX && isFieldName(key) && !RESERVED.has(foldName(key)) && !folded.has(foldName(key));
+
+  return {
+    add(fields) {
+      let extraKeys: string[] | undefined;
+      for (const key of Object.keys(fields)) {
+        const before = columns.get(key);
+        if (before === undefined && !canAdd(key)) {
+          extraKeys ??= [];
+          extraKeys.push(key);
+          continue;
+        }
+        const after = widen(before ?? 'null', fields[key]);
+        if (after === before) continue;
+        if (before === undefined) folded.add(foldName(key));
+        columns.set(key, after);
+        changed = true;
+      }
+      if (extraKeys !== undefined && !extra) {
+        extra = true;
+        changed = true;
+      }
+      return extraKeys ?? NO_KEYS;
+    },
+    result: () => (changed ? { columns, extra } : table),
+  };
+}
+
+/** A table's shape as JSON, to be stored. */
+export function tableShapeToJson(table: TableShape): JsonObject {
+  return { columns: [...table.columns].map(([key, shape]) => [key, shapeToJson(shape)]), extra: table.extra };
+}
+
+/** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
+export function tableShapeFromJson(json: JsonValue): TableShape {
+  if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
+  return { columns: fieldsFromJson(json['columns']), extra: json['extra'] === true };
+}
+
+/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has. */
+export function typeOf(shape: Shape): string {
+  if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
+  if (isObjectShape(shape)) {
+    if (shape.fields.size === 0) return 'JSON';
+    const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
+    return `STRUCT(${fields.join(', ')})`;
+  }
+  return SCALAR_TYPES[shape];
+}
+
+const SCALAR_TYPES = {
+  null: 'JSON',
+  boolean: 'BOOLEAN',
+  int53: 'BIGINT',
+  int64: 'BIGINT',
+  hugeint: 'HUGEINT',
+  double: 'DOUBLE',
+  string: 'VARCHAR',
+  json: 'JSON',
+} as const;
+
+/** The second argument of `from_json` that makes it yield `typeOf(shape)`. */
+export function structureOf(shape: Shape): string {
+  if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
+  if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
+  return JSON.stringify(typeOf(shape));
+}
+
+/** As `structureOf`, for an object with these fields, of which there is at least one. */
+export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
+  // Written as text: as an object, a field named `__proto__` would be lost, and numeric names would come first.
+  return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
+}

@@ -1,0 +1,131 @@
+import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { EngineLimits } from '../engine.ts';
+import { quoteName, quoteText } from './names.ts';
+import { isDiskFull, openError } from './storage-errors.ts';
+
+/** Name under which the file is attached: the catalog of everything that is stored. */
+export const CATALOG = '_colloquy';
+/** Schema that SQL means where it names none. */
+export const DEFAULT_SCHEMA = 'commons';
+
+/**
+ * Size of the log that makes a commit write everything into the main file. DuckDB's own 16 MB means half a second of
+ * waiting for every 20,000 documents; replaying 64 MB at the next start takes less than a second.
+ */
+const CHECKPOINT_THRESHOLD = '64MB';
+
+/** An open database file. */
+export interface Database {
+  readonly instance: DuckDBInstance;
+  /** The disk was too full to put the logs of an interrupted merge together, which only writing needs. */
+  readonly isReadOnly: boolean;
+  /** A connection that resolves names in the file. */
+  connect(): Promise<DuckDBConnection>;
+  /** Connections first, then this. Resolves whether the file was let go of. */
+  close(): Promise<boolean>;
+}
+
+/**
+ * Opens a database file, or creates it, with the limits and locks that no statement can change afterwards, but for
+ * threads and memory.
+ * Rejects `not_ready` when another process has it, `internal` when it cannot be read or written.
+ *
+ * The file is attached to a database in memory, not opened as the main one: replaying the log of an `ALTER … TYPE`
+ * needs a default database, which DuckDB 1.5 lacks while it opens its main file. It would never open again.
+ */
+export async function openDatabase(path: string, limits: EngineLimits): Promise<Database> {
+  const file = resolve(path);
+  const folder = dirname(file);
+  let instance: DuckDBInstance | undefined;
+  let first: DuckDBConnection | undefined;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    instance = await DuckDBInstance.create(':memory:', {
+      threads: String(limits.threads),
+      memory_limit: `${limits.memoryBytes}B`,
+      max_temp_directory_size: `${limits.tempBytesMax}B`,
+      temp_directory: join(folder, 'temp'),
+      checkpoint_threshold: CHECKPOINT_THRESHOLD,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      allow_community_extensions: 'false',
+    });
+    first = await instance.connect();
+    await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    const isReadOnly = await attach(first, file);
+    // Only now: it shuts out every file but the attached one.
+    await first.run('SET GLOBAL enable_external_access = false');
+    // The engine's size may change while it runs; of all settings, only these may.
+    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
+    // Only so do errors tell their positions as numbers (`engine-error.ts`).
+    await first.run('SET GLOBAL errors_as_json = true');
+    await first.run('SET GLOBAL lock_configuration = true');
+    if (!isReadOnly) await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+    first.closeSync();
+    return databaseOf(instance, file, isReadOnly);
+  } catch (error) {
+    first?.closeSync();
+    instance?.closeSync();
+    throw openError(file, error);
+  }
+}
+
+/** Attaches the file; answers whether a full disk allowed no more than reading it. */
+async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
+  const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
+  try {
+    await connection.run(statement);
+    return false;
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await connection.run(`${statement} (READ_ONLY)`).catch(() => {
+      throw error;
+    });
+    return true;
+  }
+}
+
+function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean): Database {
+  return {
+    instance,
+    isReadOnly,
+    async connect() {
+      const connection = await instance.connect();
+      try {
+        await connection.run(`USE ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+      } catch (error) {
+        connection.closeSync();
+        throw error;
+      }
+      return connection;
+    },
+    async close() {
+      instance.closeSync();
+      for (let tries = 0; isHeld(file); tries++) {
+        if (tries === RELEASE_TRIES) return false;
+        await new Promise((done) => setTimeout(done, RELEASE_WAIT_MS));
+      }
+      return true;
+    },
+  };
+}
+
+const RELEASE_TRIES = 40;
+const RELEASE_WAIT_MS = 50;
+
+/**
+ * Whether this process still has the file open. A result that nobody read to its end keeps it so until it is collected,
+ * and file locks do not keep one process from opening a file twice, which would destroy it. Only Linux can tell.
+ */
+function isHeld(file: string): boolean {
+  if (process.platform !== 'linux') return false;
+  return readdirSync('/proc/self/fd').some((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === file;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,299 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { ApiError } from '../../contract/errors.ts';
+import type { JsonValue } from '../../contract/json.ts';
+import type { Computed, Engine, EngineLimits, Expression } from '../engine.ts';
+import { isSameTree, passGate } from './gate.ts';
+import { createNames } from './names.ts';
+import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
+import { parse } from './parse.ts';
+import type { Queries } from './queries.ts';
+import { resume } from './session.ts';
+import { toQueryError } from './sql-errors.ts';
+import { readStatement, type Statement } from './statement.ts';
+import { readTimes } from './times.ts';
+import { tokens } from './tokens.ts';
+import { isNode, type Node } from './tree.ts';
+import { AS_NUMBERS, estimateBytes, readerOf } from './values.ts';
+
+/** The part of the engine that computes without reading a collection. */
+export type Expressions = Pick<Engine, 'checkExpression' | 'evaluate' | 'readTimes'>;
+
+const SELECT = 'SELECT ';
+/** What a SELECT of one expression and nothing else has in the engine's tree. */
+const SCALAR_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
+const REFUSED: Readonly<Record<string, string>> = {
+  SUBQUERY: 'a subquery',
+  WINDOW: 'a window function',
+  STAR: '"*"',
+  POSITIONAL_REFERENCE: 'a column by its position',
+};
+/** Of the rows of a batch that fail, so many are computed by themselves to learn why. */
+const REASONS_MAX = 50;
+const REASON_LENGTH_MAX = 500;
+
+function notScalar(why: string): ApiError {
+  return new ApiError('query_error', `The SQL must be one expression such as "upper(:name)": ${why}.`);
+}
+
+function requireScalar(tree: unknown): void {
+  const node = isNode(tree) ? tree['node'] : undefined;
+  if (!isNode(node) || node['type'] !== 'SELECT_NODE') throw notScalar('this is another kind of statement');
+  const from = node['from_table'];
+  const extra = Object.keys(node).find((key) => !SCALAR_SELECT.has(key));
+  if (extra !== undefined || !isNode(from) || from['type'] !== 'EMPTY' || !isPlain(node)) {
+    throw notScalar('it has a clause such as FROM, WHERE, ORDER BY or DISTINCT, and computes from parameters alone');
+  }
+  const items: unknown[] = Array.isArray(node['select_list']) ? node['select_list'] : [];
+  const [item] = items;
+  if (items.length !== 1 || !isNode(item)) throw notScalar(`it has ${items.length} expressions`);
+  if (typeof item['alias'] === 'string' && item['alias'] !== '') {
+    throw notScalar(`it names its value "${item['alias']}", and the value has its name already`);
+  }
+  refuseWithin(item);
+}
+
+function isPlain(node: Node): boolean {
+  return node['aggregate_handling'] === undefined || node['aggregate_handling'] === 'STANDARD_HANDLING';
+}
+
+/** Visits every node without recursion: trees may be deep. */
+function refuseWithin(root: unknown): void {
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const refused = isNode(value) && typeof value['class'] === 'string' ? REFUSED[value['class']] : undefined;
+    if (refused !== undefined) throw notScalar(`it holds ${refused}`);
+    for (const child of Object.values(value)) left.push(child);
+  }
+}
+
+/** Places of the parameters that an expression uses, by name in lower case: to the engine, case makes no difference. */
+function placesOf({ parameters }: Statement, declared: readonly string[]): Map<string, number> {
+  const folded = declared.map((name) => name.toLowerCase());
+  return new Map(
+    parameters.map((name) => {
+      const place = folded.indexOf(name.toLowerCase());
+      if (place !== -1) return [name.toLowerCase(), place];
+      const names = declared.map((one) => `":${one}"`).join(', ');
+      throw new ApiError(
+        'query_error',
+        `The SQL uses the parameter ":${name}", which is not declared. ${names === '' ? 'No parameter is.' : `Declared are ${names}.`}`,
+      );
+    }),
+  );
+}
+
+/** An expression that passed the gate. */
+interface Compiled {
+  statement: Statement;
+  /** Place in a row of values, by parameter in lower case. */
+  places: ReadonlyMap<string, number>;
+  /** Its text, with something else in the place of each parameter, which is given in lower case. */
+  text(replacement: (name: string) => string): string;
+}
+
+async function compile(connection: DuckDBConnection, expression: Expression, signal: AbortSignal): Promise<Compiled> {
+  try {
+    const statement = readStatement(SELECT + expression.sql);
+    for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
+    const tree = await parse(connection, statement, signal);
+    requireScalar(tree);
+    // Parameters are found by our own reading of the text: it must be the engine's too, or it would run something else.
+    const rewritten = SELECT + withParameters(statement.body, (_, written) => written);
+    if (!isSameTree(tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
+      throw notScalar('it is spelled in a way that is not supported; write it more plainly');
+    }
+    // No collection is known to it, so that none can be named.
+    passGate(statement, tree, createNames());
+    const places = placesOf(statement, expression.parameters);
+    return { statement, places, text: (replacement) => withParameters(statement.body, replacement) };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : inOwnText(error);
+  }
+}
+
+/** Positions count from the start of the expression. */
+function inOwnText(error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'query_error') return error;
+  const { line, column } = error.details;
+  if (line !== 1 || column === undefined) return error;
+  return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
+}
+
+/** The expression with something else in the place of each parameter, given in lower case and as written. */
+function withParameters(sql: string, replacement: (name: string, written: string) => string): string {
+  const parts: string[] = [];
+  let at = SELECT.length;
+  for (const token of tokens(sql)) {
+    if (token.kind !== 'parameter') continue;
+    // In brackets, so that a path after it belongs to its value.
+    const replaced = replacement(token.text.slice(1).toLowerCase(), token.text);
+    parts.push(sql.slice(at, token.start), '(', replaced, ')');
+    at = token.end;
+  }
+  parts.push(sql.slice(at));
+  // A line comment at its end must not reach what follows.
+  return `(${parts.join('')}\n)`;
+}
+
+/** Places in the statements that an expression becomes a part of say nothing to whoever wrote it. */
+function failureOf(statement: Statement) {
+  return { statement, tables: [], originOf: () => undefined };
+}
+
+const NEVER_BINDS: readonly [RegExp, string][] = [
+  [/cannot contain aggregates/, 'an aggregate needs many rows, and an expression sees the values of one'],
+  [/cannot contain window|UNNEST/i, 'it gives several rows, and one value is needed'],
+  [
+    /Referenced (?:column|table) "(.*?)"|table named "(.*?)"/,
+    '"$1$2" is no parameter: write it as ":$1$2", and declare it',
+  ],
+];
+const OTHER_FAULT = /"exception_type":"(?:Parser|Catalog)"|^(?:Parser|Catalog) Error/;
+
+/**
+ * Binds the expression with NULL for every parameter. Types are known only when values come, so that an error about types
+ * says nothing yet; columns, aggregates and the like are wrong for all values.
+ */
+async function checkBinding(connection: DuckDBConnection, { statement, text }: Compiled): Promise<void> {
+  const bare = text(() => 'NULL');
+  for (const sql of [`SELECT 1 WHERE ${bare} IS NULL`, `SELECT ${bare}`]) {
+    try {
+      (await connection.prepare(sql)).destroySync();
+    } catch (error) {
+      const message = error instanceof Error ? error.message.replaceAll('\\"', '"') : String(error);
+      for (const [pattern, why] of NEVER_BINDS) {
+        const match = pattern.exec(message);
+        if (match !== null) throw notScalar(why.replaceAll('$1', match[1] ?? '').replaceAll('$2', match[2] ?? ''));
+      }
+      if (OTHER_FAULT.test(message)) {
+        const { code, message: clean } = toQueryError(error, failureOf(statement));
+        throw new ApiError(code, clean, { cause: error });
+      }
+    }
+  }
+}
+
+/** Errors that hold for all rows of a batch, as these have values of the same types. */
+const FOR_ALL_ROWS = /"exception_type":"(?:Binder|Parser|Catalog)"|^(?:Binder|Parser|Catalog) Error/;
+
+/** One call of `evaluate`. */
+interface Run {
+  connection: DuckDBConnection;
+  signal: AbortSignal;
+  compiled: Compiled;
+  /** Bytes of values that may still come. */
+  bytesLeft: number;
+  answers: (Computed | undefined)[];
+}
+
+/** Computes the batch in one statement. A row that fails makes the statement fail, or under TRY has no answer. */
+async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> {
+  const sql = evaluateStatement(batch, run.compiled.text, isTried);
+  const result = await run.connection.stream(sql, [batch.lines.join('\n')]);
+  const [, type] = result.columnTypes();
+  if (type === undefined) throw new Error('the statement has no value');
+  const read = readerOf(type, AS_NUMBERS);
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    if (run.signal.aborted) throw run.signal.reason;
+    const [indexes, values] = [chunk.getColumnVector(0), chunk.getColumnVector(1)];
+    for (let row = 0; row < chunk.rowCount; row++) {
+      const value = read(values, row);
+      run.bytesLeft -= estimateBytes(value);
+      if (run.bytesLeft < 0) throw tooLarge();
+      const index = Number(indexes.getItem(row));
+      if (!isTried) run.answers[index] = checked(value);
+      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue);
+    }
+  }
+}
+
+function tooLarge(): ApiError {
+  return new ApiError(
+    'content_too_large',
+    'The values that the expression gives are too large together. Send smaller batches.',
+  );
+}
+
+function checked(value: JsonValue): Computed {
+  return hasOnlyFinite(value) ? { value } : { error: 'it gives NaN or an infinity, which JSON does not have' };
+}
+
+function hasOnlyFinite(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(hasOnlyFinite);
+}
+
+/** Why the batch failed, as an answer, with the connection ready for more; throws what is not the rows' fault. */
+async function reasonOf(run: Run, error: unknown): Promise<Computed> {
+  if (run.signal.aborted) throw run.signal.reason;
+  const known = toQueryError(error, failureOf(run.compiled.statement));
+  if (known.code !== 'query_error') throw known;
+  await resume(run.connection);
+  // Without the list of what would have fitted: one of these may be said of each row.
+  const message = known.message.replace(/\n\s*Candidate functions:.*/s, '');
+  return { error: message.length > REASON_LENGTH_MAX ? `${message.slice(0, REASON_LENGTH_MAX)}…` : message };
+}
+
+async function answerBatch(run: Run, batch: Batch): Promise<void> {
+  const { bytesLeft } = run;
+  try {
+    await compute(run, batch, false);
+  } catch (error) {
+    run.bytesLeft = bytesLeft;
+    const reason = await reasonOf(run, error);
+    if (batch.indexes.length === 1 || FOR_ALL_ROWS.test(error instanceof Error ? error.message : '')) {
+      for (const index of batch.indexes) run.answers[index] = reason;
+    } else await answerRows(run, batch, reason);
+  }
+}
+
+/** Some rows of the batch fail: tells them from the others. */
+async function answerRows(run: Run, batch: Batch, reason: Computed): Promise<void> {
+  // What the failed statement answered before it failed counts anew.
+  for (const index of batch.indexes) run.answers[index] = undefined;
+  try {
+    await compute(run, batch, true);
+  } catch (error) {
+    await reasonOf(run, error);
+    // TRY does not take functions that are never the same twice, such as error(): halve until the rows are found.
+    const middle = batch.indexes.length >> 1;
+    await answerBatch(run, slice(batch, 0, middle));
+    await answerBatch(run, slice(batch, middle, batch.indexes.length));
+    return;
+  }
+  let reasons = 0;
+  for (const [at, index] of batch.indexes.entries()) {
+    if (run.answers[index] !== undefined) continue;
+    if (reasons++ < REASONS_MAX) await answerBatch(run, slice(batch, at, at + 1));
+    else run.answers[index] = reason;
+  }
+}
+
+function slice(batch: Batch, from: number, to: number): Batch {
+  return { ...batch, indexes: batch.indexes.slice(from, to), lines: batch.lines.slice(from, to) };
+}
+
+/** Expressions run as queries do: in their turn, on connections that cannot write, within the limits. */
+export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: EngineLimits): Expressions {
+  return {
+    checkExpression: (expression) =>
+      queries.inPlace({}, async (connection, signal) => {
+        await checkBinding(connection, await compile(connection, expression, signal));
+      }),
+
+    async evaluate(expression, rows, caller) {
+      if (rows.length === 0) return [];
+      return queries.inPlace({ signal: caller }, async (connection, signal) => {
+        const compiled = await compile(connection, expression, signal);
+        const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
+        const run: Run = { connection, signal, compiled, bytesLeft: limits.resultBytesMax, answers };
+        for (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
+        return answers.map((answer) => answer ?? { error: 'it gives no value' });
+      });
+    },
+
+    readTimes: (texts, format) => queries.inPlace({}, (connection) => readTimes(connection, texts, format)),
+  };
+}

@@ -1,0 +1,405 @@
+import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
+import { refusalOf } from './function-calls.ts';
+import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
+import { foldName, type NamedTable, type Names } from './names.ts';
+import { findMissing, type Missing, resolveTable } from './references.ts';
+import { errorAt, type Statement } from './statement.ts';
+import { isNode, type Node } from './tree.ts';
+
+/** What the gate found in a statement that it let through. */
+export interface Passed {
+  /** Collections and aliases the statement names, in order of first use. */
+  tables: NamedTable[];
+  /** What the statement names and does not exist, in order of first use; such a statement cannot be run. */
+  missing: Missing[];
+  /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
+  sql: string;
+  /** The tree that `sql` must have. */
+  tree: unknown;
+  /** Byte offset in the statement's own text, for one in `sql`. */
+  originOf(offset: number): number;
+  /** Whether the outermost query has a LIMIT of its own. */
+  hasLimit: boolean;
+  /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
+  show: Show | null;
+}
+
+export interface Show {
+  what: 'tables' | 'all tables' | 'schemas';
+  /** Workspace of SHOW TABLES FROM. */
+  workspace: string | null;
+}
+
+/** Nodes of the engine's tree. Whatever is not listed here is refused. */
+const EXPRESSIONS = new Set(
+  `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
+  PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
+);
+const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+/** Relations, modifiers and orders that are as harmless as what they hold. */
+const PLAIN = new Set(
+  `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
+  DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
+);
+const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
+
+/** Deeper trees are refused: this walk must not overflow the stack. */
+const DEPTH_MAX = 1_500;
+/** Deepest nesting of expressions (AND and OR count once). Binding takes seconds beyond, and cannot be interrupted. */
+const EXPRESSIONS_MAX = 300;
+/** Most queries in one statement, those within others and copies included: for the same reason. */
+const QUERIES_MAX = 500;
+/** The time to bind lambdas in lambdas grows steeply, and binding cannot be interrupted. */
+const LAMBDAS_MAX = 8;
+
+/** COLUMNS() copies what it stands in for each column; a guess. */
+const COLUMNS_TYPICAL = 100;
+
+/** Names of WITH that can be seen from a place in the tree, with what each reference to them adds. */
+interface Scope {
+  names: ReadonlyMap<string, Size>;
+  parent: Scope | null;
+  /** Columns before this one in the same SELECT, which later ones may name: each use is a copy. */
+  aliases: ReadonlyMap<string, Size>;
+  depth: number;
+  expressions: number;
+  lambdas: number;
+}
+
+interface Splice {
+  at: number;
+  length: number;
+  text: string;
+}
+
+interface Walk {
+  statement: Statement;
+  bytes: Buffer;
+  names: Names;
+  found: { table: NamedTable; at: number }[];
+  missing: Missing[];
+  splices: Map<number, Splice>;
+  /** Whether a WITH may be copied into each place that names it. */
+  copiesWith: boolean;
+  /** With all copies. */
+  size: Size;
+  /** Uses of COLUMNS(). */
+  columns: number;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** 2^64 - 1 stands for no position. */
+export function offsetOf(value: unknown): number | undefined {
+  const offset = Number(value ?? Number.NaN);
+  return Number.isSafeInteger(offset) ? offset : undefined;
+}
+
+function refuse(walk: Walk, node: Node, message: string): never {
+  throw errorAt(walk.statement, offsetOf(node['query_location']), message);
+}
+
+/** What a reference to a name of WITH adds; undefined where it is none. */
+function visible(scope: Scope | null, name: string): Size | undefined {
+  const folded = foldName(name);
+  for (let at = scope; at !== null; at = at.parent) {
+    const size = at.names.get(folded);
+    if (size !== undefined) return size;
+  }
+  return undefined;
+}
+
+function within(scope: Scope, size: Size, ...names: string[]): Scope {
+  return { ...scope, names: new Map(names.map((name) => [foldName(name), size])), parent: scope };
+}
+
+function grow(walk: Walk, node: Node, by: Size, times = 1): void {
+  const { size } = walk;
+  size.queries += by.queries * times;
+  size.expressions += by.expressions * times;
+  if (size.queries > QUERIES_MAX) {
+    refuse(
+      walk,
+      node,
+      `The SQL holds more than ${QUERIES_MAX} queries, each use of a WITH ... NOT MATERIALIZED included. Use fewer.`,
+    );
+  }
+  if (size.expressions > EXPRESSIONS_EXPANDED_MAX) {
+    refuse(
+      walk,
+      node,
+      'The SQL grows too large when columns and arguments that are used more than once are put in. Split it with WITH.',
+    );
+  }
+}
+
+/** What `work` adds. */
+function measure(walk: Walk, work: () => void): Size {
+  const before = { ...walk.size };
+  work();
+  return {
+    queries: walk.size.queries - before.queries,
+    expressions: walk.size.expressions - before.expressions,
+  };
+}
+
+function walkChildren(walk: Walk, node: Node, scope: Scope, ...without: string[]): void {
+  for (const [key, value] of Object.entries(node)) {
+    if (typeof value === 'object' && value !== null && !without.includes(key)) walkAny(walk, value, scope);
+  }
+}
+
+function walkAny(walk: Walk, value: unknown, outer: Scope): void {
+  const scope = { ...outer, depth: outer.depth + 1 };
+  if (scope.depth > DEPTH_MAX) throw errorAt(walk.statement, undefined, 'The SQL is nested too deeply. Simplify it.');
+  if (Array.isArray(value)) for (const item of value) walkAny(walk, item, scope);
+  else if (isNode(value)) walkNode(walk, value, scope);
+}
+
+function walkNode(walk: Walk, node: Node, scope: Scope): void {
+  const { class: expression, type } = node;
+  if (expression !== undefined) walkExpression(walk, node, scope);
+  else if (typeof type !== 'string') walkPlain(walk, node, scope);
+  else if (QUERIES.has(type)) walkQuery(walk, node, scope);
+  else if (type === 'BASE_TABLE') walkTable(walk, node, scope);
+  else if (type === 'TABLE_FUNCTION') walkTableFunction(walk, node, scope);
+  else if (type === 'SHOW_REF' && node['query'] === undefined) {
+    refuse(walk, node, 'SHOW and DESCRIBE without a collection cannot be used inside another statement.');
+  } else if (PLAIN.has(type) || type.endsWith('_TYPE_INFO')) walkChildren(walk, node, scope);
+  else refuse(walk, node, `This kind of SQL (${type}) is not allowed here.`);
+}
+
+/** A node without a kind of its own; one with an `id` is a type. */
+function walkPlain(walk: Walk, node: Node, scope: Scope): void {
+  // Casting deeply nested JSON to it overflows the stack.
+  if (node['id'] === 'VARIANT') refuse(walk, node, 'The type VARIANT is not available in queries. Use JSON.');
+  walkChildren(walk, node, scope);
+}
+
+const ONE_EXPRESSION: Size = { queries: 0, expressions: 1 };
+
+function walkExpression(walk: Walk, node: Node, outer: Scope): void {
+  const kind = textOf(node['class']);
+  if (!EXPRESSIONS.has(kind)) refuse(walk, node, `This kind of expression (${kind}) is not allowed here.`);
+  if (kind === 'CONSTANT') return;
+  const expressions = outer.expressions + 1;
+  if (expressions > EXPRESSIONS_MAX) {
+    refuse(
+      walk,
+      node,
+      `Expressions are nested deeper than ${EXPRESSIONS_MAX}. Simplify the SQL, or split it with WITH.`,
+    );
+  }
+  const scope = { ...outer, expressions };
+  grow(walk, node, ONE_EXPRESSION);
+  if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
+  if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
+  if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
+    refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
+  }
+  const inner = kind === 'LAMBDA' ? { ...scope, lambdas: scope.lambdas + 1 } : scope;
+  const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
+  const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
+  if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
+}
+
+function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): void {
+  const refusal = refusalOf(node, allowed);
+  if (refusal !== null) refuse(walk, node, refusal);
+}
+
+/** The engine takes these for functions where no column has the name. */
+const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
+
+function checkColumn(walk: Walk, node: Node, scope: Scope): void {
+  const path = Array.isArray(node['column_names']) ? node['column_names'].map(textOf) : [];
+  grow(walk, node, scope.aliases.get(foldName(path[0] ?? '')) ?? NOTHING);
+  if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
+    refuse(walk, node, `"${path[0]}" is not available in queries.`);
+  }
+  // workspace.collection.column: the workspace goes by the name of its schema.
+  const at = offsetOf(node['query_location']);
+  const [workspace, name] = path;
+  if (path.length < 3 || at === undefined || workspace === undefined || name === undefined) return;
+  const table = walk.names.find(workspace, name);
+  if (table === undefined || walk.names.schemaOf(table.workspace) === table.workspace) return;
+  splice(walk, resolveTable(walk, { path: [workspace, name], at }).splice);
+  node['column_names'] = [walk.names.schemaOf(table.workspace), ...path.slice(1)];
+}
+
+function splice(walk: Walk, piece: Splice | null): void {
+  if (piece !== null) walk.splices.set(piece.at, piece);
+}
+
+function walkTableFunction(walk: Walk, node: Node, scope: Scope): void {
+  const call = node['function'];
+  if (!isNode(call) || call['class'] !== 'FUNCTION') refuse(walk, node, 'This table function is not allowed here.');
+  checkFunction(walk, call, TABLE_FUNCTIONS);
+  walkChildren(walk, call, scope);
+  walkChildren(walk, node, scope, 'function');
+}
+
+function walkTable(walk: Walk, node: Node, scope: Scope): void {
+  walkChildren(walk, node, scope);
+  const catalog = textOf(node['catalog_name']);
+  const schema = textOf(node['schema_name']);
+  const name = textOf(node['table_name']);
+  const size = catalog === '' && schema === '' ? visible(scope, name) : undefined;
+  if (size !== undefined) {
+    grow(walk, node, size);
+    return;
+  }
+  // The name of a recursive WITH ... USING KEY for all rows so far.
+  if (catalog === '' && foldName(schema) === 'recurring' && visible(scope, `recurring.${name}`) !== undefined) {
+    return;
+  }
+  const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
+  const reference = { path, at: offsetOf(node['query_location']) };
+  // What follows may be refused, and that counts more.
+  const missing = findMissing(walk, reference);
+  if (missing !== null) {
+    walk.missing.push(missing);
+    return;
+  }
+  const resolved = resolveTable(walk, reference);
+  walk.found.push({ table: resolved.table, at: resolved.at });
+  node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
+  splice(walk, resolved.splice);
+}
+
+/** A name of WITH is visible to the entries after its own, to the query, and to itself only where it is recursive. */
+function walkQuery(walk: Walk, node: Node, outer: Scope): void {
+  grow(walk, node, { queries: 1, expressions: 0 });
+  let scope = outer;
+  const map = isNode(node['cte_map']) ? node['cte_map']['map'] : undefined;
+  for (const entry of Array.isArray(map) ? map : []) {
+    if (!isNode(entry)) continue;
+    const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
+    scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
+  }
+  const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
+  const name = textOf(node['cte_name']);
+  const aliases = walkColumns(walk, node, scope);
+  walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
+  walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
+  if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));
+}
+
+const NO_ALIASES: Scope['aliases'] = new Map();
+
+/** The columns of a SELECT in order, and what later parts of it add where they name one. */
+function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
+  const list = node['select_list'];
+  if (!Array.isArray(list)) return scope.aliases;
+  const aliases = new Map(scope.aliases);
+  for (const column of list) {
+    const columnsBefore = walk.columns;
+    const size = measure(walk, () => walkAny(walk, column, { ...scope, depth: scope.depth + 1, aliases }));
+    if (!isNode(column)) continue;
+    if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
+    const alias = textOf(column['alias']);
+    if (alias !== '') aliases.set(foldName(alias), size);
+  }
+  return aliases;
+}
+
+function readShow(statement: Statement, node: Node, names: Names): Show | null {
+  const from = node['from_table'];
+  if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
+  const workspace = textOf(from['schema_name']);
+  if (from['show_type'] === 'SHOW_FROM' && textOf(from['catalog_name']) === '') {
+    const known = names.workspaces().find((candidate) => foldName(candidate) === foldName(workspace));
+    if (known === undefined) throw errorAt(statement, undefined, `Workspace with name "${workspace}" does not exist`);
+    return { what: 'tables', workspace: known };
+  }
+  const what = textOf(from['table_name']).replaceAll('"', '').toLowerCase();
+  if (what === '__show_tables_expanded') return { what: 'all tables', workspace: null };
+  if (what === 'tables') return { what: 'tables', workspace: null };
+  if (what === 'schemas' || what === 'databases') return { what: 'schemas', workspace: null };
+  throw errorAt(
+    statement,
+    undefined,
+    `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
+  );
+}
+
+function applySplices(bytes: Buffer, splices: Splice[]): Pick<Passed, 'sql' | 'originOf'> {
+  const ordered = splices.toSorted((a, b) => a.at - b.at);
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const piece of ordered) {
+    parts.push(bytes.subarray(at, piece.at), Buffer.from(piece.text));
+    at = piece.at + piece.length;
+  }
+  parts.push(bytes.subarray(at));
+  const originOf = (offset: number) => {
+    let shift = 0;
+    for (const piece of ordered) {
+      const length = Buffer.byteLength(piece.text);
+      const start = piece.at + shift;
+      if (offset < start + (piece.length === 0 ? 0 : 1)) break;
+      if (offset < start + length) return piece.at;
+      shift += length - piece.length;
+    }
+    return offset - shift;
+  };
+  return { sql: Buffer.concat(parts).toString(), originOf };
+}
+
+/**
+ * Whether two trees of the engine's parser are the same but for positions in the text.
+ *
+ * The text that runs is the text that the gate saw, with schemas put in at positions that the engine told. Should one of
+ * them be wrong, for whatever reason, then the tree of the result differs from the one that the gate let through.
+ */
+export function isSameTree(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isSameTree(item, b[index]));
+  }
+  if (!isNode(a)) return Object.is(a, b);
+  if (!isNode(b)) return false;
+  const keys = (node: Node) => Object.keys(node).filter((key) => key !== 'query_location');
+  const own = keys(a);
+  return own.length === keys(b).length && own.every((key) => Object.hasOwn(b, key) && isSameTree(a[key], b[key]));
+}
+
+/**
+ * Lets a statement through, or throws `query_error` with the place of what it refuses.
+ *
+ * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it is
+ * visited: kinds of nodes, functions and tables must all be known to be harmless, so that a new kind is refused. The
+ * schemas of collections are filled in.
+ */
+export function passGate(statement: Statement, tree: unknown, names: Names): Passed {
+  const bytes = Buffer.from(statement.body);
+  const walk: Walk = {
+    statement,
+    bytes,
+    names,
+    found: [],
+    missing: [],
+    splices: new Map(),
+    copiesWith: mayCopyWith(statement.body),
+    size: { ...NOTHING },
+    columns: 0,
+  };
+  const node = isNode(tree) ? tree['node'] : undefined;
+  if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');
+  const show = readShow(statement, node, names);
+  if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
+  if (show === null)
+    walkAny(walk, node, { names: new Map(), parent: null, aliases: NO_ALIASES, depth: 0, expressions: 0, lambdas: 0 });
+  const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
+  const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
+  return {
+    ...applySplices(bytes, [...walk.splices.values()]),
+    tree,
+    tables: [...new Set(tables)],
+    missing: walk.missing,
+    hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
+    show,
+  };
+}

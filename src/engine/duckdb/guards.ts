@@ -1,0 +1,151 @@
+/**
+ * Functions that a single call of can end the process, each shadowed by a macro of its own name that looks first.
+ *
+ * Those that recurse into JSON without a limit of their own: text that is nested deeply enough overflows the stack. And
+ * functions whose one value can be as large as a number says, or take as long as two arguments multiplied. The engine does
+ * not count such values against its memory limit, and cannot be interrupted inside one, so that `repeat('x', 2e9)` would
+ * end the process.
+ */
+
+/** Largest text, in bytes, and longest list, in items, that these functions make. 2,048 rows are made at a time. */
+const SIZE_MAX = 100_000;
+/** Largest text that replacing makes longer than its input, in bytes. */
+const REPLACED_MAX = 16 * 1024 * 1024;
+
+/** Most brackets in a JSON value that is walked recursively: as deep as it can be, it still fits the stack. */
+const BRACKETS_MAX = 3_000;
+
+interface Guard {
+  name: string;
+  /** What its message calls the limit; default: SIZE_MAX bytes or items. */
+  limit?: string;
+  /** Overloads: parameters, with types where the overloads need them, and when their value would be too large. */
+  overloads: Overload[];
+}
+
+interface Overload {
+  parameters: string[];
+  isTooLarge: string;
+  /** Parameters that `isTooLarge` does not need, and that must stay as written: constants are fast, or demanded. */
+  asWritten?: string[];
+  /** Default: the function of the engine with all parameters. */
+  call?: string;
+}
+
+const ITEMS = [
+  { parameters: ['a BIGINT'], isTooLarge: `p.a > ${SIZE_MAX}` },
+  { parameters: ['a BIGINT', 'b BIGINT'], isTooLarge: `p.b::HUGEINT - p.a > ${SIZE_MAX}` },
+  { parameters: ['a BIGINT', 'b BIGINT', 'c BIGINT'], isTooLarge: `(p.b::HUGEINT - p.a) // p.c > ${SIZE_MAX}` },
+  ...['TIMESTAMP', 'TIMESTAMPTZ'].map((type) => ({
+    parameters: [`a ${type}`, `b ${type}`, 'c INTERVAL'],
+    isTooLarge: `abs((epoch(p.b) - epoch(p.a)) / epoch(p.c)) > ${SIZE_MAX}`,
+  })),
+];
+const PADDED = [{ parameters: ['s', 'n', 'c'], isTooLarge: `p.n > ${SIZE_MAX}` }];
+const RESIZED = [
+  { parameters: ['l', 'n'], isTooLarge: `p.n > ${SIZE_MAX}` },
+  { parameters: ['l', 'n', 'v'], isTooLarge: `p.n > ${SIZE_MAX}` },
+];
+
+/** Counts opening brackets: deep nesting needs as many. */
+function bracketsOf(parameter: string): string {
+  const text = `p.${parameter}::VARCHAR`;
+  return `strlen(${text}) - strlen(system.main.replace(system.main.replace(${text}, '[', ''), '{', ''))`;
+}
+
+function walked(...parameters: string[]) {
+  return { parameters, isTooLarge: parameters.map((one) => `${bracketsOf(one)} > ${BRACKETS_MAX}`).join(' OR ') };
+}
+
+/** Options of regexp_replace, with their letters in order. The engine wants a constant, also while a macro is made. */
+const REGEXP_OPTIONS = ['', ...'g i s gi gs is gis l gl m gm im gim c cg'.split(' ')];
+const replaceBy = (options: string) => `WHEN '${options}' THEN system.main.regexp_replace(p.s, f, p.t, '${options}')`;
+const REPLACE_BY_OPTIONS = `CASE array_to_string(list_sort(list_distinct(string_split(o, ''))), '')
+  ${REGEXP_OPTIONS.map(replaceBy).join(' ')}
+  ELSE error('regexp_replace(): the options "' || o || '" are not available. Use "g", "i", "s", "l", "m" or "c".') END`;
+/** Bytes that one replacement can have: each reference to a group may bring the whole text. */
+const REPLACEMENT = `(strlen(p.t)::HUGEINT + (strlen(p.t) - strlen(system.main.replace(p.t, '\\', ''))) * strlen(p.s))`;
+
+const GUARDS: Guard[] = [
+  { name: 'json_structure', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
+  { name: 'json_contains', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a', 'b')] },
+  {
+    name: 'json_merge_patch',
+    limit: `${BRACKETS_MAX} brackets`,
+    overloads: [walked('a', 'b'), walked('a', 'b', 'c'), walked('a', 'b', 'c', 'd')],
+  },
+  {
+    name: 'repeat',
+    overloads: [{ parameters: ['s', 'n'], isTooLarge: `strlen(p.s::VARCHAR)::HUGEINT * p.n > ${SIZE_MAX}` }],
+  },
+  { name: 'range', overloads: ITEMS },
+  { name: 'generate_series', overloads: ITEMS },
+  { name: 'lpad', overloads: PADDED },
+  { name: 'rpad', overloads: PADDED },
+  { name: 'list_resize', overloads: RESIZED },
+  { name: 'array_resize', overloads: RESIZED },
+  {
+    name: 'bitstring',
+    overloads: [{ parameters: ['s', 'n'], isTooLarge: `p.n > ${SIZE_MAX}` }],
+  },
+  {
+    name: 'replace',
+    limit: `${REPLACED_MAX} bytes`,
+    overloads: [
+      {
+        parameters: ['s', 'f', 't'],
+        isTooLarge: `strlen(p.t) > strlen(p.f) AND strlen(p.s)::HUGEINT // greatest(strlen(p.f), 1) * strlen(p.t) > ${REPLACED_MAX}`,
+      },
+    ],
+  },
+  // Their time, and damerau_levenshtein's memory, is the product of two lengths.
+  ...['levenshtein', 'editdist3', 'damerau_levenshtein'].map((name) => ({
+    name,
+    limit: 'two texts of 1,000 bytes each',
+    overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 1000000' }],
+  })),
+  {
+    name: 'regexp_replace',
+    limit: `${REPLACED_MAX} bytes`,
+    overloads: [
+      {
+        parameters: ['s', 'f', 't'],
+        asWritten: ['f'],
+        isTooLarge: `strlen(p.s) + ${REPLACEMENT} > ${REPLACED_MAX}`,
+        call: 'system.main.regexp_replace(p.s, f, p.t)',
+      },
+      {
+        // A pattern may match between all characters.
+        parameters: ['s', 'f', 't', 'o'],
+        asWritten: ['f', 'o'],
+        isTooLarge: `strlen(p.s) + (CASE WHEN contains(o, 'g') THEN strlen(p.s) + 1 ELSE 1 END) * ${REPLACEMENT} > ${REPLACED_MAX}`,
+        call: REPLACE_BY_OPTIONS,
+      },
+    ],
+  },
+];
+
+/** Functions that may be called by their plain names only, so that the macro is what is called. */
+export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name }) => name));
+
+function macroOf({ name, overloads, limit = `${SIZE_MAX} bytes or items` }: Guard): string {
+  const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
+    const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
+    // In a lambda, so that each argument is computed once: one that changes from call to call would pass the check with
+    // one value and run with another.
+    const fields = names
+      .filter((field) => !asWritten.includes(field))
+      .map((field) => `'${field}': ${field}`)
+      .join(', ');
+    const call = given ?? `system.main.${name}(${names.map((field) => `p.${field}`).join(', ')})`;
+    const message = `${name}(): the value is too large or too deep; the limit is ${limit}.`;
+    return (
+      `(${parameters.join(', ')}) AS list_transform([{${fields}}], lambda p: ` +
+      `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END)[1]`
+    );
+  });
+  return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
+}
+
+/** Statements that put the guards on a connection. */
+export const GUARD_SQL: string = GUARDS.map(macroOf).join(';\n');

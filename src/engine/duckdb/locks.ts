@@ -1,0 +1,36 @@
+/** Keeps work on the same thing apart: per key, one at a time, first come first served. */
+export interface Locks {
+  /** Runs `work` while it alone holds all of `keys`; keys are taken in sorted order, so that nobody waits in a circle. */
+  hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
+}
+
+export function createLocks(): Locks {
+  /** The last one in line, by key. */
+  const tails = new Map<string, Promise<void>>();
+
+  async function take(key: string): Promise<() => void> {
+    const before = tails.get(key);
+    let release = (): void => undefined;
+    const mine = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    tails.set(key, mine);
+    await before;
+    return () => {
+      if (tails.get(key) === mine) tails.delete(key);
+      release();
+    };
+  }
+
+  return {
+    async hold(keys, work) {
+      const releases: (() => void)[] = [];
+      try {
+        for (const key of [...new Set(keys)].sort()) releases.push(await take(key));
+        return await work();
+      } finally {
+        for (const release of releases) release();
+      }
+    },
+  };
+}

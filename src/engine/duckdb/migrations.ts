@@ -1,0 +1,41 @@
+import { ApiError } from '../../contract/errors.ts';
+import type { Transaction } from './store.ts';
+
+/**
+ * What each version of the stored schema adds to the one before; version 1 starts from nothing. A released entry never
+ * changes: a newer one is appended. In one entry, `ALTER` comes before `INSERT`, `UPDATE` and `DELETE` on its table.
+ */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    'CREATE SCHEMA "_data"',
+    'CREATE TABLE "_meta"."records" (kind VARCHAR, key VARCHAR, value JSON)',
+    'CREATE TABLE "_meta"."workspaces" (name VARCHAR)',
+    'CREATE TABLE "_meta"."tables" (id VARCHAR, workspace VARCHAR, name VARCHAR, shape JSON)',
+  ],
+  ['ALTER TABLE "_meta"."tables" ADD COLUMN retention_secs BIGINT'],
+  // `tables` is a JSON list of table ids.
+  ['CREATE TABLE "_meta"."aliases" (workspace VARCHAR, name VARCHAR, tables JSON)'],
+];
+
+/** Brings a database of any earlier version to this program's. Rejects `internal` for one of a later version. */
+export async function migrate(transaction: Transaction): Promise<void> {
+  const version = await transaction(async (sql) => {
+    await sql('CREATE SCHEMA IF NOT EXISTS "_meta"');
+    await sql('CREATE TABLE IF NOT EXISTS "_meta"."versions" (version INTEGER, migrated_at TIMESTAMP WITH TIME ZONE)');
+    const [row] = await sql('SELECT coalesce(max(version), 0) FROM "_meta"."versions"');
+    return Number(row?.[0]);
+  });
+  if (version > MIGRATIONS.length) {
+    throw new ApiError(
+      'internal',
+      `Cannot open the database: its schema version ${version} is newer than ${MIGRATIONS.length}, the latest that this program knows. Update this program.`,
+    );
+  }
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    await transaction(async (sql) => {
+      for (const statement of statements) await sql(statement);
+      await sql('INSERT INTO "_meta"."versions" VALUES ($1, now())', index + 1);
+    });
+  }
+}

@@ -1,0 +1,86 @@
+/** A collection or an alias, as SQL sees it. */
+export interface NamedTable {
+  workspace: string;
+  name: string;
+  kind: 'collection' | 'alias';
+  /** Names of the columns visible in SQL, in order. */
+  columns(): readonly string[];
+  /** The collections that an alias stands for, now. */
+  behind?(): readonly NamedTable[];
+}
+
+/** What names in SQL stand for, now: always in step with the last committed change. */
+export interface Names {
+  workspaces(): string[];
+  tables(): NamedTable[];
+  /** Case-insensitive, as SQL folds names. */
+  find(workspace: string, name: string): NamedTable | undefined;
+  /** Case-insensitive. */
+  hasWorkspace(name: string): boolean;
+  /** Schema that holds a workspace's views: the workspace's own name, except for reserved ones. */
+  schemaOf(workspace: string): string;
+}
+
+/** The names, and the changes that keep them in step with the database. */
+export interface NameIndex extends Names {
+  /** Grows with every change. */
+  readonly version: number;
+  putWorkspace(name: string): void;
+  dropWorkspace(name: string): void;
+  putTable(table: NamedTable): void;
+  dropTable(table: NamedTable): void;
+  clear(): void;
+}
+
+/** Schemas and catalogs of DuckDB: as a workspace's schema these would be ambiguous, or not ours to fill. */
+const RESERVED = new Set(['main', 'temp', 'system', 'memory', 'information_schema', 'pg_catalog', 'localmemdb']);
+
+/** Schema of a workspace. No workspace starts with `_`, so a prefixed name is always free. */
+export function schemaOf(workspace: string): string {
+  return RESERVED.has(foldName(workspace)) ? `_${workspace}` : workspace;
+}
+
+/** A name as DuckDB compares it: only the letters A to Z fold. */
+export function foldName(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** A name as an identifier in SQL text: the one way that names get into statements. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A string literal in SQL text. The text must not hold U+0000. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+export function createNames(): NameIndex {
+  const workspaces = new Map<string, string>();
+  const tables = new Map<string, NamedTable>();
+  // A name holds no line break, so no two pairs share a key.
+  const keyOf = (workspace: string, name: string) => `${foldName(workspace)}\n${foldName(name)}`;
+  let version = 0;
+  const changed = (_: unknown) => {
+    version += 1;
+  };
+  return {
+    get version() {
+      return version;
+    },
+    workspaces: () => [...workspaces.values()],
+    tables: () => [...tables.values()],
+    find: (workspace, name) => tables.get(keyOf(workspace, name)),
+    hasWorkspace: (name) => workspaces.has(foldName(name)),
+    schemaOf,
+    putWorkspace: (name) => changed(workspaces.set(foldName(name), name)),
+    dropWorkspace: (name) => changed(workspaces.delete(foldName(name))),
+    putTable: (table) => changed(tables.set(keyOf(table.workspace, table.name), table)),
+    dropTable: (table) => changed(tables.delete(keyOf(table.workspace, table.name))),
+    clear() {
+      workspaces.clear();
+      tables.clear();
+      version += 1;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { ApiError } from '../../contract/errors.ts';
+import type { Change, Engine, EngineLimits } from '../engine.ts';
+import { createCatalog, loadCatalog, requireTable } from './catalog.ts';
+import { planChanges } from './changes.ts';
+import { endProcess } from './end-process.ts';
+import { createExpressions } from './expressions.ts';
+import { createLocks } from './locks.ts';
+import { migrate } from './migrations.ts';
+import { createQueries } from './queries.ts';
+import { readStats } from './stats.ts';
+import { resizeError, writeError } from './storage-errors.ts';
+import { type Log, Store } from './store.ts';
+import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
+
+export interface OpenOptions {
+  /** Path of the database file; it and its folder are made where they do not exist. */
+  file: string;
+  /** Each limit left out has the default that `EngineLimits` names. */
+  limits?: Partial<EngineLimits> | undefined;
+  log?: Log | undefined;
+}
+
+const MIB = 1024 * 1024;
+
+function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
+  return {
+    queryTimeoutMs: limits.queryTimeoutMs ?? 120_000,
+    resultRowsMax: limits.resultRowsMax ?? 100_000,
+    resultBytesMax: limits.resultBytesMax ?? 64 * MIB,
+    queriesMax: limits.queriesMax ?? 4,
+    queueMax: limits.queueMax ?? 64,
+    memoryBytes: limits.memoryBytes ?? Math.max(Math.floor(totalmem() / 4), 512 * MIB),
+    threads: limits.threads ?? availableParallelism(),
+    tempBytesMax: limits.tempBytesMax ?? 4 * 1024 * MIB,
+  };
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Files open in this process: the lock of the file keeps out other processes only. */
+const openFiles = new Set<string>();
+
+/**
+ * Opens the engine on a database file.
+ *
+ * Rejects `not_ready` when the file is open already, here or in another process (which the message names),
+ * `resource_exceeded` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
+ * or comes from a later version.
+ */
+export async function openEngine(options: OpenOptions): Promise<Engine> {
+  const file = resolve(options.file);
+  if (openFiles.has(file)) {
+    throw new ApiError('not_ready', `Cannot open the database ${JSON.stringify(file)}: this process has it open.`);
+  }
+  openFiles.add(file);
+  try {
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT);
+  } catch (error) {
+    openFiles.delete(file);
+    throw error;
+  }
+}
+
+async function compose(file: string, limits: EngineLimits, log: Log): Promise<Engine> {
+  const catalog = createCatalog();
+  const store = await Store.open({
+    file,
+    limits,
+    log,
+    async load(transaction, isReadOnly) {
+      if (!isReadOnly) await migrate(transaction);
+      await loadCatalog(catalog, transaction);
+    },
+  });
+  const records = catalog.records;
+  const locks = createLocks();
+  const context = { file, catalog, locks, transaction: store.transaction.bind(store) };
+  const resizes = createLocks();
+  const giveUp = (message: string) => {
+    log.error({}, message);
+    endProcess(message);
+  };
+  const queries = createQueries({
+    connect: () => store.connect(),
+    names: catalog.names,
+    limits,
+    memoryBytes: () => store.size.memoryBytes,
+    giveUp,
+  });
+  let closing: Promise<void> | undefined;
+
+  async function commit(changes: readonly Change[]): Promise<void> {
+    const dropped = changes.flatMap((change) => (change.do === 'dropCollection' ? [tableLock(change.table)] : []));
+    await locks.hold(dropped, () =>
+      locks.hold([METADATA_LOCK], async () => {
+        const plan = planChanges(catalog, changes);
+        await store.transaction(plan.run).catch((error: unknown) => {
+          throw writeError('store the change', file, error);
+        });
+        plan.remember();
+      }),
+    );
+  }
+
+  return {
+    records,
+    get namesVersion() {
+      return catalog.names.version;
+    },
+    commit,
+    ...createWrites(context),
+    ...createExpressions(queries, limits),
+    async stats(table) {
+      const found = requireTable(catalog, table);
+      return store
+        .transaction((sql) => readStats(sql, found))
+        .catch((error: unknown) => {
+          throw writeError('read the statistics of a collection', file, error);
+        });
+    },
+    query: (request) => store.attempt(() => queries.query(request)),
+    inspect: (request) => store.attempt(() => queries.inspect(request)),
+    get size() {
+      return store.size;
+    },
+    resize: (size) =>
+      resizes.hold(['size'], () =>
+        store.resize(size).catch((error: unknown) => {
+          throw resizeError(size, error);
+        }),
+      ),
+    close() {
+      closing ??= (async () => {
+        const stuck = await queries.close();
+        // Closing a connection, and leaving the process too, would wait for them.
+        if (stuck > 0)
+          giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
+        await store.close();
+        openFiles.delete(file);
+      })();
+      return closing;
+    },
+  };
+}

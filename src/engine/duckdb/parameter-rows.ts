@@ -1,0 +1,115 @@
+import { type JsonValue, stringifyJson } from '../../contract/json.ts';
+import { structureOf, typeOf } from './columns.ts';
+import { quoteName, quoteText } from './names.ts';
+import { isListShape, isObjectShape, type Shape, widen } from './shape.ts';
+
+/** Rows of values for the parameters of an expression, of the same types, few enough for one statement. */
+export interface Batch {
+  parameters: readonly BatchParameter[];
+  /** Which rows they are. */
+  indexes: readonly number[];
+  /** Each row as JSON text. */
+  lines: readonly string[];
+}
+
+interface BatchParameter {
+  /** In lower case. */
+  name: string;
+  /** The type as SQL writes it; or the value itself, where it alone says what it is: NULL, an empty list. */
+  type: string;
+  /** As `from_json` takes it; null for a value that is the type. */
+  structure: string | null;
+}
+
+/** Text of one statement, in UTF-16 units. */
+const TEXT_MAX = 4 * 1024 * 1024;
+
+/**
+ * Sorts rows by the types of their values. A value's type must not depend on the rows beside it, or a document would
+ * become another one in another batch: so rows of different types go apart.
+ */
+export function* batchesOf(
+  rows: readonly (readonly JsonValue[])[],
+  places: ReadonlyMap<string, number>,
+): Generator<Batch, void, void> {
+  const names = [...places.keys()];
+  const groups = new Map<string, { parameters: BatchParameter[]; indexes: number[] }>();
+  for (const [index, row] of rows.entries()) {
+    const parameters = names.map((name) => parameterOf(name, row[places.get(name) ?? -1] ?? null));
+    const key = parameters.map(({ type }) => type).join('\n');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { parameters, indexes: [index] });
+    else group.indexes.push(index);
+  }
+  for (const { parameters, indexes } of groups.values()) {
+    let batch: { indexes: number[]; lines: string[] } = { indexes: [], lines: [] };
+    let length = 0;
+    for (const index of indexes) {
+      const line = lineOf(index, parameters, rows[index] ?? [], places);
+      if (length + line.length > TEXT_MAX && batch.lines.length > 0) {
+        yield { parameters, ...batch };
+        batch = { indexes: [], lines: [] };
+        length = 0;
+      }
+      batch.indexes.push(index);
+      batch.lines.push(line);
+      length += line.length;
+    }
+    yield { parameters, ...batch };
+  }
+}
+
+function parameterOf(name: string, value: JsonValue): BatchParameter {
+  // Untyped, these fit wherever a value of any type would.
+  if (value === null) return { name, type: 'NULL', structure: null };
+  if (Array.isArray(value) && value.length === 0) return { name, type: '[]', structure: null };
+  const shape = withoutObjects(widen('null', value));
+  return { name, type: typeOf(shape), structure: structureOf(shape) };
+}
+
+/** Objects as JSON: a member that one has and the next has not is NULL there, and no error. */
+function withoutObjects(shape: Shape): Shape {
+  if (isListShape(shape)) return { element: withoutObjects(shape.element) };
+  return isObjectShape(shape) ? 'json' : shape;
+}
+
+function lineOf(
+  index: number,
+  parameters: readonly BatchParameter[],
+  row: readonly JsonValue[],
+  places: ReadonlyMap<string, number>,
+): string {
+  const members = parameters.flatMap(({ name, structure }, at) =>
+    structure === null ? [] : [`"p${at}":${stringifyJson(row[places.get(name) ?? -1] ?? null)}`],
+  );
+  return [`{"i":${index}`, ...members].join(',').concat('}');
+}
+
+/** Name of a parameter's column: nothing in an expression can be called that. */
+function columnOf(name: string): string {
+  return quoteName(`:${name}`);
+}
+
+/**
+ * The statement that computes an expression for the rows of a batch, whose lines are its `$1`: index and value of each
+ * row. With `isTried`, a struct `{v: value}`, which is NULL where the expression fails.
+ */
+export function evaluateStatement(
+  { parameters }: Pick<Batch, 'parameters'>,
+  text: (replacement: (name: string) => string) => string,
+  isTried: boolean,
+): string {
+  const structure = ['"i":"BIGINT"'];
+  const columns = ['d.i AS "i"'];
+  const inText = new Map<string, string>();
+  for (const [at, parameter] of parameters.entries()) {
+    inText.set(parameter.name, parameter.structure === null ? parameter.type : columnOf(parameter.name));
+    if (parameter.structure === null) continue;
+    structure.push(`"p${at}":${parameter.structure}`);
+    columns.push(`d.p${at} AS ${columnOf(parameter.name)}`);
+  }
+  const value = text((name) => inText.get(name) ?? 'NULL');
+  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(`{${structure.join(',')}}`)})`;
+  return `SELECT "i", ${isTried ? `TRY(struct_pack(v := ${value}))` : value}
+    FROM (SELECT ${columns.join(', ')} FROM (SELECT ${parsed} AS d))`;
+}

@@ -1,0 +1,106 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ApiError } from '../../contract/errors.ts';
+import { isSameTree, type Passed, passGate } from './gate.ts';
+import type { Names } from './names.ts';
+import { toParseError, toQueryError } from './sql-errors.ts';
+import { errorAt, type Statement } from './statement.ts';
+import { tokens } from './tokens.ts';
+
+/** How a connection's statement went through the gate. */
+export interface Opened {
+  statement: Statement;
+  passed: Passed;
+}
+
+const PARSE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
+
+function firstWord(sql: string): string {
+  return (tokens(sql).next().value?.text ?? '').toUpperCase();
+}
+
+function notReadingMessage(body: string): string {
+  const word = firstWord(body);
+  if (word === 'PIVOT' || /\bpivot\b/i.test(body)) {
+    return "PIVOT needs its values listed: PIVOT t ON x IN ('a', 'b') USING sum(y).";
+  }
+  return (
+    `${word} is not allowed: SQL here only reads. ` +
+    'Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN.'
+  );
+}
+
+/** Where the second statement begins, in UTF-16 units. */
+function secondStatement(sql: string): number | undefined {
+  let isAfter = false;
+  for (const token of tokens(sql)) {
+    if (isAfter && token.text !== ';') return token.start;
+    isAfter ||= token.kind === 'punctuation' && token.text === ';';
+  }
+  return undefined;
+}
+
+interface ParsedText {
+  error: boolean;
+  error_type?: string;
+  error_message?: string;
+  position?: string;
+  statements?: unknown[];
+}
+
+function parseError(statement: Statement, parsed: ParsedText): ApiError {
+  if (parsed.error_type === 'not implemented') {
+    const start = tokens(statement.body).next().value?.start ?? 0;
+    return errorAt(statement, statement.offsetOf(start), notReadingMessage(statement.body));
+  }
+  const message = parsed.error_message ?? 'The SQL cannot be parsed.';
+  return toParseError(message, Number.parseInt(parsed.position ?? '', 10), statement);
+}
+
+/** What the engine's parser says of `sql`, which is the statement's body or was made of it. */
+async function serialize(
+  connection: DuckDBConnection,
+  statement: Statement,
+  sql: string,
+  signal: AbortSignal,
+): Promise<ParsedText> {
+  try {
+    const result = await connection.runAndReadAll(PARSE, [sql]);
+    return JSON.parse(String(result.getRows()[0]?.[0])) as ParsedText;
+  } catch (error) {
+    // Positions would be those in the text of PARSE.
+    throw signal.aborted ? error : toQueryError(error, { statement, tables: [], originOf: () => undefined });
+  }
+}
+
+/** The engine's own tree of the statement; throws `query_error` where it is not one reading statement. */
+export async function parse(connection: DuckDBConnection, statement: Statement, signal: AbortSignal): Promise<unknown> {
+  const parsed = await serialize(connection, statement, statement.body, signal);
+  if (parsed.error) throw parseError(statement, parsed);
+  if (parsed.statements?.length === 1) return parsed.statements[0];
+  const second = secondStatement(statement.body);
+  const offset = second === undefined ? undefined : statement.offsetOf(second);
+  throw errorAt(statement, offset, 'Only one statement per request is allowed. Send them one by one.');
+}
+
+/**
+ * Takes a statement through the parser and the gate. Throws `query_error` for what is not allowed, and, unless `mayMiss`,
+ * for what names a collection that does not exist.
+ */
+export async function open(
+  connection: DuckDBConnection,
+  statement: Statement,
+  names: Names,
+  signal: AbortSignal,
+  mayMiss = false,
+): Promise<Opened> {
+  const passed = passGate(statement, await parse(connection, statement, signal), names);
+  const [missing] = passed.missing;
+  if (missing !== undefined && !mayMiss) throw missing.error;
+  if (passed.sql !== statement.body) {
+    const { statements } = await serialize(connection, statement, passed.sql, signal);
+    if (!isSameTree([passed.tree], statements)) {
+      throw errorAt(statement, undefined, 'The SQL is spelled in a way that is not supported. Write it more plainly.');
+    }
+  }
+  return { statement, passed };
+}

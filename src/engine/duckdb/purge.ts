@@ -1,0 +1,22 @@
+import type { Purged } from '../engine.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { columnNames } from './columns.ts';
+import { quoteName } from './names.ts';
+import { isKept } from './retention.ts';
+import type { Sql } from './store.ts';
+
+/** Documents that one step removes: writes to the table wait for it, so it is short. */
+const STEP_MAX = 10_000;
+
+/** Removes documents past the table's retention, at most as many as one step may. */
+export async function purgeExpired(sql: Sql, table: Table): Promise<Purged> {
+  if (table.retentionSecs === null) return { docCount: 0, bytes: 0 };
+  const name = dataTable(table.id);
+  const fields = columnNames(table.shape).map((column) => `${quoteName(column)} := ${quoteName(column)}`);
+  const rows = await sql(
+    `DELETE FROM ${name} WHERE rowid IN
+       (SELECT rowid FROM ${name} WHERE NOT (${isKept(table.retentionSecs)}) LIMIT ${STEP_MAX})
+     RETURNING strlen(to_json(struct_pack(${fields.join(', ')}))::VARCHAR)`,
+  );
+  return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };
+}

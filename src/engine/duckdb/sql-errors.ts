@@ -1,0 +1,95 @@
+import { ApiError } from '../../contract/errors.ts';
+import { nearest } from '../../contract/nearest.ts';
+import { EXTRA_COLUMN } from './columns.ts';
+import { readEngineError } from './engine-error.ts';
+import { type NamedTable, quoteText } from './names.ts';
+import type { Statement } from './statement.ts';
+
+/** What is known of a failed statement. */
+export interface Failure {
+  statement: Statement;
+  tables: readonly NamedTable[];
+  /** Byte offset in the statement's own text, for one in the text that the engine got. */
+  originOf(offset: number): number | undefined;
+}
+
+const MISSING_COLUMN = /^Referenced column "(.*?)" (?:was )?not found/;
+const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
+
+const INTERNAL_NAMES: [RegExp, string][] = [
+  [/"_colloquy"\.|\b_colloquy\./g, ''],
+  [/(?:"_(?:data|meta)"|\b_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
+  [/\b_colloquy\b/g, 'the database'],
+];
+
+/** Text of the engine without names that are ours alone; drawn boxes (of plans) keep their width. */
+export function withoutInternalNames(text: string): string {
+  const isDrawn = text.includes('│');
+  return INTERNAL_NAMES.reduce(
+    (cleaned, [pattern, by]) => cleaned.replace(pattern, (name) => (isDrawn ? by.padEnd(name.length) : by)),
+    text,
+  );
+}
+
+function nearestColumns(message: string, tables: readonly NamedTable[]): string {
+  const name = MISSING_COLUMN.exec(message)?.[1];
+  if (name === undefined) return '';
+  const columns = tables.flatMap((table) => [...table.columns()]);
+  const near = nearest(name, columns).filter((column) => !message.includes(`"${column}"`));
+  return near.length === 0 ? '' : `\nDid you mean ${near.map((column) => `"${column}"`).join(' or ')}?`;
+}
+
+/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
+function jsonPath(key: string): string {
+  if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
+  return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
+}
+
+/** Where a field that is no column may be: every table that has `_extra` may hold it there. */
+function extraFields(message: string, tables: readonly NamedTable[]): string {
+  const name = (MISSING_COLUMN.exec(message) ?? MISSING_IN_TABLE.exec(message))?.[1];
+  if (name === undefined || !tables.some((table) => table.columns().includes(EXTRA_COLUMN))) return '';
+  return `\nFields without a column of their own are in ${EXTRA_COLUMN}: ${EXTRA_COLUMN}->>${quoteText(jsonPath(name))}`;
+}
+
+const MESSAGES: [RegExp, string][] = [
+  [/^Max expression depth limit.*/s, 'The SQL is nested too deeply. Simplify it, or split it with WITH.'],
+  [/ Use "SET [^"]*"[^.]*\.?/g, ''],
+  [/(?:^|\n)\* SET [^\n]*/g, ''],
+  [/\nPossible solutions:.*/s, ''],
+];
+
+function cleanMessage(message: string): string {
+  return withoutInternalNames(MESSAGES.reduce((text, [pattern, by]) => text.replace(pattern, by), message)).trim();
+}
+
+const MEMORY = /^Out of Memory:|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
+
+const BROKEN = /^(?:FATAL|INTERNAL)$/i;
+
+/** The `ApiError` for an error of the engine: its message and hint, and its place in the caller's text. */
+export function toQueryError(error: unknown, failure: Failure): ApiError {
+  if (error instanceof ApiError) return error;
+  const { kind, message: text, offset } = readEngineError(error);
+  if (MEMORY.test(`${kind}: ${text}`)) {
+    return new ApiError(
+      'resource_exceeded',
+      'The query needs more memory than the engine may use. Filter or aggregate earlier, or select fewer columns.',
+      { cause: error },
+    );
+  }
+  if (BROKEN.test(kind)) {
+    return new ApiError('internal', 'The SQL engine failed. Try the query in another form.', { cause: error });
+  }
+  const origin = offset === undefined ? undefined : failure.originOf(offset);
+  const position = origin === undefined ? {} : failure.statement.locate(origin);
+  const message = cleanMessage(text);
+  const hints = `${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
+  return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
+}
+
+/** The `ApiError` for what the engine's parser says; its position is a byte offset in the statement's own text. */
+export function toParseError(message: string, offset: number, statement: Statement): ApiError {
+  const position = Number.isSafeInteger(offset) ? statement.locate(offset) : {};
+  return new ApiError('query_error', cleanMessage(message), position);
+}

@@ -1,0 +1,19 @@
+import type { TableShape } from './columns.ts';
+import { foldName } from './names.ts';
+import { joinShapes, type Shape } from './shape.ts';
+
+/** The columns of several tables together: those of one name (case makes no difference) hold what all of them hold. */
+export function unionShape(tables: readonly TableShape[]): TableShape {
+  const [only] = tables;
+  if (only !== undefined && tables.length === 1) return only;
+  const columns = new Map<string, Shape>();
+  const spellings = new Map<string, string>();
+  for (const table of tables) {
+    for (const [name, shape] of table.columns) {
+      const spelling = spellings.get(foldName(name)) ?? name;
+      spellings.set(foldName(name), spelling);
+      columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
+    }
+  }
+  return { columns, extra: tables.some((table) => table.extra) };
+}

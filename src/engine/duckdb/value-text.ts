@@ -1,0 +1,60 @@
+import {
+  type DuckDBDateValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
+  type DuckDBTimestampTZValue,
+  type DuckDBTimestampValue,
+} from '@duckdb/node-api';
+
+const DAY_MS = 86_400_000;
+/** What Date can hold, either side of the epoch. */
+const DATE_MS_MAX = 8_640_000_000_000_000;
+const INFINITY_DAYS = 2_147_483_647;
+const INFINITY_TICKS = 9_223_372_036_854_775_807n;
+
+/** `YYYY-MM-DD`, or `infinity`. */
+export function dateText(date: DuckDBDateValue): string {
+  if (Math.abs(date.days) === INFINITY_DAYS) return date.days < 0 ? '-infinity' : 'infinity';
+  const ms = date.days * DAY_MS;
+  return Math.abs(ms) <= DATE_MS_MAX ? new Date(ms).toISOString().replace(/T.*/, '') : date.toString();
+}
+
+type Timestamp =
+  | DuckDBTimestampValue
+  | DuckDBTimestampTZValue
+  | DuckDBTimestampSecondsValue
+  | DuckDBTimestampMillisecondsValue
+  | DuckDBTimestampNanosecondsValue;
+
+/** Ticks of a timestamp, and nanoseconds per tick. */
+function ticksOf(value: Timestamp): [bigint, bigint] {
+  if (value instanceof DuckDBTimestampNanosecondsValue) return [value.nanos, 1n];
+  if (value instanceof DuckDBTimestampMillisecondsValue) return [value.millis, 1_000_000n];
+  if (value instanceof DuckDBTimestampSecondsValue) return [value.seconds, 1_000_000_000n];
+  return [value.micros, 1_000n];
+}
+
+function isoText(micros: bigint, lastDigits: string): string | undefined {
+  const near = Number(micros);
+  const ms = Number.isSafeInteger(near) ? Math.floor(near / 1_000) : Number((micros - modulo(micros)) / 1_000n);
+  if (Math.abs(ms) > DATE_MS_MAX) return undefined;
+  const rest = Number.isSafeInteger(near) ? near - ms * 1_000 : Number(modulo(micros));
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}${lastDigits}Z`;
+}
+
+/** The part below 1,000, counted up from the thousand before. */
+function modulo(value: bigint): bigint {
+  return ((value % 1_000n) + 1_000n) % 1_000n;
+}
+
+/** ISO-8601 in UTC with microseconds (nanoseconds where there are any), or `infinity`. */
+export function timestampText(value: Timestamp): string {
+  const [ticks, nanosPerTick] = ticksOf(value);
+  if (ticks === INFINITY_TICKS) return 'infinity';
+  if (ticks === -INFINITY_TICKS) return '-infinity';
+  if (nanosPerTick !== 1n) return isoText(ticks * (nanosPerTick / 1_000n), '') ?? value.toString();
+  const nanos = modulo(ticks);
+  const lastDigits = nanos === 0n ? '' : String(nanos).padStart(3, '0');
+  return isoText((ticks - nanos) / 1_000n, lastDigits) ?? value.toString();
+}

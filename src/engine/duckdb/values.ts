@@ -1,0 +1,311 @@
+import {
+  DuckDBArrayVector,
+  type DuckDBBlobValue,
+  type DuckDBDateValue,
+  type DuckDBDecimalValue,
+  type DuckDBGeometryValue,
+  DuckDBListVector,
+  DuckDBMapVector,
+  DuckDBStructVector,
+  type DuckDBType,
+  DuckDBTypeId,
+  DuckDBUnionVector,
+  type DuckDBValue,
+  type DuckDBVector,
+} from '@duckdb/node-api';
+import { type JsonValue, parseJson } from '../../contract/json.ts';
+import { dateText, timestampText } from './value-text.ts';
+
+/** Reads one row of a column as JSON. */
+export type Reader = (vector: DuckDBVector, row: number) => JsonValue;
+
+/** A reader of values that are not made of others; NULL is null everywhere. */
+function leaf<T>(convert: (value: T) => JsonValue): Reader {
+  return (vector, row) => {
+    const value = vector.getItem(row);
+    return value === null ? null : convert(value as T);
+  };
+}
+
+const asIs: Reader = (vector, row) => vector.getItem(row) as JsonValue;
+const asText = leaf<DuckDBValue>(String);
+
+/** Integers that a double cannot hold are text. */
+export function exactInteger(value: bigint): number | string {
+  return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString();
+}
+
+/** JSON has no NaN and no infinities: they are text. */
+export function exactDouble(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value);
+}
+
+/** The shortest number that is the same FLOAT: 0.1 and not 0.10000000149011612. */
+function shortestFloat(value: number): number | string {
+  if (!Number.isFinite(value)) return String(value);
+  for (const digits of [6, 7, 8]) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
+
+const DECIMAL_DIGITS_MAX = 15;
+
+/** A double holds every decimal of 15 digits; a longer one is text, with all its digits. */
+function decimalReader(width: number, scale: number): Reader {
+  // Both are exact, so the quotient is the double nearest to the decimal.
+  if (width <= DECIMAL_DIGITS_MAX) return leaf<DuckDBDecimalValue>((decimal) => Number(decimal.value) / 10 ** scale);
+  return leaf<DuckDBDecimalValue>((decimal) => {
+    const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
+    return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
+  });
+}
+
+function withoutBigints(value: JsonValue): JsonValue {
+  if (typeof value === 'bigint') return exactInteger(value);
+  if (typeof value === 'number') return exactDouble(value);
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutBigints(item)]));
+}
+
+/** Nothing else in JSON text can be a number that a double does not hold. */
+const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
+
+/** Deeper JSON stays text: what writes the answer, and what reads it, walks it recursively. */
+const JSON_DEPTH_MAX = 1_000;
+
+function isTooDeep(text: string): boolean {
+  if (text.length < 2 * JSON_DEPTH_MAX) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index);
+    else if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (depth > JSON_DEPTH_MAX) return true;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Where the JSON string that opens at `start` closes. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
+  return index;
+}
+
+/** A JSON column: its value as JSON, integers beyond 2^53 as text. */
+function fromJsonText(text: string): JsonValue {
+  if (isTooDeep(text)) return text;
+  try {
+    const value = parseJson(text);
+    return UNUSUAL_NUMBER.test(text) ? withoutBigints(value) : value;
+  } catch {
+    return text;
+  }
+}
+
+/** Keys are data: `__proto__` must become a key like any other. */
+function set(object: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else object[key] = value;
+}
+
+function listReader(readItem: Reader): Reader {
+  return (vector, row) => {
+    // The driver has no other way to ask for NULL that does not copy the items.
+    if (!(vector instanceof DuckDBListVector) || !vector['validity'].itemValid(row)) return null;
+    const from = vector.getEntryOffset(row);
+    const length = vector.getEntryLength(row);
+    const items = vector.childVector;
+    const values: JsonValue[] = new Array(length);
+    for (let index = 0; index < length; index++) values[index] = readItem(items, from + index);
+    return values;
+  };
+}
+
+function arrayReader(length: number, readItem: Reader): Reader {
+  return (vector, row) => {
+    if (!(vector instanceof DuckDBArrayVector) || !vector['validity'].itemValid(row)) return null;
+    const items = vector['childData'];
+    return Array.from({ length }, (_, index) => readItem(items, row * length + index));
+  };
+}
+
+function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
+  return (vector, row) => {
+    if (!(vector instanceof DuckDBStructVector) || !vector.isItemValid(row)) return null;
+    const object: { [key: string]: JsonValue } = {};
+    for (let index = 0; index < names.length; index++) {
+      const value = readers[index]?.(vector.entryVectorAt(index), row) ?? null;
+      set(object, names[index] ?? '', value);
+    }
+    return object;
+  };
+}
+
+/** A MAP with text for keys is an object; any other is a list of `{key, value}`. */
+function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
+  return (vector, row) => {
+    if (!(vector instanceof DuckDBMapVector)) return null;
+    const list = vector['listVector'];
+    if (!list['validity'].itemValid(row)) return null;
+    const entries = list.childVector;
+    if (!(entries instanceof DuckDBStructVector)) return null;
+    const [keys, values] = [entries.entryVectorAt(0), entries.entryVectorAt(1)];
+    const from = list.getEntryOffset(row);
+    const rows = Array.from({ length: list.getEntryLength(row) }, (_, index) => from + index);
+    if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
+    const object: { [key: string]: JsonValue } = {};
+    for (const at of rows) set(object, String(readKey(keys, at)), readValue(values, at));
+    return object;
+  };
+}
+
+function unionReader(readers: readonly Reader[]): Reader {
+  return (vector, row) => {
+    if (!(vector instanceof DuckDBUnionVector)) return null;
+    const struct = vector['structVector'];
+    const member = struct.getItemValue(row, 0);
+    if (member === null) return null;
+    const index = Number(member);
+    return readers[index]?.(struct.entryVectorAt(index + 1), row) ?? null;
+  };
+}
+
+const BIGINTS = new Set([
+  DuckDBTypeId.BIGINT,
+  DuckDBTypeId.UBIGINT,
+  DuckDBTypeId.HUGEINT,
+  DuckDBTypeId.UHUGEINT,
+  DuckDBTypeId.BIGNUM,
+]);
+const SMALL = new Set([
+  DuckDBTypeId.BOOLEAN,
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.UTINYINT,
+  DuckDBTypeId.USMALLINT,
+  DuckDBTypeId.UINTEGER,
+  DuckDBTypeId.ENUM,
+  DuckDBTypeId.SQLNULL,
+]);
+
+/** What a reader makes of numbers that a double, or JSON, does not have. */
+interface Numbers {
+  integer: (value: bigint) => JsonValue;
+  double: (value: number) => JsonValue;
+  json: (text: string) => JsonValue;
+}
+
+/** For an answer: as text. */
+const AS_TEXT: Numbers = { integer: exactInteger, double: exactDouble, json: fromJsonText };
+
+/** For a document: integers as they are; NaN and infinities are for the caller to refuse. */
+export const AS_NUMBERS: Numbers = {
+  integer: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value),
+  double: (value) => value,
+  json: parseJson,
+};
+
+/** The reader of a column: chosen once, as it runs once per value. */
+export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
+  if (SMALL.has(type.typeId)) return asIs;
+  if (BIGINTS.has(type.typeId)) return leaf<bigint>(numbers.integer);
+  switch (type.typeId) {
+    case DuckDBTypeId.VARCHAR:
+      return isJson(type) ? leaf<string>(numbers.json) : asIs;
+    case DuckDBTypeId.DOUBLE:
+      return leaf<number>(numbers.double);
+    case DuckDBTypeId.FLOAT:
+      return leaf<number>(shortestFloat);
+    case DuckDBTypeId.DECIMAL:
+      return decimalReader(type.width, type.scale);
+    case DuckDBTypeId.DATE:
+      return leaf<DuckDBDateValue>(dateText);
+    case DuckDBTypeId.TIMESTAMP:
+    case DuckDBTypeId.TIMESTAMP_TZ:
+    case DuckDBTypeId.TIMESTAMP_S:
+    case DuckDBTypeId.TIMESTAMP_MS:
+    case DuckDBTypeId.TIMESTAMP_NS:
+      return leaf<Parameters<typeof timestampText>[0]>(timestampText);
+    case DuckDBTypeId.BLOB:
+    case DuckDBTypeId.GEOMETRY:
+      return leaf<DuckDBBlobValue | DuckDBGeometryValue>(({ bytes }) => Buffer.from(bytes).toString('base64'));
+    case DuckDBTypeId.LIST:
+      return listReader(readerOf(type.valueType, numbers));
+    case DuckDBTypeId.ARRAY:
+      return arrayReader(type.length, readerOf(type.valueType, numbers));
+    case DuckDBTypeId.STRUCT:
+      return structReader(
+        type.entryNames,
+        type.entryTypes.map((entry) => readerOf(entry, numbers)),
+      );
+    case DuckDBTypeId.MAP:
+      return mapReader(
+        type.keyType.typeId === DuckDBTypeId.VARCHAR,
+        readerOf(type.keyType, numbers),
+        readerOf(type.valueType, numbers),
+      );
+    case DuckDBTypeId.UNION:
+      return unionReader(type.memberTypes.map((member) => readerOf(member, numbers)));
+    default:
+      return asText;
+  }
+}
+
+function isJson(type: DuckDBType): boolean {
+  return type.alias === 'JSON';
+}
+
+/** The SQL name of a type, as in `column_fields`: the engine's, with JSON by its own name at every depth. */
+export function typeName(type: DuckDBType): string {
+  if (isJson(type)) return 'JSON';
+  switch (type.typeId) {
+    case DuckDBTypeId.LIST:
+      return `${typeName(type.valueType)}[]`;
+    case DuckDBTypeId.ARRAY:
+      return `${typeName(type.valueType)}[${type.length}]`;
+    case DuckDBTypeId.STRUCT: {
+      const entries = type.entryNames.map((name, index) => {
+        const entry = type.entryTypes[index];
+        return `"${name.replaceAll('"', '""')}" ${entry === undefined ? '' : typeName(entry)}`;
+      });
+      return `STRUCT(${entries.join(', ')})`;
+    }
+    case DuckDBTypeId.MAP:
+      return `MAP(${typeName(type.keyType)}, ${typeName(type.valueType)})`;
+    default:
+      return type.toString();
+  }
+}
+
+/** Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. */
+export function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let count = 1; seen.has(unique) || (unique !== name && taken.has(unique)); count++)
+      unique = `${name}_${count}`;
+    seen.add(unique);
+    return unique;
+  });
+}
+
+/** About as many bytes as the value takes as JSON text: enough to keep a result within its limit. */
+export function estimateBytes(value: JsonValue): number {
+  if (typeof value === 'string') return value.length + 3;
+  if (typeof value !== 'object' || value === null) return 8;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value) bytes += estimateBytes(item);
+  else for (const [key, item] of Object.entries(value)) bytes += key.length + 4 + estimateBytes(item);
+  return bytes;
+}

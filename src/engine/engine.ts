@@ -1,0 +1,249 @@
+import type { JsonObject, JsonValue } from '../contract/json.ts';
+
+/**
+ * SQL over JSON documents: what the service needs of an engine, and nothing about which engine it is.
+ *
+ * Every method that fails rejects with an `ApiError` from the contract. Writes are durable when their promise resolves,
+ * and visible to every query that starts after that.
+ */
+export interface Engine {
+  /** Metadata records as stored, read once at start. */
+  readonly records: readonly StoredRecord[];
+
+  /** Applies all changes in one durable step, or none of them. */
+  commit(changes: readonly Change[]): Promise<void>;
+
+  /**
+   * Adds documents; one whose id exists replaces that document whole, and of two with one id in `documents` the later
+   * wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry and
+   * the others still go in. All that go in do so in one durable step.
+   */
+  addDocuments(table: string, documents: readonly NewDocument[]): Promise<WriteOutcome[]>;
+
+  /** Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. */
+  deleteDocuments(table: string, ids: readonly string[]): Promise<WriteOutcome[]>;
+
+  /**
+   * Reads the documents with these ids, passes each to `change`, and stores what it returns, in one durable step with
+   * no other write to the table in between. `change` throws to leave its document as it was: an `error` entry.
+   * An id named twice is changed twice, in order. Event times are kept.
+   */
+  changeDocuments(
+    table: string,
+    ids: readonly string[],
+    change: (document: JsonObject, index: number) => JsonObject,
+  ): Promise<WriteOutcome[]>;
+
+  /**
+   * Removes documents that are past the table's retention, some thousands at most, in one durable step. Those that are
+   * not removed yet are invisible to everything else all the same. Zero documents: none is left.
+   */
+  purge(table: string): Promise<Purged>;
+
+  /** Size and document count of a collection's table. */
+  stats(table: string): Promise<TableStats>;
+
+  /** Runs one reading statement. Rejects `query_error`, `query_timeout`, `resource_exceeded` or `aborted`. */
+  query(request: QueryRequest): Promise<QueryOutcome>;
+
+  /** Grows with every change of what SQL can name: workspaces, collections, aliases, columns. */
+  readonly namesVersion: number;
+
+  /**
+   * Rejects `query_error` unless `sql` is one scalar expression, of parameters that are declared and nothing else: no
+   * collection, no subquery, no aggregate. Positions are those of the expression's own text.
+   */
+  checkExpression(expression: Expression): Promise<void>;
+
+  /**
+   * Computes an expression for many rows of parameter values at once; an entry per row, in order. A value's type is its
+   * own, whatever the other rows hold: integers, numbers, text and booleans as they are, arrays as LIST, objects as
+   * JSON. Rejects what `query` rejects, and `content_too_large` when the values together are larger than a result may be.
+   */
+  evaluate(expression: Expression, rows: readonly (readonly JsonValue[])[], signal?: AbortSignal): Promise<Computed[]>;
+
+  /**
+   * Reads texts as times, in microseconds since the epoch; null for a text that does not fit. Rejects `invalid_input`
+   * for a pattern or a time zone that the engine does not know.
+   */
+  readTimes(texts: readonly string[], format: TimeFormat): Promise<(bigint | null)[]>;
+
+  /** Parses and binds a statement without running it. Rejects `query_error`, `query_timeout` or `aborted`. */
+  inspect(request: InspectRequest): Promise<Inspection>;
+
+  /** Threads and memory as they are now. */
+  readonly size: EngineSize;
+
+  /**
+   * Changes threads and memory at once, for what runs as well; until the engine is closed, or the next call. Rejects
+   * `resource_exceeded`, and leaves the size as it was, where what runs holds more memory than that.
+   */
+  resize(size: EngineSize): Promise<void>;
+
+  /** Finishes what runs, makes everything durable and lets go of the files. */
+  close(): Promise<void>;
+}
+
+/** A piece of metadata: the service decides what kinds there are and what the values mean. */
+export interface StoredRecord {
+  kind: string;
+  key: string;
+  value: JsonObject;
+}
+
+export type Change =
+  | { do: 'putRecord'; kind: string; key: string; value: JsonObject }
+  | { do: 'deleteRecord'; kind: string; key: string }
+  | { do: 'createWorkspace'; workspace: string }
+  | { do: 'dropWorkspace'; workspace: string }
+  /** `table` is an opaque id that the caller makes up (letters, digits, `_`); SQL sees `workspace.name`. */
+  | {
+      do: 'createCollection';
+      table: string;
+      workspace: string;
+      name: string;
+      /** Documents whose event time is longer ago are as if they were not there; absent or null: they stay. */
+      retentionSecs?: number | null | undefined;
+    }
+  | { do: 'dropCollection'; table: string }
+  /**
+   * Makes a name for the documents of one or more collections together, or points it at others. SQL sees
+   * `workspace.name`, at every moment with the columns that these collections have.
+   */
+  | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
+  | { do: 'dropAlias'; workspace: string; name: string };
+
+export interface NewDocument {
+  id: string;
+  /** Microseconds since the epoch; null: keep the replaced document's, or else now. */
+  eventTimeMicros: bigint | null;
+  /** The document's fields, without `_id`, `_event_time` and `_meta`. */
+  fields: JsonObject;
+}
+
+export type WriteOutcome =
+  | { status: 'added' | 'replaced' | 'deleted' | 'changed' }
+  | { status: 'error'; message: string };
+
+export interface Purged {
+  docCount: number;
+  /** Bytes of these documents as JSON text, estimated. */
+  bytes: number;
+}
+
+export interface TableStats {
+  docCount: number;
+  /** Estimated bytes on disk. */
+  totalBytes: number;
+}
+
+/** A scalar SQL expression over `:name` parameters. */
+export interface Expression {
+  sql: string;
+  /** Names that it may use, in the order of a row's values; letter case makes no difference. */
+  parameters: readonly string[];
+}
+
+/** What an expression gives for one row; integers that a double cannot hold are `bigint`. */
+export type Computed = { value: JsonValue } | { error: string };
+
+export interface TimeFormat {
+  /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */
+  pattern: string;
+  /** Zone of texts that name none, as IANA calls it: `Europe/Berlin`, `UTC`. */
+  timeZone: string;
+}
+
+/** One value for a `:name` of a statement. */
+export interface Parameter {
+  name: string;
+  /** One of the contract's PARAMETER_TYPES; empty or absent: taken from the value. */
+  type?: string | undefined;
+  value?: JsonValue | undefined;
+}
+
+export interface InspectRequest {
+  sql: string;
+  parameters?: readonly Parameter[] | undefined;
+  /** Do not ask for values of the parameters. */
+  allowMissingParameters?: boolean | undefined;
+  /**
+   * Answer also for a statement that is allowed and does not bind, for want of a collection or a column for example.
+   * What does not parse, and what is not allowed, is rejected all the same.
+   */
+  allowUnbound?: boolean | undefined;
+  /** Aborting stops the work in the engine. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Inspection {
+  /** Collections named by the statement, as `workspace.collection`, in order of first use. */
+  collections: string[];
+  aliases: string[];
+  /** Names of the parameters used, in order of first use. */
+  parameters: string[];
+  /** What the statement names like a collection and is none, as `workspace.name`, as written; only with `allowUnbound`. */
+  missing: string[];
+  /** Why the statement does not bind; null if it does. */
+  unbound: Unbound | null;
+}
+
+export interface Unbound {
+  message: string;
+  /** 1-based position in the caller's SQL text. */
+  line?: number | undefined;
+  column?: number | undefined;
+}
+
+export interface QueryRequest {
+  sql: string;
+  parameters?: readonly Parameter[] | undefined;
+  /** Rows to return where the statement has no outermost LIMIT. */
+  defaultRowLimit?: number | undefined;
+  generateWarnings?: boolean | undefined;
+  /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
+  timeoutMs?: number | undefined;
+  /** Aborting stops the statement in the engine. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface QueryOutcome {
+  /** Collections read, as `workspace.collection`: those that the statement names, then those behind its aliases. */
+  collections: string[];
+  /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
+  aliases: string[];
+  /** Their names are unique: the second `x` is `x_1`. */
+  columns: { name: string; type: string }[];
+  /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
+  rows: JsonValue[][];
+  warnings: string[];
+  /** Set when rows were left out because a limit of the engine was reached. */
+  cut: { reason: 'rows' | 'bytes'; limit: number } | null;
+  /** Time in the queue, in microseconds. */
+  queuedMicros: number;
+}
+
+/** What the engine may use of the machine. */
+export interface EngineSize {
+  threads: number;
+  memoryBytes: number;
+}
+
+export interface EngineLimits extends EngineSize {
+  /** Longest time of a query, queueing included, in milliseconds (default 120,000). */
+  queryTimeoutMs: number;
+  /** Most rows of a result (default 100,000). */
+  resultRowsMax: number;
+  /** Most bytes of a result, estimated (default 64 MiB). */
+  resultBytesMax: number;
+  /** Queries that run at once (default 4). */
+  queriesMax: number;
+  /** Queries that wait for a place; one more is refused (default 64). */
+  queueMax: number;
+  /** Memory of the engine in bytes (default: a quarter of the machine's, at least 512 MiB). */
+  memoryBytes: number;
+  /** Threads of the engine (default: all cores). */
+  threads: number;
+  /** Room for temporary files in bytes (default 4 GiB). */
+  tempBytesMax: number;
+}

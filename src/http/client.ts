@@ -1,0 +1,206 @@
+import { contract, type Input, type Operation, type Output } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Contract, Row } from '../contract/row.ts';
+import { type WireRequest, wireRequest } from './request.ts';
+import { type Exchange, readFailure, readResult } from './response.ts';
+import { mayRepeat, pause, pauseBeforeRetry, type RetryOptions } from './retry.ts';
+import { type Address, resolveTarget, type Target } from './target.ts';
+import { openTransport, type Transport, wasNeverSent } from './transport.ts';
+
+export type { Target } from './target.ts';
+
+export interface ClientOptions {
+  target: Target;
+  /** The key, or where to get it for each call, for a key that may change. */
+  apiKey: string | (() => string);
+  /** Time for a whole call unless it says otherwise, retries included, in milliseconds (default 150,000). */
+  timeoutMs?: number | undefined;
+  /** Time to get a connection, in milliseconds (default 10,000). */
+  connectTimeoutMs?: number | undefined;
+  /** Longest answer accepted, in bytes (default 80 MiB). */
+  responseBytesMax?: number | undefined;
+  retry?: RetryOptions | undefined;
+  /**
+   * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. What
+   * it rejects with becomes the call's error. Give it only for a service that answers `not_ready` before it does
+   * anything: then changes are repeated after `not_ready` as well.
+   */
+  recover?: ((signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+export interface CallOptions {
+  /** Aborting closes the connection, which stops a running query in the service. */
+  signal?: AbortSignal | undefined;
+  /** Time for the whole call, retries included, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
+/** The API as functions, one per contract row; each rejects with `ApiError`. */
+export type Client = {
+  readonly [K in Operation]: (input: Input<K>, options?: CallOptions) => Promise<Output<K>>;
+} & {
+  /** Breaks off what runs (`aborted`) and closes every connection. */
+  close(): Promise<void>;
+};
+
+const TIMEOUT_MS = 150_000;
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+interface Context {
+  options: ClientOptions;
+  address: Address;
+  transport: Transport;
+  closing: AbortSignal;
+}
+
+/**
+ * A client for any service that speaks the contract. Nothing is sent before the first call.
+ * Throws `invalid_input` for a target or key that cannot be used.
+ */
+export function createClient(options: ClientOptions): Client {
+  const address = resolveTarget(options.target);
+  if (typeof options.apiKey === 'string') checkKey(options.apiKey);
+  const transport = openTransport(address, { connectTimeoutMs: options.connectTimeoutMs });
+  const closer = new AbortController();
+  const context: Context = { options, address, transport, closing: closer.signal };
+  const calls = Object.entries(contract as Contract).map(([operation, row]) => [
+    operation,
+    (input: unknown, callOptions: CallOptions = {}) => call(context, operation, row, input, callOptions),
+  ]);
+  async function close() {
+    closer.abort();
+    await transport.close();
+  }
+  // One function per row, in the row's own types: the table is the only place that knows both.
+  return Object.freeze(Object.fromEntries([...calls, ['close', close]])) as Client;
+}
+
+function checkKey(apiKey: string): string {
+  if (/^[\x21-\x7e]{1,4096}$/.test(apiKey)) return apiKey;
+  throw new ApiError(
+    'invalid_input',
+    'Cannot use the API key: it is empty, or holds spaces, line breaks or non-ASCII characters. Copy it again.',
+  );
+}
+
+async function call(
+  context: Context,
+  operation: string,
+  row: Row,
+  input: unknown,
+  callOptions: CallOptions,
+): Promise<unknown> {
+  const request = wireRequest(operation, row, input);
+  const deadline = startDeadline(context, operation, row, callOptions);
+  try {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await once(context, operation, row, request, deadline.signal);
+      } catch (error) {
+        await beforeRetry(context.options, row, error, tries, deadline);
+      }
+    }
+  } finally {
+    deadline.stop();
+  }
+}
+
+async function once(context: Context, operation: string, row: Row, request: WireRequest, signal: AbortSignal) {
+  const { options, address, transport } = context;
+  const apiKey = checkKey(typeof options.apiKey === 'string' ? options.apiKey : options.apiKey());
+  const response = await transport.send({
+    purpose: operation,
+    method: row.method,
+    path: request.path,
+    headers: headersFor(apiKey, request.body !== undefined),
+    body: request.body,
+    changes: row.effect !== 'read',
+    signal,
+    responseBytesMax: options.responseBytesMax,
+  });
+  const exchange: Exchange = { operation, row, label: address.label, apiKey };
+  if (response.status >= 400) throw readFailure(exchange, response);
+  return readResult(exchange, response);
+}
+
+function headersFor(apiKey: string, hasBody: boolean): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'user-agent': 'colloquy',
+    authorization: `ApiKey ${apiKey}`,
+    ...(hasBody ? { 'content-type': 'application/json' } : {}),
+  };
+}
+
+/** Returns when the call is to be tried again; rejects with its error when not. */
+async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tries: number, deadline: Deadline) {
+  const recover = error instanceof ApiError && RECOVERABLE.has(error.code) ? options.recover : undefined;
+  const refused = recover !== undefined && error instanceof ApiError && error.code === 'not_ready';
+  const retry = options.retry ?? {};
+  const pauseMs = refused || mayRepeat(row.effect, error) ? pauseBeforeRetry(error, tries, retry) : undefined;
+  if (pauseMs !== undefined && recover !== undefined) return recover(deadline.signal);
+  if (pauseMs === undefined || pauseMs >= deadline.leftMs()) throw outcomeUnknown(row, error);
+  await (retry.pause ?? pause)(pauseMs, deadline.signal);
+}
+
+const RECOVERABLE: ReadonlySet<string> = new Set(['connection_failed', 'not_ready']);
+
+/** A change whose answer never came may have been made; whoever called should know before repeating it. */
+function outcomeUnknown(row: Row, error: unknown): unknown {
+  if (row.effect === 'read' || !(error instanceof ApiError) || wasNeverSent(error)) return error;
+  if (error.code !== 'connection_failed' && error.code !== 'response_too_large') return error;
+  return new ApiError(error.code, `${error.message} ${UNKNOWN_OUTCOME}`, { ...error.details, cause: error.cause });
+}
+
+const UNKNOWN_OUTCOME = 'Whether the change was made is unknown: look before repeating it.';
+
+interface Deadline {
+  /** Aborts with the `ApiError` that the call is to reject with. */
+  signal: AbortSignal;
+  leftMs(): number;
+  stop(): void;
+}
+
+/** One signal for all that can end a call early: its time, its caller, and the client's end. */
+function startDeadline(context: Context, operation: string, row: Row, callOptions: CallOptions): Deadline {
+  const timeoutMs = callOptions.timeoutMs ?? context.options.timeoutMs ?? TIMEOUT_MS;
+  if (!(timeoutMs > 0)) {
+    throw new ApiError('invalid_input', `Cannot call ${operation}: timeoutMs ${timeoutMs} is not a positive number.`);
+  }
+  if (callOptions.signal?.aborted === true || context.closing.aborted) {
+    const why = context.closing.aborted ? 'the client is closed' : 'its caller had cancelled it already';
+    throw new ApiError('aborted', `${operation} was not sent: ${why}.`);
+  }
+  const controller = new AbortController();
+  const unknown = row.effect === 'read' ? '' : ` ${UNKNOWN_OUTCOME}`;
+  const give = (why: string) => () =>
+    controller.abort(new ApiError('aborted', `${operation} was given up: ${why}.${unknown}`));
+  const onAbort = give('its caller cancelled it');
+  const onClose = give('the client was closed');
+  const timer = setTimeout(
+    () =>
+      controller.abort(
+        new ApiError(
+          'request_timeout',
+          `${operation} was given up: no complete answer from ${context.address.label} within ${timeoutMs} ms.${unknown}`,
+        ),
+      ),
+    Math.min(timeoutMs, TIMER_MAX_MS),
+  );
+  const endsAt = performance.now() + timeoutMs;
+  const sources: [AbortSignal | undefined, () => void][] = [
+    [callOptions.signal, onAbort],
+    [context.closing, onClose],
+  ];
+  for (const [signal, listener] of sources) {
+    signal?.addEventListener('abort', listener, { once: true });
+  }
+  return {
+    signal: controller.signal,
+    leftMs: () => endsAt - performance.now(),
+    stop() {
+      clearTimeout(timer);
+      for (const [signal, listener] of sources) signal?.removeEventListener('abort', listener);
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import { inputShape } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
+import { stringifyJson } from '../contract/json.ts';
+import { nearest } from '../contract/nearest.ts';
+import { fillPath } from '../contract/path.ts';
+import type { Row } from '../contract/row.ts';
+
+/** A call's arguments as they go on the wire. */
+export interface WireRequest {
+  /** Percent-encoded path with its query string. */
+  path: string;
+  /** JSON text; absent where the row takes no body. */
+  body: string | undefined;
+}
+
+/** `["data", 3, "_id"]` as `data[3]._id`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text === '' ? String(step) : `${text}.${String(step)}`;
+  }, '');
+}
+
+/** What a schema found wrong, in one line: the first three issues, each with its field. */
+export function issuesText(issues: readonly z.core.$ZodIssue[]): string {
+  const shown = issues.slice(0, 3).map((issue) => {
+    const where = fieldPath(issue.path).slice(0, 200);
+    const missing = issue.code === 'invalid_type' && /received undefined$/.test(issue.message);
+    const why = missing ? `is missing (expected ${issue.expected})` : issue.message.slice(0, 300);
+    return where === '' ? why : missing ? `field "${where}" ${why}` : `field "${where}": ${why}`;
+  });
+  const more = issues.length - shown.length;
+  return more > 0 ? `${shown.join('; ')}; and ${more} more` : shown.join('; ');
+}
+
+function refuse(operation: string, why: string): never {
+  throw new ApiError('invalid_input', `Cannot call ${operation}: ${why}`);
+}
+
+/** Where a value holds a number that JSON cannot write (it would silently become null), or undefined. */
+function unwritable(value: unknown): PropertyKey[] | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
+  if (typeof value !== 'object' || value === null) return undefined;
+  // The path is put together on the way back only: nearly every value has none.
+  const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
+  for (const key of keys) {
+    const below = unwritable((value as Record<PropertyKey, unknown>)[key]);
+    if (below !== undefined) return [key, ...below];
+  }
+  return undefined;
+}
+
+function bodyText(operation: string, body: Record<string, unknown>): string {
+  try {
+    const at = unwritable(body);
+    if (at !== undefined) refuse(operation, `field "${fieldPath(at)}": JSON has no such number. Send it as text.`);
+    return stringifyJson(body);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    return refuse(operation, 'the body cannot be written as JSON: it is nested too deeply or refers to itself.');
+  }
+}
+
+function queryText(query: Record<string, unknown>): string {
+  const pairs = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) pairs.append(key, String(value));
+  }
+  return pairs.size === 0 ? '' : `?${pairs}`;
+}
+
+/** The fields of `input` that a schema names, checked but as given: what goes out is what the caller wrote. */
+function part(operation: string, schema: z.ZodObject | undefined, input: object): Record<string, unknown> {
+  if (schema === undefined) return {};
+  const fields = Object.fromEntries(Object.entries(input).filter(([key]) => Object.hasOwn(schema.shape, key)));
+  const checked = schema.safeParse(fields);
+  if (!checked.success) refuse(operation, `${issuesText(checked.error.issues)}.`);
+  return fields;
+}
+
+/**
+ * Splits flat arguments into path, query string and body by the row's schemas, and checks them.
+ * Throws `ApiError` `invalid_input`, which names the field; unknown arguments are refused with the nearest known ones.
+ */
+export function wireRequest(operation: string, row: Row, input: unknown = {}): WireRequest {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return refuse(operation, 'its arguments are one object of fields.');
+  }
+  const known = Object.keys(inputShape(row));
+  for (const key of Object.keys(input)) {
+    if (known.includes(key)) continue;
+    const meant = nearest(key, known);
+    const hint =
+      meant.length > 0
+        ? `Did you mean ${meant.map((name) => `"${name}"`).join(' or ')}?`
+        : known.length > 0
+          ? `It takes: ${known.join(', ')}.`
+          : 'It takes none.';
+    refuse(operation, `it has no argument "${key.slice(0, 100)}". ${hint}`);
+  }
+  const params = part(operation, row.params, input);
+  const query = part(operation, row.query, input);
+  const body = part(operation, row.body, input);
+  let path: string;
+  try {
+    path = fillPath(row.path, params) + queryText(query);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    const why = error instanceof URIError ? 'a name holds half of a character (a lone surrogate)' : what;
+    return refuse(operation, `${why}.`);
+  }
+  return { path, body: row.body === undefined ? undefined : bodyText(operation, body) };
+}

@@ -1,0 +1,152 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import { ApiError, errorCodeOf } from '../contract/errors.ts';
+import { type JsonValue, parseJson } from '../contract/json.ts';
+import type { Row } from '../contract/row.ts';
+import { issuesText } from './request.ts';
+import { parseRetryAfter } from './retry.ts';
+import type { RawResponse } from './transport.ts';
+
+/** Whose answer is read: all that its error messages need. */
+export interface Exchange {
+  operation: string;
+  row: Row;
+  /** The address for humans. */
+  label: string;
+  /** Never to be shown, even when the other side sends it back. */
+  apiKey: string;
+}
+
+const MESSAGE_CHARS_MAX = 2_000;
+
+type Fields = { readonly [key: string]: JsonValue };
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isHtml(text: string): boolean {
+  return /^\s*(<!doctype|<html|<head|<body|<\?xml)/i.test(text);
+}
+
+/** One message for humans and models: no secret, no control characters, no markup, bounded. */
+function safeText(text: string, apiKey: string): string {
+  // SQL has "<" and ">" of its own: only what closes its tags is markup.
+  const tags = /<\/[a-z]|<!|\/>/i.test(text) ? /<\/?[a-z!][^<>]*>/gi : /$^/;
+  const clean = text
+    .replaceAll(apiKey, '[API key]')
+    .replace(tags, ' ')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
+    .trim();
+  return clean.length > MESSAGE_CHARS_MAX ? `${clean.slice(0, MESSAGE_CHARS_MAX)}…` : clean;
+}
+
+/** The first text that looks like a message, in the places where services and proxies put it. */
+function messageIn(body: JsonValue | undefined): string | undefined {
+  if (typeof body === 'string') return body === '' ? undefined : body;
+  if (Array.isArray(body)) return messageIn(body[0]);
+  if (!isFields(body)) return undefined;
+  for (const key of ['message', 'error', 'detail', 'error_description', 'title', 'errors', 'data']) {
+    const found = messageIn(body[key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, 200) : undefined;
+}
+
+function positionIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
+}
+
+/** The error that an answer with a status of 400 or more means, whatever its body looks like. */
+export function readFailure(exchange: Exchange, response: RawResponse, nowMs = Date.now()): ApiError {
+  const { status, headers, text } = response;
+  const body = isHtml(text) ? undefined : parsed(text);
+  const fields: Fields = isFields(body) ? body : {};
+  const own = messageIn(body) ?? (body === undefined && !isHtml(text) ? text : '');
+  const said = safeText(own, exchange.apiKey);
+  const name = STATUS_CODES[status] ?? 'an unknown status';
+  const message =
+    said === ''
+      ? `${exchange.operation} failed: ${exchange.label} answered ${status} (${name}) and gave no reason${isHtml(text) ? ', only a web page; a proxy may stand in front of the service' : ''}.`
+      : said;
+  const code = errorCodeOf(status, fields['type']);
+  return new ApiError(code, message, {
+    status,
+    messageKey: textIn(fields['message_key']),
+    line: positionIn(fields['line']),
+    column: positionIn(fields['column']),
+    traceId: textIn(fields['trace_id']) ?? textIn(headers['x-trace-id']),
+    errorId: textIn(fields['error_id']),
+    queryId: textIn(fields['query_id']),
+    retryAfterMs: parseRetryAfter(headers['retry-after'], nowMs),
+    allow: textIn(headers['allow'])?.split(/\s*,\s*/),
+  });
+}
+
+function mismatch(exchange: Exchange, response: RawResponse, why: string): ApiError {
+  const { operation, label, row } = exchange;
+  const done = row.effect === 'read' ? '' : ' The change itself was probably made: look before repeating it.';
+  return new ApiError(
+    'contract_mismatch',
+    `The answer of ${operation} is not what the contract says: ${why}. ${label} may run another version, or be another service.${done}`,
+    { status: response.status, traceId: textIn(response.headers['x-trace-id']) },
+  );
+}
+
+function redirected(exchange: Exchange, response: RawResponse): ApiError {
+  let to = 'elsewhere';
+  try {
+    // Only the origin: the rest of the address may hold a token.
+    to = `to ${new URL(String(response.headers.location)).origin}`;
+  } catch {}
+  return new ApiError(
+    'contract_mismatch',
+    `Cannot call ${exchange.operation}: ${exchange.label} redirects ${to} (${response.status}), which is not followed because the API key would go with it. Use the final address as the service's URL.`,
+    { status: response.status },
+  );
+}
+
+/** A list may come as null where the other side has nothing to list. */
+function check(schema: z.ZodType, value: JsonValue) {
+  return schema.safeParse(value === null && schema instanceof z.ZodArray ? [] : value);
+}
+
+/**
+ * What a successful answer holds, without its envelope, checked against the row; unknown keys are kept.
+ * The envelope may be there or not, whatever the row says. Throws `contract_mismatch`.
+ */
+export function readResult(exchange: Exchange, response: RawResponse): unknown {
+  const { row } = exchange;
+  if (response.status >= 300) throw redirected(exchange, response);
+  if (response.text === '') throw mismatch(exchange, response, 'it is empty');
+  const body = parsed(response.text);
+  if (body === undefined) {
+    throw mismatch(exchange, response, isHtml(response.text) ? 'it is a web page' : 'it is not JSON');
+  }
+  const ownsData = row.result instanceof z.ZodObject && Object.hasOwn(row.result.shape, 'data');
+  const wrapped = isFields(body) && Object.hasOwn(body, 'data') ? (body['data'] ?? null) : undefined;
+  if (wrapped === undefined || ownsData) {
+    const bare = check(row.result, body);
+    if (bare.success) return bare.data;
+    if (wrapped === undefined) throw mismatch(exchange, response, issuesText(bare.error.issues));
+    const inner = check(row.result, wrapped);
+    if (inner.success) return inner.data;
+    throw mismatch(exchange, response, issuesText(bare.error.issues));
+  }
+  const inner = check(row.result, wrapped);
+  if (inner.success) return inner.data;
+  throw mismatch(exchange, response, issuesText(inner.error.issues));
+}

@@ -1,0 +1,74 @@
+import { ApiError } from '../contract/errors.ts';
+import type { Effect } from '../contract/row.ts';
+import { wasNeverSent } from './transport.ts';
+
+export interface RetryOptions {
+  /** Tries of one call, the first included (default 3). */
+  triesMax?: number | undefined;
+  /** Longest pause before the second try, in milliseconds; doubles with each further one (default 250). */
+  baseMs?: number | undefined;
+  /** Longest pause of all, in milliseconds (default 5,000). */
+  pauseMaxMs?: number | undefined;
+  /** A service that asks for a longer wait than this is not waited for, in milliseconds (default 30,000). */
+  retryAfterMaxMs?: number | undefined;
+  /** Jitter, from 0 up to 1 (default `Math.random`). */
+  random?: (() => number) | undefined;
+  /** Waits; rejects with the signal's reason when it aborts. */
+  pause?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+const RETRIED_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504]);
+
+/**
+ * Whether repeating a call after this error can do no harm and may help.
+ *
+ * Reads: after a lost connection and 502, 503, 504; after 429 only where the service says when to come back, since a
+ * query that needs too much fails again. Anything else changes data, so it is repeated only when its
+ * request certainly never left; a connection that broke later may have carried it out.
+ */
+export function mayRepeat(effect: Effect, error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  if (wasNeverSent(error)) return true;
+  if (effect !== 'read') return false;
+  if (error.status === 429) return error.details.retryAfterMs !== undefined;
+  return error.code === 'connection_failed' || RETRIED_STATUSES.has(error.status);
+}
+
+/**
+ * How long to wait before the next try, in milliseconds; undefined: do not try again.
+ * `tries` counts those made. The service's own `Retry-After` goes before the backoff.
+ */
+export function pauseBeforeRetry(error: ApiError, tries: number, options: RetryOptions): number | undefined {
+  if (tries >= (options.triesMax ?? 3)) return undefined;
+  const asked = error.details.retryAfterMs;
+  if (asked !== undefined) return asked > (options.retryAfterMaxMs ?? 30_000) ? undefined : asked;
+  const longest = Math.min((options.baseMs ?? 250) * 2 ** (tries - 1), options.pauseMaxMs ?? 5_000);
+  // Half fixed, half random: many clients of one service spread out, and none hammers it.
+  return Math.round(longest * (0.5 + 0.5 * (options.random ?? Math.random)()));
+}
+
+/** Milliseconds that a `Retry-After` header (seconds or an HTTP date) asks for; undefined when it says neither. */
+export function parseRetryAfter(header: unknown, nowMs: number): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const text = header.trim();
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  // Every form of an HTTP date begins with the name of a day.
+  const at = /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}
+
+/** Resolves after `ms`, or rejects with the signal's reason. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

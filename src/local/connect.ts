@@ -1,0 +1,180 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { ApiError } from '../contract/errors.ts';
+import { type Client, createClient } from '../http/client.ts';
+import { type DataFolder, openFolder } from './folder.ts';
+import { askToLeave, type Presence, probe } from './probe.ts';
+import { lastLines, logSize } from './service-log.ts';
+import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE, type Spawned, spawnService, takeSpawnLock } from './spawn.ts';
+import { isOlder } from './version.ts';
+
+export interface LocalOptions {
+  dataDir: string;
+  /** File that Node.js runs as `<bin> serve --local` when nobody listens. */
+  bin: string;
+  /** This program's version; an older running service is asked to leave. */
+  version: string;
+  /** The service's whole environment, besides the data folder. */
+  env: Readonly<Record<string, string>>;
+  log: Pick<Logger, 'info' | 'warn'>;
+  /** Time for the service to become ready, in milliseconds (default 20,000). */
+  readyTimeoutMs?: number | undefined;
+  /** Time for one call unless it says otherwise, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
+const POLL_MS = 40;
+const RESPAWN_MS = 250;
+const RESPAWN_MAX_MS = 2_000;
+
+/**
+ * Connects to the shared service of a data folder, and starts it if nobody listens.
+ *
+ * The client brings the service back by itself when it goes away later. A running service of an older version is
+ * replaced; a newer one is used as it is, since readers of the contract are tolerant and two versions that replace each
+ * other would never end. Rejects `connection_failed`, with the service's last log lines when it could not start.
+ */
+export async function connectLocal(options: LocalOptions): Promise<Client> {
+  const folder = await openFolder(options.dataDir);
+  let apiKey = '';
+  let running: Promise<void> | undefined;
+  const ensure = (signal?: AbortSignal) => {
+    // Calls that lose the service together wait for one new one; each may give up waiting by itself.
+    running ??= bringUp(options)
+      .then((key) => {
+        apiKey = key;
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    return signal === undefined ? running : Promise.race([running, rejection(signal)]);
+  };
+  await ensure();
+  return createClient({
+    target: { socketPath: folder.socketPath },
+    apiKey: () => apiKey,
+    timeoutMs: options.timeoutMs,
+    recover: ensure,
+  });
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** One attempt to have a ready service of a fitting version on the folder's socket; resolves to its admin key. */
+async function bringUp(options: LocalOptions): Promise<string> {
+  // Anew each time: somebody may have removed the folder while a chat went on.
+  const folder = await openFolder(options.dataDir);
+  const state: Attempt = {
+    options,
+    folder,
+    child: undefined,
+    logFrom: await logSize(folder.logFile),
+    release: undefined,
+    spawnAt: 0,
+    respawnMs: RESPAWN_MS,
+  };
+  const timeoutMs = options.readyTimeoutMs ?? 20_000;
+  const endsAt = performance.now() + timeoutMs;
+  try {
+    for (;;) {
+      const presence = await probe(folder.socketPath);
+      if (presence.state === 'ready' && !(await outdated(state, presence))) return await readAdminKey(folder);
+      if (presence.state === 'foreign') throw failed(folder, `something else listens there: ${presence.why}`);
+      await lookAfterChild(state);
+      if (presence.state === 'absent') await spawnIfFree(state);
+      if (performance.now() > endsAt) {
+        const lines = await lastLines(folder.logFile, state.logFrom);
+        throw failed(folder, `it was not ready within ${timeoutMs} ms`, lines);
+      }
+      await delay(POLL_MS);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw failed(folder, isDiskFull(error) ? DISK_FULL : String(error));
+  } finally {
+    await state.release?.();
+  }
+}
+
+interface Attempt {
+  options: LocalOptions;
+  folder: DataFolder;
+  child: Spawned | undefined;
+  /** Where the lines of this attempt begin in the log, its every child's. */
+  logFrom: number;
+  /** Gives the spawn lock back. */
+  release: (() => Promise<void>) | undefined;
+  /** Not to be started before, by `performance.now()`. */
+  spawnAt: number;
+  respawnMs: number;
+}
+
+/** Whether a ready service is too old; it is asked to leave then. */
+async function outdated({ options, folder }: Attempt, found: Presence & { state: 'ready' }): Promise<boolean> {
+  if (!isOlder(found.version, options.version)) return false;
+  const old = { running: found.version, service_pid: found.pid, wanted: options.version };
+  options.log.info(old, 'asking an older local service to leave');
+  try {
+    await askToLeave(folder.socketPath, await readAdminKey(folder));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw failed(folder, `version ${found.version} runs (process ${found.pid}) and ${why}; end that process by hand`);
+  }
+  return true;
+}
+
+/** A child that found the database held has lost to another service, or came before an old one was gone. */
+async function lookAfterChild(state: Attempt): Promise<void> {
+  const ended = state.child?.ended();
+  if (ended === undefined) return;
+  if (ended !== DATABASE_HELD_EXIT_CODE && ended !== 0) {
+    if (ended === DISK_FULL_EXIT_CODE) throw failed(state.folder, DISK_FULL);
+    const lines = await lastLines(state.folder.logFile, state.logFrom);
+    throw failed(
+      state.folder,
+      `it ended while it started (${typeof ended === 'number' ? `exit code ${ended}` : ended})`,
+      lines,
+    );
+  }
+  state.child = undefined;
+  state.spawnAt = performance.now() + state.respawnMs;
+  state.respawnMs = Math.min(state.respawnMs * 2, RESPAWN_MAX_MS);
+}
+
+async function spawnIfFree(state: Attempt): Promise<void> {
+  const { options, folder } = state;
+  if (state.child !== undefined || performance.now() < state.spawnAt) return;
+  state.release ??= await takeSpawnLock(folder.spawnLockFile);
+  if (state.release === undefined) return;
+  state.child = await spawnService({ folder, bin: options.bin, env: options.env });
+  options.log.info({ service_pid: state.child.pid, folder: folder.path }, 'started the local service');
+}
+
+async function readAdminKey(folder: DataFolder): Promise<string> {
+  try {
+    return (await readFile(folder.adminKeyFile, 'utf8')).trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw failed(folder, `its admin key "${folder.adminKeyFile}" cannot be read (${code})`);
+  }
+}
+
+const DISK_FULL = 'the disk of this data folder is full; free some space there and try again';
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
+}
+
+function failed(folder: DataFolder, why: string, lines: readonly string[] = []): ApiError {
+  const log = lines.length === 0 ? '' : ` Its last log lines:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+  return new ApiError(
+    'connection_failed',
+    `Cannot use the local service of "${folder.path}": ${why}.${log} Its log is "${folder.logFile}".`,
+  );
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { constants, existsSync } from 'node:fs';
+import { access, chmod, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ApiError } from '../contract/errors.ts';
+
+/** What lies where in a data folder; all paths are absolute. */
+export interface DataFolder {
+  path: string;
+  databaseFile: string;
+  /** Unix socket, or named pipe on Windows; beside the folder's own files unless its path would be too long. */
+  socketPath: string;
+  logFile: string;
+  /** Holds the admin key; mode 0600, made by the service at its first start. */
+  adminKeyFile: string;
+  /** Holds the key that stored secrets are encrypted with; mode 0600, made by the service when it stores the first. */
+  secretKeyFile: string;
+  spawnLockFile: string;
+}
+
+const DATABASE = '_colloquy.duckdb';
+// 108 on Linux and 104 on macOS, the closing NUL included.
+const SOCKET_PATH_BYTES_MAX = 100;
+
+function refuse(path: string, why: string, fix = 'Set COLLOQUY_DATA_DIR to a folder of your own.'): never {
+  throw new ApiError('connection_failed', `Cannot use the data folder "${path}": ${why}. ${fix}`);
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known: Record<string, string> = {
+    EACCES: 'access is denied',
+    EPERM: 'access is denied',
+    EROFS: 'the file system is read-only',
+    ENOTDIR: 'a part of the path is no folder',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the disk quota is used up',
+    ENAMETOOLONG: 'the path is too long',
+    ENOENT: 'it does not exist and cannot be made',
+  };
+  return `${known[code] ?? 'it cannot be made or read'} (${code || String(error)})`;
+}
+
+/**
+ * Makes the data folder if need be (mode 0700) and checks that it is this user's own and can be written.
+ * Throws `connection_failed`, which says what is wrong with the folder.
+ */
+export async function openFolder(path: string): Promise<DataFolder> {
+  try {
+    await makeFolder(path);
+    if (!(await stat(path)).isDirectory()) refuse(path, 'it is no folder');
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    refuse(path, reasonOf(error));
+  }
+  // One folder has one socket, by whichever of its names it is reached.
+  const real = await realpath(path);
+  if (process.platform !== 'win32') await keepPrivate(real);
+  return {
+    path: real,
+    databaseFile: join(real, DATABASE),
+    socketPath: await socketPathFor(real),
+    logFile: join(real, 'service.log'),
+    adminKeyFile: join(real, 'admin.key'),
+    secretKeyFile: join(real, 'secret.key'),
+    spawnLockFile: join(real, 'spawn.lock'),
+  };
+}
+
+/** Node's own recursive mkdir never ends where the system answers ENOENT for ever, e.g. under /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const make = () =>
+    mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  try {
+    await make();
+  } catch (error) {
+    const above = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
+    await makeFolder(above);
+    await make();
+  }
+}
+
+async function keepPrivate(path: string): Promise<void> {
+  const { uid, mode } = await stat(path);
+  if (uid !== process.getuid?.()) refuse(path, 'it belongs to another user');
+  if ((mode & 0o077) === 0) return;
+  const names = await readdir(path);
+  // A folder of the user's with other things in it (a home, a project) is not ours to close.
+  if (names.length > 0 && !names.includes(DATABASE)) {
+    const shown = (mode & 0o777).toString(8);
+    refuse(
+      path,
+      `other users may enter it (mode ${shown}) and it holds other files`,
+      `Choose an empty folder for it, or chmod 700 it.`,
+    );
+  }
+  await chmod(path, 0o700);
+}
+
+async function socketPathFor(path: string): Promise<string> {
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, 20);
+  if (process.platform === 'win32') return `\\\\.\\pipe\\colloquy-${hash}`;
+  const inside = join(path, 'service.sock');
+  if (Buffer.byteLength(inside) <= SOCKET_PATH_BYTES_MAX) return inside;
+  // Not TMPDIR where that can be helped: two programs with different ones would look for the service in two places.
+  const base = existsSync('/tmp') ? '/tmp' : tmpdir();
+  const folder = join(base, `colloquy-${process.getuid?.() ?? 0}`);
+  await openSocketFolder(folder);
+  return join(folder, `${hash}.sock`);
+}
+
+/** Everybody may write to the folder above, so this one must be ours and no link to somewhere else. */
+async function openSocketFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder);
+    const { uid, mode } = await lstat(folder).then((found) => {
+      if (!found.isDirectory()) refuse(folder, 'it is no folder', 'Remove it.');
+      return found;
+    });
+    if (uid !== process.getuid?.()) refuse(folder, 'it belongs to another user', 'Use a shorter COLLOQUY_DATA_DIR.');
+    if ((mode & 0o077) !== 0) await chmod(folder, 0o700);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    refuse(folder, reasonOf(error), 'Use a shorter COLLOQUY_DATA_DIR.');
+  }
+}

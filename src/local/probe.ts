@@ -1,0 +1,91 @@
+import { ApiError } from '../contract/errors.ts';
+import { resolveTarget } from '../http/target.ts';
+import { openTransport, type RawResponse, type Transport, wasNeverSent } from '../http/transport.ts';
+
+/** What a look at the socket found. `busy`: somebody listens and is not ready (starting, leaving, or slow). */
+export type Presence =
+  | { state: 'absent' }
+  | { state: 'busy' }
+  | { state: 'ready'; version: string; pid: number }
+  | { state: 'foreign'; why: string };
+
+const PROBE_MS = 2_000;
+const LEAVE_MS = 10_000;
+const RESPONSE_BYTES_MAX = 64 * 1024;
+
+async function send(
+  socketPath: string,
+  timeoutMs: number,
+  ask: (transport: Transport, signal: AbortSignal) => Promise<RawResponse>,
+): Promise<RawResponse> {
+  // A connection of its own for each look: a kept one would say nothing about who listens now.
+  const transport = openTransport(resolveTarget({ socketPath }), { connectTimeoutMs: timeoutMs });
+  try {
+    return await ask(transport, AbortSignal.timeout(timeoutMs));
+  } finally {
+    await transport.close();
+  }
+}
+
+/** Looks who listens on a socket; never rejects. */
+export async function probe(socketPath: string): Promise<Presence> {
+  let response: RawResponse;
+  try {
+    response = await send(socketPath, PROBE_MS, (transport, signal) =>
+      transport.send({
+        purpose: 'the local service',
+        method: 'GET',
+        path: '/ready',
+        headers: {},
+        signal,
+        responseBytesMax: RESPONSE_BYTES_MAX,
+      }),
+    );
+  } catch (error) {
+    return wasNeverSent(error) ? { state: 'absent' } : { state: 'busy' };
+  }
+  if (response.status === 503) return { state: 'busy' };
+  const body = readyBody(response.text);
+  if (response.status !== 200 || body === undefined) {
+    return { state: 'foreign', why: `it answered ${response.status} to GET /ready` };
+  }
+  return body.ready ? { state: 'ready', version: body.version, pid: body.pid } : { state: 'busy' };
+}
+
+function readyBody(text: string): { ready: boolean; version: string; pid: number } | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body !== 'object' || body === null) return undefined;
+    const { ready, version, pid } = body as Record<string, unknown>;
+    if (typeof ready !== 'boolean' || typeof version !== 'string' || typeof pid !== 'number') return undefined;
+    return { ready, version, pid };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Asks the service on a socket to finish what runs and leave; resolves when it has agreed or is gone already.
+ * Rejects `connection_failed` when it refuses.
+ */
+export async function askToLeave(socketPath: string, adminKey: string): Promise<void> {
+  let response: RawResponse;
+  try {
+    response = await send(socketPath, LEAVE_MS, (transport, signal) =>
+      transport.send({
+        purpose: 'the local service',
+        method: 'POST',
+        path: '/local/leave',
+        headers: { authorization: `ApiKey ${adminKey}` },
+        signal,
+        responseBytesMax: RESPONSE_BYTES_MAX,
+      }),
+    );
+  } catch {
+    // It may close the connection while it leaves; whether it is gone, the next look tells.
+    return;
+  }
+  if (response.status >= 400 && response.status !== 503) {
+    throw new ApiError('connection_failed', `it refused to leave (${response.status})`, { status: response.status });
+  }
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+import { fileURLToPath } from 'node:url';
+import { type Invocation, readInvocation } from './config.ts';
+
+// Each command's code is read only when it runs: an MCP client waits for nothing that it does not use.
+async function run(invocation: Invocation): Promise<number> {
+  const bin = fileURLToPath(import.meta.url);
+  switch (invocation.command) {
+    case 'exit':
+      process.stdout.write(invocation.stdout);
+      process.stderr.write(invocation.stderr);
+      return invocation.exitCode;
+    case 'stdio':
+      return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
+    case 'serve':
+      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local);
+    case 'call':
+      return (await import('./cli/call.ts')).call(invocation, bin);
+    case 'stop':
+      return (await import('./cli/stop.ts')).stop(invocation.config);
+    case 'demo':
+      return (await import('./cli/demo.ts')).runDemo();
+  }
+}
+
+process.exitCode = await run(readInvocation());

@@ -1,0 +1,77 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+
+/** How long a human may take to answer. */
+export const APPROVAL_TTL_MS = 10 * 60 * 1_000;
+
+/** What an approval is for; it holds for nothing else. */
+export interface Binding {
+  tool: string;
+  args: unknown;
+}
+
+export type Settled =
+  | { outcome: 'valid'; target: string }
+  | { outcome: 'forged' | 'expired' | 'used' | 'changed'; target?: undefined };
+
+/**
+ * States that travel through the client while a human is asked: signed, expiring and good for one use.
+ *
+ * The key lives as long as the process, so a state from another process is a forged one.
+ */
+export interface Approvals {
+  /** A new state for a question about `target` as it is now. */
+  open(binding: Binding, target: string): string;
+  /** Uses the state up, whatever the answer was; `valid` only for the same tool and arguments, once and in time. */
+  settle(state: string, binding: Binding): Settled;
+}
+
+const State = z.object({ nonce: z.string(), expires: z.number(), binding: z.string(), target: z.string() });
+
+export function createApprovals(options: { ttlMs?: number; now?: () => number } = {}): Approvals {
+  const { ttlMs = APPROVAL_TTL_MS, now = Date.now } = options;
+  const key = randomBytes(32);
+  const used = new Map<string, number>();
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest();
+
+  return {
+    open(binding, target) {
+      for (const [nonce, expires] of used) if (expires < now()) used.delete(nonce);
+      const state = {
+        nonce: randomBytes(12).toString('base64url'),
+        expires: now() + ttlMs,
+        binding: digest(binding),
+        target,
+      };
+      const text = Buffer.from(JSON.stringify(state)).toString('base64url');
+      return `${text}.${sign(text).toString('base64url')}`;
+    },
+    settle(wire, binding) {
+      const [text = '', mac = ''] = wire.split('.');
+      const given = Buffer.from(mac, 'base64url');
+      const expected = sign(text);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { outcome: 'forged' };
+      const state = State.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+      if (state.expires < now()) return { outcome: 'expired' };
+      if (used.has(state.nonce)) return { outcome: 'used' };
+      used.set(state.nonce, state.expires);
+      if (state.binding !== digest(binding)) return { outcome: 'changed' };
+      return { outcome: 'valid', target: state.target };
+    },
+  };
+}
+
+/** A short text that is equal for equal JSON values, whatever the order of their keys. */
+export function digest(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(value)) ?? '')
+    .digest('base64url');
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const entries = Object.entries(value).map(([key, field]) => [key, sorted(field)] as const);
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1));
+}

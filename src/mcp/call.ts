@@ -1,0 +1,119 @@
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import { ApiError } from '../contract/errors.ts';
+import { nearest } from '../contract/nearest.ts';
+import type { Client } from '../http/client.ts';
+import { presentError, toApiError } from './errors.ts';
+import { fence, type ToolResult } from './fence.ts';
+import type { Human, Question } from './guard.ts';
+import type { Arguments } from './relations.ts';
+import { type Tool, tools } from './tools.ts';
+
+export interface Run {
+  tool: Tool;
+  args: Arguments;
+  /** Called once the arguments are known to be right. */
+  connect: () => Promise<Client>;
+  human: Human;
+  signal: AbortSignal | undefined;
+  /** Told of failures that are this server's own fault. */
+  onFault: (error: unknown) => void;
+}
+
+/**
+ * Runs a tool: checks the arguments, asks a human where it deletes, calls the service and presents the answer. Errors
+ * become results. It may be entered twice for one delete, so nothing happens before the approval.
+ */
+export async function runTool({
+  tool,
+  args,
+  connect,
+  human,
+  signal,
+  onFault,
+}: Run): Promise<ToolResult | InputRequiredResult> {
+  const { name } = tool.listing;
+  let input: Arguments = {};
+  let client: Client | undefined;
+  try {
+    input = tool.read(args);
+    client = await connect();
+    const context = { client, signal };
+    if (tool.blast !== undefined) {
+      const verdict = await human.ask({ tool: name, args, blast: await tool.blast(context, input) });
+      if (verdict.kind === 'asked') return verdict.result;
+      if (verdict.kind === 'refused') {
+        const { code, reason, next } = verdict;
+        const data = { error: { tool: name, code, message: reason } };
+        return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
+      }
+    }
+    return fence(await tool.run(context, input));
+  } catch (error) {
+    const apiError = toApiError(error);
+    if (apiError !== error) onFault(error);
+    const suggestions = client === undefined ? [] : await tool.nearest({ client, signal }, input, apiError);
+    return fence(presentError(name, apiError, suggestions));
+  }
+}
+
+/** Why there is no such tool, with the nearest names. */
+export function unknownTool(name: string): string {
+  const close = nearest(name, tools().keys());
+  const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
+  return `Cannot call tool "${name}": it does not exist; ${hint}`;
+}
+
+/** One call from outside MCP. */
+export interface CallRequest {
+  client: Client;
+  /** Tool name, e.g. `run_query`. */
+  name: string;
+  args: Arguments;
+  /**
+   * Asks the human at the terminal before anything is deleted; false refuses. `typedName` is set where the human has to
+   * type that name instead of a plain yes. It must ask on a TTY and refuse without one, or a model with a shell could
+   * approve for itself.
+   */
+  confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
+  signal?: AbortSignal;
+}
+
+export interface CallAnswer {
+  /** What a model would read. */
+  text: string;
+  structured: Record<string, unknown>;
+  isError: boolean;
+}
+
+/**
+ * Calls a tool as the MCP server would: for `colloquy call <tool> '<json>'`. Errors of the call are answers with
+ * `isError`; rejects only where there is no such tool (`not_found`).
+ */
+export async function callTool({ client, name, args, confirm, signal }: CallRequest): Promise<CallAnswer> {
+  const tool = tools().get(name);
+  if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
+  let fault: unknown;
+  const human: Human = {
+    ask: async ({ blast }: Question) =>
+      (await confirm(blast.message, blast.typedName))
+        ? { kind: 'approved' }
+        : {
+            kind: 'refused',
+            code: 'declined',
+            reason: 'Nothing was changed: the deletion was not confirmed.',
+            next: 'Run the command again in a terminal and confirm.',
+          },
+  };
+  const onFault = (error: unknown) => {
+    fault = error;
+  };
+  const result = await runTool({ tool, args, connect: async () => client, human, signal, onFault });
+  if (fault !== undefined) throw fault;
+  if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
+  const { content, structuredContent, isError } = result as ToolResult;
+  return {
+    text: content.map((part) => part.text).join('\n'),
+    structured: structuredContent,
+    isError: isError === true,
+  };
+}

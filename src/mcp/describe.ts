@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { contract } from '../contract/contract.ts';
+import { readArguments } from './arguments.ts';
+import { type Argument, annotationsOf } from './catalog.ts';
+import { nearestNames } from './errors.ts';
+import { type Fenced, visibleValue } from './fence.ts';
+import { identifier, inferFields, LEVELS_MAX, quotedIdentifier } from './infer.ts';
+import { inputSchema } from './schemas.ts';
+import type { Tool, ToolContext } from './tools.ts';
+
+/**
+ * The one tool that is no endpoint: which fields a collection has. The API has no call for it, a model cannot write SQL
+ * without it, and finding it out by queries takes several calls and whole documents.
+ */
+
+const NAME = 'describe_collection';
+const SAMPLE_DEFAULT = 200;
+const SAMPLE_MAX = 1_000;
+const FIELDS_MAX = 80;
+/** Where the engine keeps the fields that cannot have a column of their own. */
+const EXTRA_COLUMN = '_extra';
+/** A type text longer than this is a nested one, whose fields have lines of their own. */
+const TYPE_CHARS_MAX = 24;
+
+interface DescribeInput {
+  workspace: string;
+  collection: string;
+  sample?: number | undefined;
+}
+
+/** The fields of a collection, inferred from its first documents: path, type, share of documents, examples. */
+export async function describeCollection({ client, signal }: ToolContext, input: DescribeInput): Promise<Fenced> {
+  const about = await client.getCollection({ workspace: input.workspace, collection: input.collection }, { signal });
+  const table = `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`;
+  const limit = input.sample ?? SAMPLE_DEFAULT;
+  const answer = await client.runQuery({ sql: { query: `SELECT * FROM ${table} LIMIT ${limit}` } }, { signal });
+  const documents = answer.results ?? [];
+  const total = about.stats?.doc_count ?? documents.length;
+  const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX);
+  const sqlTypes = new Map((answer.column_fields ?? []).map(({ name, type }) => [identifier(name ?? ''), type ?? '']));
+  const rows = inferred.map((field) => {
+    const sqlType = field.depth === 0 ? sqlTypes.get(field.path) : undefined;
+    const share = Math.round((100 * field.present) / documents.length);
+    return [field.path, typeText(sqlType, field.type), `${share === 0 ? '<1' : share}%`, field.examples];
+  });
+  const unseen = [...sqlTypes.keys()]
+    .filter((name) => !inferred.some((field) => field.path === name))
+    .slice(0, FIELDS_MAX);
+  return {
+    data: {
+      collection: table,
+      ...(about.description ? { description: about.description } : {}),
+      basis: `inferred from ${documents.length.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} documents`,
+      columns: ['path', 'type', 'present', 'examples'],
+      rows: visibleValue(rows),
+      returned: rows.length,
+      truncated: left > 0 || isDeeper,
+      ...(left > 0 ? { fields_left_out: left } : {}),
+      ...(isDeeper ? { levels_shown: LEVELS_MAX } : {}),
+      ...(unseen.length > 0 && left === 0 ? { null_in_sample: unseen } : {}),
+    },
+    next: addressing({
+      table,
+      paths: inferred.map((field) => field.path),
+      isMixed: inferred.some((field) => field.depth === 0 && isMixed(sqlTypes.get(field.path), field.type)),
+      hasExtra: sqlTypes.has(EXTRA_COLUMN),
+      leftAtTop,
+      leftBelow: left - leftAtTop,
+      isDeeper,
+    }),
+  };
+}
+
+/** Documents that disagree on a field's type make its column JSON, which alone would not say what to expect in it. */
+function isMixed(sqlType: string | undefined, types: string): boolean {
+  return sqlType === 'JSON' && types.includes('|');
+}
+
+function typeText(sqlType: string | undefined, types: string): string {
+  if (isMixed(sqlType, types)) return `JSON (${types})`;
+  return sqlType !== undefined && sqlType !== '' && sqlType.length <= TYPE_CHARS_MAX ? sqlType : types;
+}
+
+interface Found {
+  table: string;
+  paths: readonly string[];
+  isMixed: boolean;
+  hasExtra: boolean;
+  leftAtTop: number;
+  leftBelow: number;
+  isDeeper: boolean;
+}
+
+/** What stands here is outside the fence, so no field of a document is named. */
+function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): string {
+  const hints = [`run_query with FROM ${table}`];
+  if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
+  if (paths.some((path) => path.endsWith('[]'))) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
+  if (found.isMixed) hints.push("x of several types by a cast (TRY_CAST(x->>'$' AS DOUBLE))");
+  if (found.hasExtra)
+    hints.push(
+      `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
+    );
+  if (leftAtTop > 0)
+    hints.push(
+      `${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${table} lists all columns`,
+    );
+  if (leftBelow > 0)
+    hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
+  if (found.isDeeper)
+    hints.push(`what is deeper than ${LEVELS_MAX} levels is left out: SELECT its parent for a few documents to see it`);
+  return `${hints.join('; ')}.`;
+}
+
+/** The tool; made at its first use, since schemas take their time. */
+export function describeTool(): Tool {
+  const { workspace, collection } = contract.getCollection.params.shape;
+  const sample = z.int().min(1).max(SAMPLE_MAX).optional().describe(`Documents to look at (default ${SAMPLE_DEFAULT})`);
+  const shape = { workspace, collection, sample };
+  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    field: name,
+    into: undefined,
+    schema,
+  }));
+  return {
+    effect: 'read',
+    listing: {
+      name: NAME,
+      title: 'Describe a collection',
+      description:
+        'List the fields of a collection, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: {
+        type: 'object',
+        properties: {
+          basis: { type: 'string' },
+          columns: { type: 'array' },
+          rows: { type: 'array' },
+          truncated: { type: 'boolean' },
+        },
+      },
+      annotations: annotationsOf('read'),
+    },
+    read: (sent) => readArguments(NAME, fields, sent),
+    run: (context, input) => describeCollection(context, input as unknown as DescribeInput),
+    nearest: ({ client, signal }, input, error) => nearestNames(client, contract.getCollection, input, error, signal),
+  };
+}

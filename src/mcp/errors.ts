@@ -1,0 +1,128 @@
+import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import { nearest } from '../contract/nearest.ts';
+import type { Row } from '../contract/row.ts';
+import type { Client } from '../http/client.ts';
+import type { Fenced } from './fence.ts';
+import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './relations.ts';
+
+/** What to do about an error, where its message does not say it. */
+const NEXT: Partial<Record<ErrorCode, string>> = {
+  query_error:
+    'Correct the SQL (DuckDB dialect); describe_collection lists the fields of a collection and their types.',
+  unauthorized: 'The service does not accept the API key: a human has to set it and restart this server.',
+  forbidden: 'The role of the API key does not allow this; a human with an admin key can do it or give the role.',
+  query_timeout: 'Filter earlier, aggregate, or read fewer columns, and run it again.',
+  already_exists: 'Use the one that exists, or choose another name.',
+  dependent_resources: 'What depends on it has to go first; ask the human before removing any of it.',
+  content_too_large: 'Send fewer documents per call.',
+  unsupported_media_type: 'This is a fault of the connection, not of the arguments; tell the human.',
+  internal: 'Try once more; if it fails again, tell the human, with the trace id.',
+  not_ready: 'The service is starting or stopping: try again in a few seconds.',
+  connection_failed:
+    'The service cannot be reached: try once more, then tell the human; the local service logs to service.log in its data folder.',
+  request_timeout: 'The service took too long: ask for less at once, or try again.',
+  aborted: 'The call was cancelled; nothing more is done.',
+  response_too_large: 'Ask for fewer rows or columns.',
+  contract_mismatch: 'The address may belong to another service or version: tell the human.',
+};
+
+/** What to do about an SQL error, by its first line; the first that fits. */
+const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
+  [
+    /^((Table )?Function )?"[^"]*"( does not exist or)? is not available\b/i,
+    'Use another function; files, settings and other systems cannot be reached from SQL.',
+  ],
+  [
+    /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
+    "A column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'; a field: x->>'$.field'; a list: from_json(x, '[\"VARCHAR\"]').",
+  ],
+  [/at or near "-"/, 'Names with "-" or dots need quotes: "my-ws"."my-coll"; otherwise correct the SQL.'],
+  [
+    /^Could not convert string/,
+    'A text stands where a number is needed: give a parameter as a JSON number or with its type, e.g. "int"; a column of mixed texts by TRY_CAST(x AS DOUBLE).',
+  ],
+];
+
+const HINTED = /did you mean/i;
+
+/** The error as an `ApiError`; anything else is a fault of this server, whose details stay in its log. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError('internal', 'The call failed inside the MCP server; its log on stderr has the details.', {
+    cause: error,
+  });
+}
+
+/** An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. */
+export function presentError(tool: string, error: ApiError, suggestions: readonly string[] = []): Fenced {
+  const { line, column, traceId, retryAfterMs } = error.details;
+  const at = line === undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
+  const text = [`${tool} failed (${error.code})${at}: ${error.message}`];
+  if (suggestions.length > 0) text.push(`Did you mean: ${suggestions.join(', ')}`);
+  if (traceId !== undefined) text.push(`Trace id: ${traceId}`);
+  return {
+    text: text.join('\n'),
+    data: {
+      error: {
+        tool,
+        code: error.code,
+        message: error.message,
+        ...(line === undefined ? {} : { line }),
+        ...(column === undefined ? {} : { column }),
+        ...(suggestions.length === 0 ? {} : { did_you_mean: suggestions }),
+        ...(traceId === undefined ? {} : { trace_id: traceId }),
+      },
+    },
+    next: nextStep(error, suggestions, retryAfterMs),
+    isError: true,
+  };
+}
+
+function nextStep(
+  error: ApiError,
+  suggestions: readonly string[],
+  retryAfterMs: number | undefined,
+): string | undefined {
+  if (error.code === 'not_found' && suggestions.length > 0) return 'Call again with one of the names in did_you_mean.';
+  if (error.code === 'not_found' && HINTED.test(error.message)) return 'Call again with the right name.';
+  if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
+  if (error.code === 'query_error') {
+    const [said = ''] = error.message.split('\n', 1);
+    return SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1] ?? NEXT.query_error;
+  }
+  if (error.code !== 'resource_exceeded') return NEXT[error.code];
+  const wait = retryAfterMs === undefined ? 'a while' : `${Math.ceil(retryAfterMs / 1_000)} seconds`;
+  return `Too much at once, or a limit is reached: try again after ${wait}, or free what the message names.`;
+}
+
+/**
+ * The names nearest to the one that was not found: of the path's parameters in order, the first whose value is not in
+ * its list. Empty where the message has a hint already, or nothing is near.
+ */
+export async function nearestNames(
+  client: Client,
+  row: Row,
+  args: Arguments,
+  error: ApiError,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  if (error.code !== 'not_found' || HINTED.test(error.message)) return [];
+  for (const parameter of pathParameters(row.path)) {
+    const value = args[parameter];
+    const lister = listerOf(row.path, parameter);
+    if (lister === undefined || typeof value !== 'string') continue;
+    try {
+      const list = client[lister] as (
+        input: Arguments,
+        options: { signal?: AbortSignal | undefined },
+      ) => Promise<unknown>;
+      const items = await list(pathArguments(lister, args), { signal });
+      const names = Array.isArray(items) ? items.flatMap((item) => nameOf(item, parameter) ?? []) : [];
+      if (!names.includes(value)) return nearest(value, names);
+    } catch {
+      // The hint is a courtesy: its own failure must not hide the error it is about.
+      return [];
+    }
+  }
+  return [];
+}

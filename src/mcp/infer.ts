@@ -1,0 +1,142 @@
+/** A field of sampled documents, with what is known about it. */
+export interface InferredField {
+  /** As SQL spells it, with `[]` for the items of an array: `user.name`, `tags[]`, `"odd name"`. */
+  path: string;
+  depth: number;
+  /** `text`, `integer`, `number`, `boolean`, `object`, `array`; several are joined with `|`. */
+  type: string;
+  /** Sampled documents in which it is present and not null. */
+  present: number;
+  examples: (string | number | boolean)[];
+}
+
+export interface Inferred {
+  /** In the order of the documents; parents before their children. */
+  fields: InferredField[];
+  /** Fields that were found and left out, at least. */
+  left: number;
+  /** Those of them that are at the top. */
+  leftAtTop: number;
+  /** Whether something lies deeper than was looked. */
+  isDeeper: boolean;
+}
+
+const DEPTH_MAX = 8;
+/** Levels of nesting that are looked at. */
+export const LEVELS_MAX = DEPTH_MAX + 1;
+const PATHS_MAX = 2_000;
+/** Paths that are counted without being looked at. */
+const MISSED_MAX = 10_000;
+const ITEMS_MAX = 50;
+const EXAMPLES_MAX = 3;
+const EXAMPLE_CHARS_MAX = 60;
+
+interface Seen {
+  depth: number;
+  order: number;
+  types: Set<string>;
+  documents: Set<number>;
+  examples: Set<string | number | boolean>;
+}
+
+/**
+ * The fields of `documents` over nested paths. Where there are more than `fieldsMax`, the ones nearest to the top are
+ * kept: documents keyed by data have no end of deep paths.
+ */
+export function inferFields(documents: readonly Readonly<Record<string, unknown>>[], fieldsMax: number): Inferred {
+  const seen = new Map<string, Seen>();
+  const missed = new Map<string, number>();
+  let isDeeper = false;
+
+  const visit = (path: string, depth: number, value: unknown, document: number): void => {
+    if (value === null || value === undefined) return;
+    let entry = seen.get(path);
+    if (entry === undefined) {
+      if (seen.size >= PATHS_MAX) {
+        if (missed.size < MISSED_MAX) missed.set(path, depth);
+        return;
+      }
+      entry = { depth, order: seen.size, types: new Set(), documents: new Set(), examples: new Set() };
+      seen.set(path, entry);
+    }
+    entry.types.add(typeOf(value));
+    entry.documents.add(document);
+    if (Array.isArray(value)) {
+      if (depth >= DEPTH_MAX) isDeeper ||= value.length > 0;
+      else for (const item of value.slice(0, ITEMS_MAX)) visit(`${path}[]`, depth + 1, item, document);
+    } else if (typeof value === 'object') {
+      if (depth >= DEPTH_MAX) {
+        isDeeper ||= Object.keys(value).length > 0;
+        return;
+      }
+      for (const [key, field] of Object.entries(value)) visit(`${path}.${identifier(key)}`, depth + 1, field, document);
+    } else if (entry.examples.size < EXAMPLES_MAX) {
+      entry.examples.add(exampleOf(value as string | number | bigint | boolean));
+    }
+  };
+
+  for (const [index, document] of documents.entries()) {
+    for (const [key, value] of Object.entries(document)) visit(identifier(key), 0, value, index);
+  }
+  const all = [...seen.entries()].sort(([, a], [, b]) => a.depth - b.depth || a.order - b.order);
+  const kept = all.slice(0, fieldsMax).sort(([, a], [, b]) => a.order - b.order);
+  const fields = inTreeOrder(kept).map(([path, { depth, types, documents: present, examples }]) => ({
+    path,
+    depth,
+    type: [...types].join('|'),
+    present: present.size,
+    examples: [...examples],
+  }));
+  const left = [...all.slice(fieldsMax).map(([, { depth }]) => depth), ...missed.values()];
+  return { fields, left: left.length, leftAtTop: left.filter((depth) => depth === 0).length, isDeeper };
+}
+
+/** Parents directly before their children, although a child may have been met in a later document only. */
+function inTreeOrder(entries: [string, Seen][]): [string, Seen][] {
+  const rank = new Map(entries.map(([path, { order }]) => [path, order]));
+  const lineage = (path: string) => {
+    const ancestors = entries.map(([other]) => other).filter((other) => path === other || isUnder(path, other));
+    return ancestors.sort((a, b) => a.length - b.length).map((ancestor) => rank.get(ancestor) ?? 0);
+  };
+  const keyed = entries.map((entry) => ({ entry, key: lineage(entry[0]) }));
+  keyed.sort((a, b) => compareLists(a.key, b.key));
+  return keyed.map(({ entry }) => entry);
+}
+
+function isUnder(path: string, parent: string): boolean {
+  return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
+}
+
+function compareLists(a: readonly number[], b: readonly number[]): number {
+  for (let index = 0; index < Math.min(a.length, b.length); index++) {
+    const difference = (a[index] ?? 0) - (b[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'bigint') return 'integer';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function exampleOf(value: string | number | bigint | boolean): string | number | boolean {
+  const plain = typeof value === 'bigint' ? value.toString() : value;
+  if (typeof plain !== 'string' || plain.length <= EXAMPLE_CHARS_MAX) return plain;
+  return `${plain.slice(0, EXAMPLE_CHARS_MAX)}…`;
+}
+
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** A name as SQL takes it: quoted where it is not a plain word. */
+export function identifier(name: string): string {
+  return PLAIN.test(name) ? name : quotedIdentifier(name);
+}
+
+/** A name between double quotes. */
+export function quotedIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

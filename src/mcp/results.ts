@@ -1,0 +1,308 @@
+import type { QueryResponse } from '../contract/queries.ts';
+import type { Fenced } from './fence.ts';
+import { visibleText, visibleValue } from './fence.ts';
+import { nameOf } from './relations.ts';
+
+/** How much one answer may hold; whichever is reached first cuts it. */
+export interface Budget {
+  rowsMax: number;
+  bytesMax: number;
+  tokensMax: number;
+}
+
+export const BUDGET: Budget = { rowsMax: 50, bytesMax: 25_000, tokensMax: 8_000 };
+/** Rows asked of the service where neither the SQL nor the caller limits them: enough to say how many there are. */
+export const ROWS_FETCHED = 1_000;
+
+const COLUMNS_MAX = 200;
+const NAME_CHARS_MAX = 200;
+/** The type of a nested column can be longer than its values. */
+const TYPE_CHARS_MAX = 200;
+const NOTES_MAX = 10;
+const NOTE_CHARS_MAX = 300;
+/** Lengths that long cells are cut to, tried in order until enough rows fit. */
+const CELL_CHARS = [16_000, 4_000, 1_000, 200, 40] as const;
+/** Shorter cells are tried as long as fewer rows than this fit. */
+const ROWS_WANTED = 10;
+/** Lengths that the parts of a resource are cut to, tried in order until the whole fits. */
+const PART_LIMITS = [
+  { chars: 4_000, items: 50 },
+  { chars: 500, items: 10 },
+  { chars: 100, items: 3 },
+  { chars: 40, items: 0 },
+] as const;
+const ITEM_LIMITS = { chars: 500, items: 5 };
+const NAMES_MAX = 200;
+const FAILED_MAX = 5;
+const IDS_MAX = 20;
+
+/** Tokens of a text, estimated on the safe side: words by length, digits and signs nearly one each. */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  for (const part of text.match(/[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]/g) ?? []) {
+    if (/^[A-Za-z]/.test(part)) tokens += Math.ceil(part.length / 6);
+    else if (/^[0-9]/.test(part)) tokens += Math.ceil(part.length / 3);
+    else if (/^\s/.test(part)) tokens += part === ' ' ? 0 : 1;
+    else tokens += part.charCodeAt(0) < 128 ? 0.6 : 1;
+  }
+  return Math.ceil(tokens);
+}
+
+class Room {
+  #bytes: number;
+  #tokens: number;
+
+  constructor(budget: Budget) {
+    this.#bytes = budget.bytesMax;
+    this.#tokens = budget.tokensMax;
+  }
+
+  /** Takes the room that `text` needs; false, and nothing taken, where there is not enough. */
+  take(text: string): boolean {
+    const bytes = Buffer.byteLength(text) + 1;
+    if (bytes > this.#bytes) return false;
+    const tokens = estimateTokens(text);
+    if (tokens > this.#tokens) return false;
+    this.#bytes -= bytes;
+    this.#tokens -= tokens;
+    return true;
+  }
+}
+
+/** The cell as it is, or its first characters and how many are missing; `cut` counts the cells that were cut. */
+function cutCell(value: unknown, charsMax: number, cut: { cells: number }): unknown {
+  const isText = typeof value === 'string';
+  if (!isText && (typeof value !== 'object' || value === null)) return value;
+  const text = isText ? value : JSON.stringify(value);
+  if (text.length <= charsMax) return value;
+  cut.cells++;
+  return `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters${isText ? '' : ' of JSON'}]`;
+}
+
+interface Head {
+  names: string[];
+  types: (string | null)[];
+  /** What it takes of the answer. */
+  text: string;
+}
+
+interface Fit {
+  rows: unknown[][];
+  cut: { cells: number };
+}
+
+/** The names and types of the columns; those that come after half of the budget is taken are left out. */
+function headOf(fields: readonly { name?: unknown; type?: unknown }[], budget: Budget): Head {
+  const room = new Room({ ...budget, bytesMax: budget.bytesMax / 2, tokensMax: budget.tokensMax / 2 });
+  const head: Head = { names: [], types: [], text: '' };
+  for (const { name, type } of fields.slice(0, COLUMNS_MAX)) {
+    const shownName = cutText(visibleText(String(name ?? '')), NAME_CHARS_MAX);
+    const shownType = typeof type === 'string' ? cutText(visibleText(type), TYPE_CHARS_MAX) : null;
+    const text = JSON.stringify([shownName, shownType]);
+    if (!room.take(text)) break;
+    head.names.push(shownName);
+    head.types.push(shownType);
+    head.text += text;
+  }
+  return head;
+}
+
+function cutText(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
+}
+
+function fitRows(rows: readonly unknown[][], head: Head, charsMax: number, budget: Budget, isLast: boolean): Fit {
+  const room = new Room(budget);
+  room.take(head.text);
+  const fit: Fit = { rows: [], cut: { cells: 0 } };
+  for (const row of rows.slice(0, budget.rowsMax)) {
+    const cells = { cells: 0 };
+    const shown = row.map((cell) => cutCell(cell, charsMax, cells));
+    // One row is shown whatever it takes: with the shortest cells it is small.
+    const isForced = isLast && fit.rows.length === 0;
+    if (!room.take(JSON.stringify(shown)) && !isForced) break;
+    fit.rows.push(shown);
+    fit.cut.cells += cells.cells;
+  }
+  return fit;
+}
+
+/** The field of a row; a column may be called like something that every object inherits. */
+function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(row, name) ? (row[name] ?? null) : null;
+}
+
+/**
+ * A query's answer as column names, types and one array per row, within `budget`; every cut is visible.
+ *
+ * As many rows as `rowLimit`, the limit that was sent along, may be all of them or not: that is at least so many.
+ */
+export function presentRows(response: QueryResponse, budget: Budget = BUDGET, rowLimit = Infinity): Fenced {
+  const results = response.results ?? [];
+  const fields = response.column_fields ?? Object.keys(results[0] ?? {}).map((name) => ({ name, type: undefined }));
+  const columns = fields.map((field) => field.name ?? '');
+  const head = headOf(fields, budget);
+  const shown = columns.slice(0, head.names.length);
+  const rows = results.slice(0, budget.rowsMax).map((row) => shown.map((name) => visibleValue(own(row, name))));
+  const wanted = Math.min(rows.length, ROWS_WANTED);
+  let fit: Fit = { rows: [], cut: { cells: 0 } };
+  for (const [index, chars] of CELL_CHARS.entries()) {
+    const isLast = index === CELL_CHARS.length - 1;
+    fit = fitRows(rows, head, chars, budget, isLast);
+    if (fit.rows.length >= wanted) break;
+  }
+  const problems = response.query_errors ?? [];
+  const more = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
+  const others = problems
+    .filter((problem) => problem.status_code !== 429)
+    .map((problem) => cutText(String(problem.message ?? ''), NOTE_CHARS_MAX));
+  const truncated = more || fit.rows.length < results.length || fit.cut.cells > 0 || shown.length < columns.length;
+  return {
+    data: {
+      columns: head.names,
+      types: head.types,
+      rows: fit.rows,
+      returned: fit.rows.length,
+      ...(more ? { at_least: results.length } : { total: results.length }),
+      truncated,
+      ...(fit.cut.cells > 0 ? { cells_cut: fit.cut.cells } : {}),
+      ...(shown.length < columns.length ? { columns_cut: columns.length - shown.length } : {}),
+      ...(others.length > 0 ? { problems: others.slice(0, NOTES_MAX) } : {}),
+      ...(response.warnings?.length
+        ? {
+            warnings: response.warnings
+              .slice(0, NOTES_MAX)
+              .map((warning) => cutText(visibleText(String(warning)), NOTE_CHARS_MAX)),
+          }
+        : {}),
+    },
+    next: truncated ? rowsHint(fit, results.length, more, columns.length - shown.length) : undefined,
+  };
+}
+
+function rowsHint(fit: Fit, total: number, more: boolean, columnsCut: number): string {
+  const hints: string[] = [];
+  if (more || fit.rows.length < total) {
+    hints.push(
+      `${fit.rows.length} of ${more ? 'at least ' : ''}${total} rows are shown: aggregate, filter or select fewer ` +
+        `columns; or page with ORDER BY … LIMIT … OFFSET ${fit.rows.length}`,
+    );
+  }
+  if (fit.cut.cells > 0)
+    hints.push('long values end in "…[+n characters]": select fewer rows, or substr(column, from, length)');
+  if (columnsCut > 0) hints.push(`${columnsCut} columns are left out: name the ones you need instead of *`);
+  return `${hints.join('; ')}.`;
+}
+
+/** A resource without what says nothing: null, empty lists and empty objects. */
+function dense(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dense);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).flatMap(([key, field]) => {
+    const inner = dense(field);
+    const isEmpty = inner === null || (typeof inner === 'object' && Object.keys(inner).length === 0);
+    return isEmpty ? [] : [[key, inner] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+interface PartLimits {
+  chars: number;
+  items: number;
+}
+
+/** The value with long texts and lists cut; each cut leaves a mark, and lists stay lists. */
+function cutParts(value: unknown, limits: PartLimits, cut: { parts: number }): unknown {
+  if (typeof value === 'string') {
+    if (value.length <= limits.chars) return value;
+    cut.parts++;
+    return `${value.slice(0, limits.chars)}…[+${value.length - limits.chars} characters]`;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, limits.items).map((item) => cutParts(item, limits, cut));
+    if (shown.length === value.length) return shown;
+    cut.parts++;
+    return [...shown, `…[+${value.length - shown.length} items]`];
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutParts(field, limits, cut)]));
+}
+
+/** One resource, without empty fields; its longest parts are cut where the whole is over the budget. */
+export function presentObject(result: unknown, budget: Budget = BUDGET): Fenced {
+  const whole = dense(visibleValue(result));
+  let data: unknown = whole;
+  let cut = { parts: 0 };
+  for (const limits of PART_LIMITS) {
+    cut = { parts: 0 };
+    data = cutParts(whole, limits, cut);
+    if (new Room(budget).take(JSON.stringify(data))) break;
+  }
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
+  return {
+    data: isObject ? (data as Record<string, unknown>) : { value: data },
+    next: cut.parts > 0 ? `${cut.parts} long parts are cut; each cut says how much is missing.` : undefined,
+  };
+}
+
+/** A list of resources within the budget; those left out are at least named. */
+export function presentList(items: readonly unknown[], budget: Budget = BUDGET): Fenced {
+  const room = new Room(budget);
+  const shown: unknown[] = [];
+  for (const item of items.slice(0, budget.rowsMax)) {
+    const short = cutParts(dense(visibleValue(item)), ITEM_LIMITS, { parts: 0 });
+    if (!room.take(JSON.stringify(short)) && shown.length > 0) break;
+    shown.push(short);
+  }
+  const names = items.slice(shown.length, shown.length + NAMES_MAX).flatMap((item) => nameOf(item) ?? []);
+  const truncated = shown.length < items.length;
+  return {
+    data: {
+      items: shown,
+      returned: shown.length,
+      total: items.length,
+      truncated,
+      ...(names.length > 0 ? { more_names: names } : {}),
+    },
+    next: truncated
+      ? `${items.length - shown.length} are left out${names.length > 0 ? ', more_names has names of them' : ''}; get one by its name.`
+      : undefined,
+  };
+}
+
+interface Written {
+  data?: ({ _id?: unknown; status?: unknown; error?: unknown } | null)[] | null | undefined;
+  last_offset?: unknown;
+}
+
+/** A write's answer as counts by status, the first failures and the first ids; an error where every document failed. */
+export function presentWrites(result: Written): Fenced {
+  const documents = result.data ?? [];
+  const counts: Record<string, number> = {};
+  for (const document of documents) {
+    const status = String(document?.status ?? 'UNKNOWN');
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  const failed = documents.flatMap((document, index) =>
+    document?.status === 'ERROR' ? [{ index, _id: document._id ?? null, error: document.error ?? null }] : [],
+  );
+  const ids = documents.flatMap((document) => (document?.status === 'ERROR' ? [] : [document?._id]));
+  const shownFailed = failed.slice(0, FAILED_MAX).map((entry) => cutParts(entry, ITEM_LIMITS, { parts: 0 }));
+  const hints: string[] = [];
+  if (failed.length > 0)
+    hints.push(
+      `${failed.length} of ${documents.length} documents failed and are unchanged; correct and send those again`,
+    );
+  if (failed.length > FAILED_MAX) hints.push(`the first ${FAILED_MAX} failures are shown`);
+  if (ids.length > IDS_MAX) hints.push(`the first ${IDS_MAX} ids are shown`);
+  return {
+    data: {
+      counts,
+      ...(shownFailed.length > 0 ? { failed: shownFailed } : {}),
+      ids: ids.slice(0, IDS_MAX).map(String),
+      last_offset: String(result.last_offset ?? ''),
+    },
+    next: hints.length > 0 ? `${hints.join('; ')}.` : undefined,
+    isError: documents.length > 0 && failed.length === documents.length,
+  };
+}

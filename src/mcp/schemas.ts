@@ -1,0 +1,181 @@
+import { z } from 'zod';
+
+/** The part of JSON Schema that every model provider accepts; see `cleanSchema`. A type, as the SDK wants JSON objects. */
+export type Schema = {
+  type?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  additionalProperties?: false;
+};
+
+/** A tool's input schema should fit into this many characters of JSON: about 250 tokens. */
+const INPUT_CHARS_GOAL = 1_000;
+/**
+ * A nested object that takes more than `nested` characters is listed as an object with a text for its fields of at most
+ * `text` characters. The first of the limits that makes the whole schema fit is used.
+ */
+const NESTED_LIMITS = [
+  { nested: 420, text: 120 },
+  { nested: 200, text: 120 },
+  { nested: 60, text: 120 },
+  { nested: 60, text: 60 },
+] as const;
+/** Output schemas are read by programs, which want the names; a model sees the data itself. */
+const OUTPUT_FIELDS_MAX = 4;
+
+interface Place {
+  limits: { nested: number; text: number };
+  depth?: number;
+  isItem?: boolean;
+}
+
+type RawSchema = z.core.JSONSchema.BaseSchema;
+
+/** The input schema of a tool: a strict object of `shape`'s fields, in the subset of `cleanSchema`. */
+export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
+  const raw = z.toJSONSchema(z.object(shape), { unrepresentable: 'any', io: 'input' }) as RawSchema;
+  let cleaned: Schema = {};
+  for (const limits of NESTED_LIMITS) {
+    cleaned = cleanSchema(raw, { limits });
+    if (JSON.stringify(cleaned).length <= INPUT_CHARS_GOAL) break;
+  }
+  return { ...cleaned, properties: cleaned.properties ?? {}, additionalProperties: false };
+}
+
+/**
+ * The output schema of an object result: its first top-level fields that hold one value each, by type.
+ *
+ * No field is required and more may come, since clients check error results against it as well.
+ */
+export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
+  const properties: Record<string, Schema> = {};
+  for (const [name, field] of Object.entries(shape)) {
+    const type = singleType(field);
+    if (type !== undefined && Object.keys(properties).length < OUTPUT_FIELDS_MAX) properties[name] = { type };
+  }
+  return { type: 'object', properties };
+}
+
+/**
+ * JSON Schema reduced to what every provider takes: one `type` per node, no references, unions, tuples, patterns or
+ * bounds beyond 2^53, string enums without the empty string. A union becomes its first member that is not null. Any JSON
+ * value is a property without a type, and an object as an array's item. Large nested objects are cut.
+ */
+export function cleanSchema(raw: RawSchema, place: Place): Schema {
+  const variants = raw.anyOf ?? raw.oneOf ?? raw.allOf;
+  if (variants !== undefined) {
+    const first = variants.find((member) => typeof member === 'object' && member.type !== 'null');
+    return described(typeof first === 'object' ? cleanSchema(first, place) : { type: 'string' }, raw.description);
+  }
+  const type = typeOf(raw);
+  const depth = (place.depth ?? 0) + 1;
+  if (type === undefined && place.isItem === true) return described({ type: 'object' }, raw.description);
+  if (type === undefined) return anyJson(raw.description);
+  if (type === 'object') return described(cleanObject(raw, place), raw.description);
+  if (type === 'array') {
+    const item = raw.prefixItems?.[0] ?? (Array.isArray(raw.items) ? raw.items[0] : raw.items);
+    const items = cleanSchema(typeof item === 'object' ? item : {}, { ...place, depth, isItem: true });
+    return described({ type, items }, raw.description);
+  }
+  return described({ type, ...values(raw), ...bounds(raw) }, raw.description);
+}
+
+function cleanObject(raw: RawSchema, place: Place): Schema {
+  const depth = place.depth ?? 0;
+  const names = Object.keys(raw.properties ?? {});
+  if (names.length === 0) return { type: 'object' };
+  const properties: Record<string, Schema> = {};
+  for (const [name, field] of Object.entries(raw.properties ?? {})) {
+    properties[name] = cleanSchema(typeof field === 'object' ? field : {}, {
+      ...place,
+      depth: depth + 1,
+      isItem: false,
+    });
+  }
+  const cleaned: Schema = { type: 'object', properties };
+  const required = (raw.required ?? []).filter((name) => names.includes(name));
+  if (required.length > 0) cleaned.required = required;
+  if (depth > 0 && JSON.stringify(cleaned).length > place.limits.nested) {
+    return { type: 'object', description: shortSignature(cleaned, place.limits.text) };
+  }
+  return cleaned;
+}
+
+/**
+ * A property of any JSON value. It has no type: some providers refuse a list of types, and with one type clients could
+ * not send the others.
+ */
+function anyJson(description: string | undefined): Schema {
+  if (description === undefined) return { description: 'Text, number, boolean or JSON' };
+  return { description: /json/i.test(description) ? description : `${description} (text, number, boolean or JSON)` };
+}
+
+function shortSignature(schema: Schema, charsMax: number): string {
+  const full = signature(schema);
+  if (full.length <= charsMax) return full;
+  const names = Object.keys(schema.properties ?? {});
+  let shown = names.length;
+  while (shown > 1 && names.slice(0, shown).join(', ').length > charsMax) shown--;
+  return `{${names.slice(0, shown).join(', ')}${shown < names.length ? ', …' : ''}}`;
+}
+
+/** What an object looks like, in the fewest characters: `{name, kind?: A|B, inner: {x, y}[]}`. */
+function signature(schema: Schema): string {
+  // Where nothing is required, marking everything as optional would say as little.
+  const required = schema.required ?? Object.keys(schema.properties ?? {});
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const inner = field.type === 'array' ? field.items : field;
+    const suffix = field.type === 'array' ? '[]' : '';
+    const key = required.includes(name) ? name : `${name}?`;
+    if (inner?.properties !== undefined) return `${key}: ${signature(inner)}${suffix}`;
+    if (inner?.description?.startsWith('{')) return `${key}: ${inner.description}${suffix}`;
+    if (inner?.enum !== undefined) return `${key}: ${inner.enum.join('|')}${suffix}`;
+    return `${key}${suffix}`;
+  });
+  return `{${fields.join(', ')}}`;
+}
+
+function typeOf(raw: RawSchema): string | undefined {
+  if (Array.isArray(raw.type)) return raw.type.find((type) => type !== 'null');
+  if (raw.type !== undefined) return raw.type;
+  if (raw.properties !== undefined) return 'object';
+  const example = raw.const ?? raw.enum?.[0];
+  return example === undefined || example === null ? undefined : typeof example;
+}
+
+/** The type of a field that holds one value of one kind; read off the schema itself, as converting it takes long. */
+function singleType(schema: unknown): string | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return singleType(schema.unwrap());
+  if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum)
+    return 'string';
+  if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'number';
+  return schema instanceof z.ZodBoolean ? 'boolean' : undefined;
+}
+
+function values(raw: RawSchema): Schema {
+  const all = raw.enum ?? (raw.const === undefined ? [] : [raw.const]);
+  // An empty string in an enum is refused by some providers; leaving the argument out means the same.
+  const texts = all.filter((value): value is string => typeof value === 'string' && value !== '');
+  return texts.length === 0 ? {} : { enum: texts };
+}
+
+function bounds(raw: RawSchema): Schema {
+  const cleaned: Schema = {};
+  if (raw.minimum !== undefined && Math.abs(raw.minimum) < Number.MAX_SAFE_INTEGER) cleaned.minimum = raw.minimum;
+  if (raw.maximum !== undefined && Math.abs(raw.maximum) < Number.MAX_SAFE_INTEGER) cleaned.maximum = raw.maximum;
+  return cleaned;
+}
+
+function described(schema: Schema, description: string | undefined): Schema {
+  if (description === undefined) return schema;
+  // A cut object brings a text of its own for its fields.
+  return {
+    ...schema,
+    description: schema.description === undefined ? description : `${description}: ${schema.description}`,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Readable, Writable } from 'node:stream';
+import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/server';
+import { parseJson } from '../contract/json.ts';
+
+/** A write of 10 MiB with all its quotes escaped still fits; a longer line is no message of ours. */
+const LINE_BYTES_MAX = 24 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+const LONG_NUMBER = /\d{16}/;
+
+interface Streams {
+  input: Readable;
+  output: Writable;
+}
+
+/**
+ * JSON-RPC messages, one per line. Unlike the SDK's own transport it reads the integers of a tool's arguments exactly,
+ * as `bigint` beyond 2^53, so that no document loses digits on its way in, and takes the largest write there may be.
+ * `ended` resolves when it closes, for whatever reason.
+ */
+export function stdioTransport({ input, output }: Streams): { transport: Transport; ended: Promise<void> } {
+  const onData = lineReader(receive, () => fail(new Error(`a message is longer than ${LINE_BYTES_MAX} bytes`)));
+  let isClosed = false;
+
+  const transport: Transport = { start, send, close };
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+
+  function receive(line: string): void {
+    if (line.trim() === '') return;
+    let message: JSONRPCMessage;
+    try {
+      message = parseMessage(line);
+    } catch {
+      // The parser's own message would quote the line, and whatever is in it, into the log.
+      transport.onerror?.(new Error('a line on stdin is no JSON-RPC message'));
+      return;
+    }
+    transport.onmessage?.(message);
+  }
+
+  function fail(error: unknown): void {
+    transport.onerror?.(toError(error));
+    void close();
+  }
+
+  function onEnd(): void {
+    void close();
+  }
+
+  async function start(): Promise<void> {
+    input.on('data', onData);
+    input.once('end', onEnd);
+    input.once('close', onEnd);
+    input.on('error', fail);
+    output.on('error', fail);
+  }
+
+  async function send(message: JSONRPCMessage): Promise<void> {
+    if (isClosed) throw new Error('the connection is closed');
+    await new Promise<void>((resolve, reject) => {
+      output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (isClosed) return;
+    isClosed = true;
+    // The error listeners stay: a late write to a reader that has gone must not end the process.
+    input.off('data', onData);
+    input.pause();
+    transport.onclose?.();
+    end();
+  }
+
+  return { transport, ended };
+}
+
+/** Cuts bytes into lines; a line without end is reported instead of kept. */
+function lineReader(onLine: (line: string) => void, onTooLong: () => void): (chunk: Buffer) => void {
+  let parts: Buffer[] = [];
+  let size = 0;
+  return (chunk) => {
+    let rest = chunk;
+    for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
+      const line = Buffer.concat([...parts, rest.subarray(0, end)]);
+      rest = rest.subarray(end + 1);
+      parts = [];
+      size = 0;
+      onLine(line.toString('utf8'));
+    }
+    size += rest.length;
+    if (size > LINE_BYTES_MAX) {
+      parts = [];
+      onTooLong();
+    } else if (rest.length > 0) {
+      parts.push(rest);
+    }
+  };
+}
+
+/** A message from its line; throws `SyntaxError` or the SDK's error where it is none. */
+export function parseMessage(line: string): JSONRPCMessage {
+  const message = parseJSONRPCMessage(JSON.parse(line));
+  if (!LONG_NUMBER.test(line) || !('method' in message) || message.method !== 'tools/call') return message;
+  const exact = parseJson(line) as { params?: { arguments?: unknown } };
+  return { ...message, params: { ...message.params, arguments: exact.params?.arguments } } as JSONRPCMessage;
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

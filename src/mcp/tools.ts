@@ -1,0 +1,81 @@
+import type { ApiError } from '../contract/errors.ts';
+import type { QueryResponse } from '../contract/queries.ts';
+import type { Effect } from '../contract/row.ts';
+import type { Client } from '../http/client.ts';
+import { readArguments } from './arguments.ts';
+import { type Blast, blastRadius } from './blast.ts';
+import { type RowTool, rowTools, type ToolListing } from './catalog.ts';
+import { describeTool } from './describe.ts';
+import { nearestNames } from './errors.ts';
+import type { Fenced } from './fence.ts';
+import type { Arguments } from './relations.ts';
+import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
+
+/** What a tool needs of the outside. */
+export interface ToolContext {
+  client: Client;
+  signal: AbortSignal | undefined;
+}
+
+/** A tool as this server runs it. */
+export interface Tool {
+  listing: ToolListing;
+  effect: Effect;
+  /** Checks the arguments and puts them into shape; throws `invalid_input`. */
+  read(sent: Arguments): Arguments;
+  /** What a human is asked about before it runs; set where, and only where, it deletes. */
+  blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
+  run(context: ToolContext, input: Arguments): Promise<Fenced>;
+  /** Existing names near to one that was not found. */
+  nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
+}
+
+type Operate = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;
+
+function toolOf(rowTool: RowTool): Tool {
+  const { row, listing } = rowTool;
+  return {
+    listing,
+    effect: row.effect,
+    read: (sent) => readArguments(listing.name, rowTool.arguments, sent),
+    ...(row.effect === 'delete'
+      ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
+      : {}),
+    run: async ({ client, signal }, input) => {
+      const { ready, rowsMax, limit } = withRowLimit(rowTool, input);
+      const result = await (client[rowTool.operation] as Operate)(ready, { signal });
+      if (rowTool.kind === 'rows') return presentRows(result as QueryResponse, { ...BUDGET, rowsMax }, limit);
+      if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0]);
+      if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
+      return presentObject(result);
+    },
+    nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
+  };
+}
+
+/**
+ * Where a tool that returns rows takes `default_row_limit`, a limit keeps a whole table from travelling to be cut here.
+ * A limit that the model gives stands for what it wants to see.
+ */
+function withRowLimit(rowTool: RowTool, input: Arguments): { ready: Arguments; rowsMax: number; limit?: number } {
+  const argument = rowTool.arguments.find(({ field }) => field === 'default_row_limit');
+  if (rowTool.kind !== 'rows' || argument === undefined) return { ready: input, rowsMax: BUDGET.rowsMax };
+  const { field, into } = argument;
+  const holder = (into === undefined ? input : (input[into] ?? {})) as Arguments;
+  const wanted = holder[field];
+  if (typeof wanted === 'number') return { ready: input, rowsMax: wanted, limit: wanted };
+  const limited = { ...holder, [field]: ROWS_FETCHED };
+  const ready = into === undefined ? limited : { ...input, [into]: limited };
+  return { ready, rowsMax: BUDGET.rowsMax, limit: ROWS_FETCHED };
+}
+
+let all: ReadonlyMap<string, Tool> | undefined;
+
+/** All tools by name, in the order they are listed: always the same. */
+export function tools(): ReadonlyMap<string, Tool> {
+  if (all === undefined) {
+    const computed = [...rowTools().values()].map(toolOf);
+    all = new Map([describeTool(), ...computed].map((tool) => [tool.listing.name, tool]));
+  }
+  return all;
+}

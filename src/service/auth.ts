@@ -1,0 +1,79 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../contract/errors.ts';
+import { type Catalog, put } from './catalog.ts';
+import type { ServiceContext } from './context.ts';
+import type { UserRecord } from './records.ts';
+
+/** Who makes a request. */
+export interface Principal {
+  user: UserRecord;
+  keyName: string;
+  /** What is stored of the key. */
+  keyHash: string;
+}
+
+export const KEY_LENGTH = 64;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const AUTHORIZATION = /^(?:apikey|bearer) +([^\s]+)$/i;
+const HOW = 'Send the header "Authorization: ApiKey <key>".';
+
+/** A new API key: 64 alphanumeric characters from the system's secure random source. */
+export function newKey(): string {
+  return Array.from({ length: KEY_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+}
+
+/** What is stored of a key. A key has 380 random bits, so a fast hash without salt cannot be turned back. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
+}
+
+/**
+ * The user behind an `Authorization` header (`ApiKey K` or `Bearer K`, the scheme in any case). The first request made
+ * with one of its keys turns a new user ACTIVE. Throws `unauthorized`.
+ */
+export async function authenticate(
+  ctx: Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'>,
+  header: string | undefined,
+): Promise<Principal> {
+  if (header === undefined) throw new ApiError('unauthorized', `The request has no API key. ${HOW}`);
+  const key = AUTHORIZATION.exec(header.trim())?.[1];
+  if (key === undefined) {
+    throw new ApiError('unauthorized', `The Authorization header holds no API key in a known form. ${HOW}`);
+  }
+  const hash = hashKey(key);
+  const record = ctx.catalog.all('apiKey').get(hash);
+  // What a map look-up's time could give away is about the hash, which a caller cannot choose; the decision itself is
+  // made in constant time.
+  const user =
+    record !== undefined && timingSafeEqual(Buffer.from(record.hash, 'hex'), Buffer.from(hash, 'hex'))
+      ? ctx.catalog.all('user').get(record.user)
+      : undefined;
+  if (record === undefined || user === undefined) throw unknownKey();
+  ctx.keyAccess.used(hash);
+  const caller = { user, keyName: record.name, keyHash: hash };
+  return user.state === 'NEW' ? { ...caller, user: await activate(ctx, user) } : caller;
+}
+
+/** Throws `unauthorized` where the caller's key, or its user, was deleted since the request began. */
+export function requireCaller(catalog: Catalog, caller: Principal): void {
+  if (!catalog.all('apiKey').has(caller.keyHash)) throw unknownKey();
+}
+
+function unknownKey(): ApiError {
+  return new ApiError('unauthorized', 'The API key is not known here: mistyped, deleted, or of another service.');
+}
+
+async function activate(ctx: Pick<ServiceContext, 'catalog' | 'log'>, user: UserRecord): Promise<UserRecord> {
+  try {
+    return await ctx.catalog.change(() => {
+      const current = ctx.catalog.all('user').get(user.email);
+      if (current === undefined || current.state === 'ACTIVE') return { changes: [], result: current ?? user };
+      const active: UserRecord = { ...current, state: 'ACTIVE', inviteState: 'ACCEPTED' };
+      return { changes: [put('user', user.email, active)], result: active };
+    });
+  } catch (error) {
+    // The request itself may still succeed; the next one tries again.
+    ctx.log.error({ err: error }, 'cannot store that a user became active');
+    return user;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream';
+import { parse as parseLossless } from 'lossless-json';
+import { WRITE_BYTES_MAX } from '../contract/documents.ts';
+import { ApiError } from '../contract/errors.ts';
+import { type JsonValue, parseJson } from '../contract/json.ts';
+
+/** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
+const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
+
+/**
+ * The JSON of a request body, exact for integers of any size; undefined if the body is empty. Throws
+ * `content_too_large` past 10 MiB, and `invalid_input` for text that is not JSON, with the position.
+ */
+export async function readJsonBody(payload: Readable): Promise<JsonValue | undefined> {
+  const { bytes, chunks } = await collect(payload);
+  if (bytes > WRITE_BYTES_MAX) {
+    throw new ApiError(
+      'content_too_large',
+      `The request body is larger than ${WRITE_BYTES_MAX} bytes (10 MiB), the most that one request may have. Send smaller batches.`,
+    );
+  }
+  const text = decode(Buffer.concat(chunks));
+  return text.trim() === '' ? undefined : parseBody(text);
+}
+
+async function collect(payload: Readable): Promise<{ bytes: number; chunks: Buffer[] }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // Giving up must not destroy the connection: the answer still goes through it.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= WRITE_BYTES_MAX) chunks.push(chunk);
+      else if (bytes <= DRAIN_BYTES_MAX) chunks.length = 0;
+      else break;
+    }
+  } catch (error) {
+    throw new ApiError('invalid_input', 'The request ended before its body was complete. Send it again.', {
+      cause: error,
+    });
+  }
+  return { bytes, chunks };
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new ApiError('invalid_input', 'The request body is not valid UTF-8. Send JSON text encoded as UTF-8.', {
+      cause: error,
+    });
+  }
+}
+
+function parseBody(text: string): JsonValue {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new ApiError(
+      'invalid_input',
+      `The request body is not valid JSON${positionOf(text, error)}: ${whyOf(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** The parser's words without the piece of the body that it quotes, which may be part of a secret. */
+function whyOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return /is not valid JSON$/.test(message) ? 'unexpected character' : message;
+}
+
+/** Where the error is, as ` at line 2, column 7 (position 15)`; the built-in parser leaves it out of some messages. */
+function positionOf(text: string, error: unknown): string {
+  const position = positionIn(error) ?? positionIn(locate(text));
+  if (position === undefined) return '';
+  const before = text.slice(0, position).split('\n');
+  return ` at line ${before.length}, column ${(before.at(-1) ?? '').length + 1} (position ${position})`;
+}
+
+function locate(text: string): unknown {
+  try {
+    parseLossless(text);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+function positionIn(error: unknown): number | undefined {
+  const match = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message) : null;
+  return match === null ? undefined : Number(match[1]);
+}

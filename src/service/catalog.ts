@@ -1,0 +1,90 @@
+import { ApiError } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Change, Engine } from '../engine/engine.ts';
+import { type Kind, RECORDS, type RecordOf } from './records.ts';
+
+/** Version of the metadata's layout. A change of `RECORDS` that old data does not fit raises it and adds a migration. */
+export const SCHEMA_VERSION = 1;
+
+/** What a planned change does, and what its caller gets once it is durable. */
+export interface Plan<T> {
+  changes: readonly Change[];
+  result: T;
+}
+
+/** The metadata: read from memory, changed through the engine. */
+export interface Catalog {
+  all<K extends Kind>(kind: K): ReadonlyMap<string, RecordOf<K>>;
+
+  /**
+   * Changes metadata. `plan` runs when every earlier change is done, looks at what is there, and throws to refuse; what
+   * it returns is committed as one durable step and becomes visible after that. No changes: nothing is written.
+   */
+  change<T>(plan: () => Plan<T>): Promise<T>;
+}
+
+/** A change that stores a record. */
+export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): Change {
+  return { do: 'putRecord', kind, key, value: value as unknown as JsonObject };
+}
+
+/** A change that removes a record. */
+export function remove(kind: Kind, key: string): Change {
+  return { do: 'deleteRecord', kind, key };
+}
+
+/**
+ * The catalog over the engine's records. Throws `internal` for records that this version cannot read, so that data of
+ * a newer version is left alone.
+ */
+export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog {
+  const kinds = new Map<string, Map<string, unknown>>();
+  for (const kind of Object.keys(RECORDS)) kinds.set(kind, new Map());
+  checkVersion(engine);
+  for (const record of engine.records) apply(kinds, { do: 'putRecord', ...record });
+
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    all<K extends Kind>(kind: K) {
+      return kinds.get(kind) as ReadonlyMap<string, RecordOf<K>>;
+    },
+    change<T>(plan: () => Plan<T>): Promise<T> {
+      const done = last.then(async () => {
+        const { changes, result } = plan();
+        if (changes.length > 0) {
+          await engine.commit(changes);
+          for (const change of changes) apply(kinds, change);
+        }
+        return result;
+      });
+      // The next change waits for this one, whether it succeeds or not.
+      last = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+function checkVersion(engine: Pick<Engine, 'records'>): void {
+  const stored = engine.records.find((record) => record.kind === 'schema')?.value['version'];
+  if (stored === undefined || stored === SCHEMA_VERSION) return;
+  throw new ApiError(
+    'internal',
+    `Cannot read the data folder: its metadata has version ${String(stored)} and this program knows version ${SCHEMA_VERSION}. Use the newer program that wrote it.`,
+  );
+}
+
+function apply(kinds: ReadonlyMap<string, Map<string, unknown>>, change: Change): void {
+  if (change.do === 'deleteRecord') {
+    kinds.get(change.kind)?.delete(change.key);
+  } else if (change.do === 'putRecord') {
+    const records = kinds.get(change.kind);
+    if (records === undefined) throw unreadable(change.kind, change.key, 'its kind is unknown');
+    const parsed = RECORDS[change.kind as Kind].safeParse(change.value);
+    if (!parsed.success) throw unreadable(change.kind, change.key, parsed.error.message);
+    records.set(change.key, parsed.data);
+  }
+}
+
+function unreadable(kind: string, key: string, why: string): ApiError {
+  return new ApiError('internal', `Cannot read the metadata record ${kind} "${key}": ${why}.`);
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import type { Collection, CollectionStats } from '../contract/collections.ts';
+import type { ParsedInput } from '../contract/contract.ts';
+import type { Change, TableStats } from '../engine/engine.ts';
+import { toAlias } from './aliases.ts';
+import { put, remove } from './catalog.ts';
+import { readCollectionSettings } from './collection-settings.ts';
+import type { CallContext } from './context.ts';
+import { aliasesNaming, refuseWithDependents } from './dependents.ts';
+import { collectionKey, collectionsOf, requireCollection, requireWorkspace } from './not-found.ts';
+import type { CollectionRecord } from './records.ts';
+import { toSource } from './sources.ts';
+import { requireFreeName } from './table-names.ts';
+
+/**
+ * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, and `query_error` for a
+ * field mapping whose expression cannot be computed.
+ */
+export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
+  const { catalog } = ctx;
+  requireWorkspace(catalog, input.workspace);
+  const settings = await readCollectionSettings(ctx.engine, input);
+  return catalog.change(() => {
+    const workspace = requireWorkspace(catalog, input.workspace).name;
+    requireFreeName(catalog, 'collection', workspace, input.name);
+    const record: CollectionRecord = {
+      name: input.name,
+      workspace,
+      table: `c_${randomBytes(8).toString('hex')}`,
+      description: input.description ?? null,
+      createdAt: new Date().toISOString(),
+      createdBy: ctx.caller.user.email,
+      ...settings,
+    };
+    const changes: Change[] = [
+      put('collection', collectionKey(workspace, record.name), record),
+      {
+        do: 'createCollection',
+        table: record.table,
+        workspace,
+        name: record.name,
+        retentionSecs: record.retentionSecs,
+      },
+    ];
+    return { changes, result: toCollection(ctx, record, 'CREATED') };
+  });
+}
+
+/** Deletes a collection with its documents (api.md #20); its name is free again at once. */
+export function deleteCollection(
+  { catalog }: CallContext,
+  input: { workspace: string; collection: string },
+): Promise<Collection> {
+  return catalog.change(() => {
+    const record = requireCollection(catalog, input.workspace, input.collection);
+    refuseWithDependents(catalog, 'collection', collectionKey(record.workspace, record.name));
+    const changes: Change[] = [
+      remove('collection', collectionKey(record.workspace, record.name)),
+      { do: 'dropCollection', table: record.table },
+    ];
+    if (catalog.all('usage').has(record.table)) changes.push(remove('usage', record.table));
+    const result: Collection = {
+      name: record.name,
+      workspace: record.workspace,
+      status: 'DELETED',
+      sources: [],
+      field_mappings: [],
+      clustering_key: [],
+      aliases: [],
+      field_schemas: [],
+      fieldPartitions: [],
+    };
+    return { changes, result };
+  });
+}
+
+/** One collection with its figures (api.md #21). */
+export async function getCollection(
+  ctx: CallContext,
+  input: { workspace: string; collection: string },
+): Promise<Collection> {
+  const record = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const found = await withStats(ctx, record);
+  // Deleted while its figures were read: say so, as the catalog now does.
+  if (found === undefined) requireCollection(ctx.catalog, input.workspace, input.collection);
+  return found ?? toCollection(ctx, record, 'READY');
+}
+
+/** The collections of all workspaces, by workspace and name (api.md #24). */
+export async function listCollections(ctx: CallContext): Promise<Collection[]> {
+  const workspaces = [...ctx.catalog.all('workspace').keys()].sort();
+  return listed(
+    ctx,
+    workspaces.flatMap((workspace) => collectionsOf(ctx.catalog, workspace)),
+  );
+}
+
+/** The collections of one workspace, by name (api.md #25). */
+export async function listWorkspaceCollections(ctx: CallContext, input: { workspace: string }): Promise<Collection[]> {
+  return listed(ctx, collectionsOf(ctx.catalog, requireWorkspace(ctx.catalog, input.workspace).name));
+}
+
+async function listed(ctx: CallContext, records: readonly CollectionRecord[]): Promise<Collection[]> {
+  const collections = await Promise.all(records.map((record) => withStats(ctx, record)));
+  return collections.filter((collection) => collection !== undefined);
+}
+
+/** The collection with its figures; undefined if it was deleted while these were read. */
+async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Collection | undefined> {
+  const key = collectionKey(record.workspace, record.name);
+  try {
+    const stats = toStats(ctx, record, await ctx.engine.stats(record.table));
+    return { ...toCollection(ctx, record, 'READY'), stats };
+  } catch (error) {
+    if (ctx.catalog.all('collection').get(key)?.table !== record.table) return undefined;
+    throw error;
+  }
+}
+
+function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
+  const usage = ctx.usage.of(record);
+  return {
+    doc_count: table.docCount,
+    purged_doc_count: usage.purgedDocCount,
+    fill_progress: 1,
+    last_queried_ms: usage.lastQueriedMs,
+    last_updated_ms: usage.lastUpdatedMs,
+    total_size: table.totalBytes,
+    total_index_size: 0,
+    row_index_size: 0,
+    column_index_size: 0,
+    inverted_index_size: 0,
+    range_index_size: 0,
+    purged_doc_size: usage.purgedBytes,
+    bytes_inserted: usage.bytesInserted,
+    bytes_overwritten: usage.bytesOverwritten,
+  };
+}
+
+/** A collection as returned, without the figures that only the engine has. */
+export function toCollection(
+  { catalog, usage }: CallContext,
+  record: CollectionRecord,
+  status: 'CREATED' | 'READY',
+): Collection {
+  return {
+    created_at: record.createdAt,
+    created_by: record.createdBy,
+    name: record.name,
+    description: record.description,
+    workspace: record.workspace,
+    status,
+    sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
+    retention_secs: record.retentionSecs,
+    field_mappings: record.fieldMappings,
+    clustering_key: record.clusteringKey,
+    aliases: aliasesNaming(catalog, collectionKey(record.workspace, record.name)).map(toAlias),
+    field_schemas: record.fieldSchemas,
+    inverted_index_group_encoding_options: record.encodingOptions,
+    fieldPartitions: record.clusteringKey,
+  };
+}

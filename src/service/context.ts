@@ -1,0 +1,35 @@
+import type { Logger } from 'pino';
+import type { Engine } from '../engine/engine.ts';
+import type { Principal } from './auth.ts';
+import type { Catalog } from './catalog.ts';
+import type { Compute } from './compute.ts';
+import type { KeyAccess } from './key-access.ts';
+import type { LambdaStates } from './lambda-states.ts';
+import type { LambdaStats } from './lambda-stats.ts';
+import type { Origin } from './origin.ts';
+import type { Secrets } from './secrets.ts';
+import type { Usage } from './usage.ts';
+
+/** What the whole service shares. */
+export interface ServiceContext {
+  engine: Engine;
+  catalog: Catalog;
+  usage: Usage;
+  keyAccess: KeyAccess;
+  compute: Compute;
+  secrets: Secrets;
+  lambdaStates: LambdaStates;
+  lambdaStats: LambdaStats;
+  log: Logger;
+  version: string;
+  /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */
+  nextOffset: () => string;
+}
+
+/** What one call to an operation may use. */
+export interface CallContext extends ServiceContext {
+  caller: Principal;
+  origin: Origin;
+  /** Aborted when the caller hangs up before the answer, and when the service closes. */
+  signal: AbortSignal;
+}

@@ -1,0 +1,73 @@
+import { ApiError } from '../contract/errors.ts';
+import type { Catalog } from './catalog.ts';
+import { lambdasNaming, lambdasOf } from './lambda-records.ts';
+import { aliasesOf, childrenOf, collectionKey, collectionsOf } from './not-found.ts';
+import type { AliasRecord, CollectionRecord } from './records.ts';
+
+/** What others may depend on. */
+export type Subject = 'workspace' | 'collection' | 'alias' | 'integration';
+
+/**
+ * Lists what would break if the subject of that name went away, as `noun "name"`. Collections and aliases are named in
+ * full, `workspace.name`.
+ */
+type Rule = (catalog: Catalog, name: string) => string[];
+
+const LISTED_MAX = 20;
+
+/** Who depends on what. A noun that names others, or lies in a workspace, adds its rule to each that it needs. */
+const RULES: Readonly<Record<Subject, readonly Rule[]>> = {
+  workspace: [
+    (catalog, name) => collectionsOf(catalog, name).map((one) => `collection "${one.name}"`),
+    (catalog, name) => aliasesOf(catalog, name).map((one) => `alias "${one.name}"`),
+    (catalog, name) => lambdasOf(catalog, name).map((one) => `Query Lambda "${one.name}"`),
+    (catalog, name) => childrenOf(catalog, name).map((one) => `workspace "${one.name}"`),
+  ],
+  collection: [
+    (catalog, name) => aliasesNaming(catalog, name).map((one) => `alias "${one.workspace}.${one.name}"`),
+    lambdaDependents,
+  ],
+  alias: [lambdaDependents],
+  integration: [
+    (catalog, name) =>
+      collectionsUsing(catalog, name).map((one) => `collection "${collectionKey(one.workspace, one.name)}"`),
+  ],
+};
+
+/** The aliases that stand for a collection, by full name; `collection` is fully qualified. */
+export function aliasesNaming(catalog: Catalog, collection: string): AliasRecord[] {
+  const keys = [...catalog.all('alias')].filter(([, alias]) => alias.collections.includes(collection));
+  return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, alias]) => alias);
+}
+
+/** The collections that ingest through an integration, by full name. */
+export function collectionsUsing(catalog: Catalog, integration: string): CollectionRecord[] {
+  const keys = [...catalog.all('collection')].filter(([, one]) =>
+    one.sources.some((source) => source.integrationName === integration),
+  );
+  return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+/** All versions count: an older one that a tag names is run as well as the latest. */
+function lambdaDependents(catalog: Catalog, name: string): string[] {
+  return lambdasNaming(catalog, name).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
+}
+
+/** What depends on a subject, as `noun "name"`; empty if it may go. */
+export function dependentsOf(catalog: Catalog, subject: Subject, name: string): string[] {
+  return RULES[subject].flatMap((rule) => rule(catalog, name));
+}
+
+/** Throws `dependent_resources`, listing them, where something depends on the subject. Call it before a deletion. */
+export function refuseWithDependents(catalog: Catalog, subject: Subject, name: string): void {
+  const dependents = dependentsOf(catalog, subject, name);
+  if (dependents.length === 0) return;
+  const rest = dependents.length - LISTED_MAX;
+  const list = dependents.slice(0, LISTED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  throw new ApiError(
+    'dependent_resources',
+    subject === 'workspace'
+      ? `Cannot delete workspace "${name}": it is not empty, it holds ${list}. Delete these first.`
+      : `Cannot delete ${subject} "${name}": it is used by ${list}. Change or delete these first.`,
+  );
+}

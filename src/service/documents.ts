@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { DocumentStatus, PatchOperation, WriteResult } from '../contract/documents.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { WriteOutcome } from '../engine/engine.ts';
+import type { CallContext } from './context.ts';
+import { type Prepared, requireAtMostMax, takeIn } from './intake.ts';
+import { collectionKey, requireCollection } from './not-found.ts';
+import { applyPatch } from './patch.ts';
+import type { CollectionRecord } from './records.ts';
+import { measure } from './values.ts';
+
+interface Target {
+  workspace: string;
+  collection: string;
+}
+
+const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', changed: 'PATCHED' } as const;
+
+/**
+ * Adds documents (api.md #3), as the collection's settings make them: one row per document, in order; a document that
+ * cannot be stored is an ERROR row and the others go in. Throws `not_found`, `content_too_large`.
+ */
+export async function addDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly JsonValue[] },
+): Promise<WriteResult> {
+  requireAtMostMax('add', input.data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const prepared = await takeIn(ctx, collection, input.data);
+  const accepted = prepared.filter((one) => 'document' in one);
+  const documents = accepted.map((one) => one.document);
+  const outcomes =
+    documents.length === 0
+      ? []
+      : await write(ctx, collection, () => ctx.engine.addDocuments(collection.table, documents));
+  const bytes = { inserted: 0, overwritten: 0 };
+  let next = 0;
+  const rows = prepared.map((one) => {
+    if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
+    const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
+    if (outcome.status !== 'error') bytes.inserted += one.bytes;
+    if (outcome.status === 'replaced') bytes.overwritten += one.bytes;
+    return row(collection, one.document.id, outcome);
+  });
+  countFile(ctx, collection, prepared, rows);
+  return written(ctx, collection, rows, bytes);
+}
+
+/**
+ * Deletes documents by `_id` (api.md #4). An `_id` that is not there is DELETED like the others: what the caller wants
+ * holds, and a delete that is sent again after a lost answer reads like the first one.
+ */
+export async function deleteDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly { _id: string }[] },
+): Promise<WriteResult> {
+  requireAtMostMax('delete', input.data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const ids = input.data.map((entry) => entry._id);
+  if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids));
+  const rows = ids.map((id) => row(collection, id, { status: 'deleted' }));
+  return written(ctx, collection, rows, { inserted: 0, overwritten: 0 });
+}
+
+/**
+ * Patches documents (api.md #5): all operations of a document apply or none does; an `_id` that is not there is an
+ * ERROR row. One that appears twice is patched twice, in order.
+ *
+ * The collection's field mappings and event time are not applied: they are for a document on its way in, and this one has
+ * been through them. A mapping that hashes a field would hash the hash, and one that drops its input would find none.
+ */
+export async function patchDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly { _id: string; patch: readonly PatchOperation[] }[] },
+): Promise<WriteResult> {
+  requireAtMostMax('patch', input.data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const sizes: number[] = [];
+  const outcomes = await write(ctx, collection, () =>
+    ctx.engine.changeDocuments(
+      collection.table,
+      input.data.map((entry) => entry._id),
+      (document, index) => {
+        const entry = input.data[index];
+        if (entry === undefined) throw new Error('the engine asked for a patch that was not sent');
+        const changed = patched(entry._id, document, entry.patch);
+        sizes[index] = changed.bytes;
+        return changed.document;
+      },
+    ),
+  );
+  const bytes = { inserted: 0, overwritten: 0 };
+  const rows = input.data.map((entry, index) => {
+    const outcome = outcomes[index] ?? { status: 'error', message: 'the engine gave no answer for it' };
+    if (outcome.status === 'error') return row(collection, entry._id, outcome);
+    bytes.inserted += sizes[index] ?? 0;
+    bytes.overwritten += sizes[index] ?? 0;
+    return { ...row(collection, entry._id, outcome), patch_id: randomUUID() };
+  });
+  return written(ctx, collection, rows, bytes);
+}
+
+function patched(id: string, before: JsonObject, operations: readonly PatchOperation[]) {
+  const document = applyPatch({ _id: id, ...before }, operations);
+  if (!Object.hasOwn(before, '_id')) delete document['_id'];
+  const { bytes, problem } = measure(document);
+  if (problem !== undefined) throw new Error(`the patched document ${problem}`);
+  return { document, bytes };
+}
+
+/** Runs a write of the engine; if it fails because the collection was deleted meanwhile, that is what the caller reads. */
+async function write(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  work: () => Promise<WriteOutcome[]>,
+): Promise<WriteOutcome[]> {
+  try {
+    return await work();
+  } catch (error) {
+    const current = ctx.catalog.all('collection').get(collectionKey(collection.workspace, collection.name));
+    if (current?.table === collection.table) throw error;
+    throw new ApiError(
+      'not_found',
+      `Collection "${collection.name}" does not exist in workspace "${collection.workspace}"`,
+      { messageKey: 'COLLECTION_DOES_NOT_EXIST', cause: error },
+    );
+  }
+}
+
+function countFile(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  prepared: readonly Prepared[],
+  rows: readonly DocumentStatus[],
+): void {
+  const ofFile = rows.filter((_, index) => prepared[index]?.isFromFile === true);
+  if (ofFile.length === 0) return;
+  const refused = ofFile.filter((one) => one.status === 'ERROR').map((one) => String(one.error));
+  ctx.usage.tookFile(collection, { taken: ofFile.length - refused.length, refused });
+}
+
+function written(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  rows: DocumentStatus[],
+  bytes: { inserted: number; overwritten: number },
+): WriteResult {
+  if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
+  return { data: rows, last_offset: ctx.nextOffset() };
+}
+
+function row(collection: CollectionRecord, id: string | null, outcome: WriteOutcome): DocumentStatus {
+  return {
+    _collection: collectionKey(collection.workspace, collection.name),
+    _id: id,
+    status: outcome.status === 'error' ? 'ERROR' : STATUS[outcome.status],
+    error: outcome.status === 'error' ? outcome.message : null,
+    patch_id: null,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Operation, Output, ParsedInput } from '../contract/contract.ts';
+import * as aliases from './aliases.ts';
+import * as allowlist from './allowlist.ts';
+import * as apiKeys from './api-keys.ts';
+import * as collections from './collections.ts';
+import type { CallContext } from './context.ts';
+import * as documents from './documents.ts';
+import * as integrations from './integrations.ts';
+import * as lambdaExecution from './lambda-execution.ts';
+import * as lambdaTags from './lambda-tags.ts';
+import * as lambdaVersions from './lambda-versions.ts';
+import * as lambdas from './lambdas.ts';
+import { getOrganization } from './organization.ts';
+import * as queries from './queries.ts';
+import * as users from './users.ts';
+import * as virtualInstances from './virtual-instances.ts';
+import * as workspaces from './workspaces.ts';
+
+/** Carries out one operation: gets its parsed input, returns its result without the envelope, or throws `ApiError`. */
+export type Handler<K extends Operation> = (ctx: CallContext, input: ParsedInput<K>) => Output<K> | Promise<Output<K>>;
+
+/** One handler per row of the contract: a missing one does not compile. */
+export type Handlers = { readonly [K in Operation]: Handler<K> };
+
+export const handlers: Handlers = {
+  runQuery: queries.runQuery,
+  validateQuery: queries.validateQuery,
+  addDocuments: documents.addDocuments,
+  deleteDocuments: documents.deleteDocuments,
+  patchDocuments: documents.patchDocuments,
+  createApiKey: apiKeys.createApiKey,
+  createUserApiKey: apiKeys.createUserApiKey,
+  deleteApiKey: apiKeys.deleteApiKey,
+  deleteUserApiKey: apiKeys.deleteUserApiKey,
+  listApiKeys: apiKeys.listApiKeys,
+  listUserApiKeys: apiKeys.listUserApiKeys,
+  createAlias: aliases.createAlias,
+  updateAlias: aliases.updateAlias,
+  deleteAlias: aliases.deleteAlias,
+  getAlias: aliases.getAlias,
+  listAliases: aliases.listAliases,
+  listWorkspaceAliases: aliases.listWorkspaceAliases,
+  listCollectionAliases: aliases.listCollectionAliases,
+  createCollection: collections.createCollection,
+  deleteCollection: collections.deleteCollection,
+  getCollection: collections.getCollection,
+  listCollections: collections.listCollections,
+  listWorkspaceCollections: collections.listWorkspaceCollections,
+  createAllowlistEntry: allowlist.createAllowlistEntry,
+  deleteAllowlistEntry: allowlist.deleteAllowlistEntry,
+  getAllowlistEntry: allowlist.getAllowlistEntry,
+  listAllowlistEntries: allowlist.listAllowlistEntries,
+  createIntegration: integrations.createIntegration,
+  deleteIntegration: integrations.deleteIntegration,
+  getIntegration: integrations.getIntegration,
+  listIntegrations: integrations.listIntegrations,
+  getOrganization,
+  listAliasLambdas: lambdas.listAliasLambdas,
+  listCollectionLambdas: lambdas.listCollectionLambdas,
+  createLambda: lambdas.createLambda,
+  deleteLambda: lambdas.deleteLambda,
+  createLambdaVersion: lambdaVersions.createLambdaVersion,
+  listLambdaVersions: lambdaVersions.listLambdaVersions,
+  getLambdaVersion: lambdaVersions.getLambdaVersion,
+  deleteLambdaVersion: lambdaVersions.deleteLambdaVersion,
+  executeLambdaVersion: lambdaExecution.executeLambdaVersion,
+  tagLambdaVersion: lambdaTags.tagLambdaVersion,
+  listLambdaTags: lambdaTags.listLambdaTags,
+  getLambdaTag: lambdaTags.getLambdaTag,
+  deleteLambdaTag: lambdaTags.deleteLambdaTag,
+  executeLambdaTag: lambdaExecution.executeLambdaTag,
+  listTags: lambdaTags.listTags,
+  listTagVersions: lambdaTags.listTagVersions,
+  listLambdas: lambdas.listLambdas,
+  listWorkspaceLambdas: lambdas.listWorkspaceLambdas,
+  createUser: users.createUser,
+  deleteUser: users.deleteUser,
+  getCurrentUser: users.getCurrentUser,
+  listUsers: users.listUsers,
+  getVirtualInstance: virtualInstances.getVirtualInstance,
+  listVirtualInstances: virtualInstances.listVirtualInstances,
+  updateVirtualInstance: virtualInstances.updateVirtualInstance,
+  createWorkspace: workspaces.createWorkspace,
+  deleteWorkspace: workspaces.deleteWorkspace,
+  getWorkspace: workspaces.getWorkspace,
+  listWorkspaces: workspaces.listWorkspaces,
+  listChildWorkspaces: workspaces.listChildWorkspaces,
+};

@@ -1,0 +1,109 @@
+import { type IntegrationKind, MONGODB_URI } from '../contract/integrations.ts';
+import type { JsonObject, JsonValue } from '../contract/json.ts';
+
+/** What stands in the place of a secret. It has one length, which tells nothing of the secret's. */
+export const MASK = '********';
+
+/** What names a service account and where it is used; everything else in its object may be a secret. */
+const ACCOUNT_SHOWN: ReadonlySet<string> = new Set([
+  'type',
+  'project_id',
+  'client_email',
+  'client_id',
+  'auth_uri',
+  'token_uri',
+  'auth_provider_x509_cert_url',
+  'client_x509_cert_url',
+  'universe_domain',
+]);
+
+/** Options of a MongoDB connection string that hold no secret, in lower case. */
+const OPTIONS_SHOWN: ReadonlySet<string> = new Set([
+  'appname',
+  'authmechanism',
+  'authsource',
+  'compressors',
+  'connecttimeoutms',
+  'directconnection',
+  'heartbeatfrequencyms',
+  'journal',
+  'loadbalanced',
+  'localthresholdms',
+  'maxidletimems',
+  'maxpoolsize',
+  'maxstalenessseconds',
+  'minpoolsize',
+  'readconcernlevel',
+  'readpreference',
+  'replicaset',
+  'retryreads',
+  'retrywrites',
+  'serverselectiontimeoutms',
+  'sockettimeoutms',
+  'srvmaxhosts',
+  'srvservicename',
+  'ssl',
+  'tls',
+  'w',
+  'waitqueuetimeoutms',
+  'wtimeoutms',
+]);
+
+const MASKS: Readonly<Record<IntegrationKind, (config: JsonObject) => JsonObject>> = {
+  s3: maskAccessKey,
+  kinesis: maskAccessKey,
+  dynamodb: maskAccessKey,
+  redshift: (config) => ({ ...maskAccessKey(config), password: MASK }),
+  gcs: (config) => ({ ...config, gcp_service_account: maskAccount(config['gcp_service_account'] ?? null) }),
+  segment: (config) => maskAll(config) as JsonObject,
+  kafka: (config) => config,
+  mongodb: (config) => ({ ...config, connection_uri: maskUri(String(config['connection_uri'])) }),
+};
+
+/** The fields of a kind as they may be shown: each secret is a mask. The same object, if it holds none. */
+export function masked(kind: IntegrationKind, config: JsonObject): JsonObject {
+  return MASKS[kind](config);
+}
+
+function maskAccessKey(config: JsonObject): JsonObject {
+  const key = config['cloud_access_key'];
+  if (!isObject(key)) return config;
+  return { ...config, cloud_access_key: { ...key, cloud_secret_access_key: MASK } };
+}
+
+function maskAccount(account: JsonValue): JsonValue {
+  if (!isObject(account)) return MASK;
+  const fields = Object.entries(account).map(([name, value]) => {
+    const isShown = value === null || (ACCOUNT_SHOWN.has(name) && typeof value === 'string');
+    return [name, isShown ? value : MASK] as const;
+  });
+  return Object.fromEntries(fields);
+}
+
+/** Nothing is known of the fields, so any text or number may be a secret; what the object looks like stays. */
+function maskAll(value: JsonValue): JsonValue {
+  if (value === null || typeof value === 'boolean') return value;
+  if (Array.isArray(value)) return value.map(maskAll);
+  if (!isObject(value)) return MASK;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, maskAll(field)] as const));
+}
+
+function maskUri(uri: string): string {
+  const { scheme, user, password, hosts, database, options } = MONGODB_URI.exec(uri)?.groups ?? {};
+  // What was stored was checked, so this does not happen; if it did, nothing would be shown.
+  if (scheme === undefined) return MASK;
+  const login = user === undefined ? '' : `${user}${password === undefined ? '' : `:${MASK}`}@`;
+  const path = database === undefined ? '' : `/${database}`;
+  return `${scheme}://${login}${hosts}${path}${options === undefined ? '' : `?${options.split('&').map(maskOption).join('&')}`}`;
+}
+
+function maskOption(option: string): string {
+  const equals = option.indexOf('=');
+  if (equals === -1) return option === '' ? '' : MASK;
+  const name = option.slice(0, equals);
+  return OPTIONS_SHOWN.has(name.toLowerCase()) ? option : `${name}=${MASK}`;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,182 @@
+import { ApiError } from '../contract/errors.ts';
+import { nearest } from '../contract/nearest.ts';
+import type { Catalog } from './catalog.ts';
+import { SELF } from './organization.ts';
+import type {
+  AliasRecord,
+  AllowlistRecord,
+  ApiKeyRecord,
+  CollectionRecord,
+  IntegrationRecord,
+  UserRecord,
+  VirtualInstanceRecord,
+  WorkspaceRecord,
+} from './records.ts';
+
+const NAME_SHOWN_MAX = 200;
+const LISTED_MAX = 5;
+
+/** The workspace of that name. Throws `not_found` with the names that come closest. */
+export function requireWorkspace(catalog: Catalog, name: string): WorkspaceRecord {
+  const workspaces = catalog.all('workspace');
+  const workspace = workspaces.get(name);
+  if (workspace !== undefined) return workspace;
+  throw new ApiError(
+    'not_found',
+    `Workspace with name "${shortened(name)}" does not exist${didYouMean(name, workspaces.keys())}`,
+    { messageKey: 'WORKSPACE_NOT_FOUND' },
+  );
+}
+
+/** The collection of that name. Throws `not_found` for it or for its workspace. */
+export function requireCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord {
+  const collection = findCollection(catalog, workspace, name);
+  if (collection !== undefined) return collection;
+  requireWorkspace(catalog, workspace);
+  const names = collectionsOf(catalog, workspace).map((other) => other.name);
+  const alias = findAlias(catalog, workspace, name);
+  const hint = alias === undefined ? didYouMean(name, names) : `. It is an alias there: ${standsFor(alias)}`;
+  throw new ApiError('not_found', `Collection "${shortened(name)}" does not exist in workspace "${workspace}"${hint}`, {
+    messageKey: 'COLLECTION_DOES_NOT_EXIST',
+  });
+}
+
+/** The user of that e-mail, in any case. */
+export function findUser(catalog: Catalog, email: string): UserRecord | undefined {
+  const users = catalog.all('user');
+  const folded = email.toLowerCase();
+  return users.get(email) ?? [...users.values()].find((user) => user.email.toLowerCase() === folded);
+}
+
+/** As `findUser`; throws `not_found`. */
+export function requireUser(catalog: Catalog, email: string): UserRecord {
+  const user = findUser(catalog, email);
+  if (user !== undefined) return user;
+  const hint = didYouMean(email, catalog.all('user').keys());
+  throw new ApiError('not_found', `User "${shortened(email)}" does not exist${hint}`, { messageKey: 'USER_NOT_FOUND' });
+}
+
+/** The keys of a user. */
+export function keysOf(catalog: Catalog, email: string): ApiKeyRecord[] {
+  return [...catalog.all('apiKey').values()].filter((key) => key.user === email);
+}
+
+/** The key of that name; throws `not_found`. */
+export function requireApiKey(catalog: Catalog, email: string, name: string): ApiKeyRecord {
+  const keys = keysOf(catalog, email);
+  const key = keys.find((one) => one.name === name);
+  if (key !== undefined) return key;
+  const names = keys.map((one) => one.name);
+  throw new ApiError(
+    'not_found',
+    `API key "${shortened(name)}" of user "${email}" does not exist${didYouMean(name, names)}`,
+    { messageKey: 'API_KEY_NOT_FOUND' },
+  );
+}
+
+/** The allowlist entry of that name; throws `not_found`. */
+export function requireAllowlistEntry(catalog: Catalog, name: string): AllowlistRecord {
+  const entries = catalog.all('allowlist');
+  const entry = entries.get(name);
+  if (entry !== undefined) return entry;
+  throw new ApiError(
+    'not_found',
+    `Entry "${shortened(name)}" of the IP allowlist does not exist${didYouMean(name, entries.keys())}`,
+    { messageKey: 'ALLOWLIST_ENTRY_NOT_FOUND' },
+  );
+}
+
+/** The integration of that name; throws `not_found`. */
+export function requireIntegration(catalog: Catalog, name: string): IntegrationRecord {
+  const integrations = catalog.all('integration');
+  const integration = integrations.get(name);
+  if (integration !== undefined) return integration;
+  const hint = didYouMean(name, integrations.keys()) || '.';
+  throw new ApiError('not_found', `Integration "${shortened(name)}" not found${hint}`, {
+    messageKey: 'INTEGRATION_NOT_FOUND',
+  });
+}
+
+/** What an alias stands for, as a clause, so that one knows what to use in its place. */
+export function standsFor(alias: AliasRecord): string {
+  const listed = alias.collections.slice(0, LISTED_MAX).map((one) => `"${one}"`);
+  const rest = alias.collections.length - listed.length;
+  return `it stands for ${listed.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+/** The alias of that name. Throws `not_found` for it or for its workspace. */
+export function requireAlias(catalog: Catalog, workspace: string, name: string): AliasRecord {
+  const alias = findAlias(catalog, workspace, name);
+  if (alias !== undefined) return alias;
+  requireWorkspace(catalog, workspace);
+  const names = aliasesOf(catalog, workspace).map((other) => other.name);
+  const isCollection = findCollection(catalog, workspace, name) !== undefined;
+  const hint = isCollection ? '. It is a collection there.' : didYouMean(name, names);
+  throw new ApiError('not_found', `Alias "${shortened(name)}" does not exist in workspace "${workspace}"${hint}`, {
+    messageKey: 'ALIAS_NOT_FOUND',
+  });
+}
+
+// The key alone is ambiguous: "b.c" in "a" and "c" in "a.b" have the same.
+function findCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord | undefined {
+  const collection = catalog.all('collection').get(collectionKey(workspace, name));
+  return collection?.workspace === workspace ? collection : undefined;
+}
+
+function findAlias(catalog: Catalog, workspace: string, name: string): AliasRecord | undefined {
+  const alias = catalog.all('alias').get(collectionKey(workspace, name));
+  return alias?.workspace === workspace ? alias : undefined;
+}
+
+/** The key of a collection's or an alias' record, which is also its fully qualified name. */
+export function collectionKey(workspace: string, name: string): string {
+  return `${workspace}.${name}`;
+}
+
+/** The collections directly in a workspace, by name. */
+export function collectionsOf(catalog: Catalog, workspace: string): CollectionRecord[] {
+  return [...catalog.all('collection').values()].filter((one) => one.workspace === workspace).sort(byName);
+}
+
+/** The aliases directly in a workspace, by name. */
+export function aliasesOf(catalog: Catalog, workspace: string): AliasRecord[] {
+  return [...catalog.all('alias').values()].filter((one) => one.workspace === workspace).sort(byName);
+}
+
+/** The workspaces directly under one, by name. */
+export function childrenOf(catalog: Catalog, workspace: string): WorkspaceRecord[] {
+  return [...catalog.all('workspace').values()].filter((one) => parentOf(one.name) === workspace).sort(byName);
+}
+
+/** The workspace that `a.b` lies in, by its name; undefined for one that lies in none. */
+export function parentOf(workspace: string): string | undefined {
+  const dot = workspace.lastIndexOf('.');
+  return dot === -1 ? undefined : workspace.slice(0, dot);
+}
+
+/** The virtual instance, of which there is one; with an `id`, throws `not_found` where that is another. */
+export function requireVirtualInstance(catalog: Catalog, id?: string): VirtualInstanceRecord {
+  const record = catalog.all('virtualInstance').get(SELF);
+  if (record === undefined) throw new ApiError('internal', 'The metadata holds no virtual instance.');
+  if (id === undefined || id.toLowerCase() === record.id) return record;
+  throw new ApiError(
+    'not_found',
+    `Virtual instance "${shortened(id)}" does not exist. The one of this service, "main", is "${record.id}".`,
+    { messageKey: 'VIRTUAL_INSTANCE_NOT_FOUND' },
+  );
+}
+
+export function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : Number(a.name > b.name);
+}
+
+/** A name as it stands in a message: no real one is longer than 128 characters. */
+export function shortened(name: string): string {
+  return name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
+}
+
+/** What to add to a sentence without its full stop. Clients match on it, so nothing is added where no name is close. */
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const close = nearest(name, candidates).map((candidate) => `"${candidate}"`);
+  return close.length === 0 ? '' : `. Did you mean ${close.join(' or ')}?`;
+}

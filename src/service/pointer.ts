@@ -1,0 +1,17 @@
+/** The tokens of a JSON pointer (RFC 6901); undefined if the text is none. */
+export function parsePointer(pointer: string): string[] | undefined {
+  if (pointer === '') return [];
+  // A tilde stands only before 0 or 1.
+  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
+  return pointer.slice(1).split('/').map(unescapeToken);
+}
+
+/** A key as it stands in a JSON pointer. */
+export function escapeToken(token: string): string {
+  return token.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+// In this order, so that `~01` becomes `~1` and not `/`.
+function unescapeToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,219 @@
+import { z } from 'zod';
+import { PartitionSpec } from '../contract/collections.ts';
+import { AnyObject } from '../contract/fields.ts';
+import { INTEGRATION_KINDS } from '../contract/integrations.ts';
+import { QueryParameter } from '../contract/queries.ts';
+import { ROLES } from '../contract/row.ts';
+import { SIZES } from '../contract/virtual-instances.ts';
+import { Sealed } from './secrets.ts';
+
+/** A field mapping with its defaults filled in; otherwise as in api.md. */
+const FIELD_MAPPING = z.object({
+  name: z.string(),
+  is_drop_all_fields: z.boolean(),
+  input_fields: z.array(
+    z.object({
+      field_name: z.string(),
+      if_missing: z.enum(['SKIP', 'PASS']),
+      is_drop: z.boolean(),
+      /** Null where no expression needs one. */
+      param: z.string().nullable(),
+    }),
+  ),
+  output_field: z.object({ field_name: z.string(), value: z.string(), on_error: z.enum(['SKIP', 'FAIL']) }).nullable(),
+});
+
+/** An uploaded file that documents come from, and how to read its text, as in api.md with defaults filled in. */
+const SOURCE = z.object({
+  /** The integration it reads through; absent: none. */
+  integrationName: z.string().optional(),
+  fileName: z.string(),
+  fileSize: z.int().nullable(),
+  uploadTime: z.string().nullable(),
+  since: z.string(),
+  format: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('json') }),
+      z.object({
+        kind: z.literal('csv'),
+        firstLineAsColumnNames: z.boolean(),
+        separator: z.string(),
+        encoding: z.string(),
+        columnNames: z.array(z.string()),
+        columnTypes: z.array(z.enum(['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'])),
+        quoteChar: z.string(),
+        escapeChar: z.string(),
+      }),
+      z.object({
+        kind: z.literal('xml'),
+        root_tag: z.string().nullable(),
+        encoding: z.string(),
+        doc_tag: z.string().nullable(),
+        value_tag: z.string(),
+        attribute_prefix: z.string(),
+      }),
+    ])
+    .nullable(),
+});
+
+/** The metadata as stored: one schema per kind of record. Times are ISO-8601, UTC. */
+export const RECORDS = {
+  /** One record, `self`: the version of this layout. */
+  schema: z.object({ version: z.int() }),
+  /** One record, `self`. */
+  organization: z.object({ id: z.string(), createdAt: z.string(), displayName: z.string() }),
+  /** One record, `self`: how often the service was started on this data. */
+  starts: z.object({ count: z.int() }),
+  /** By e-mail. */
+  user: z.object({
+    email: z.string(),
+    createdAt: z.string(),
+    roles: z.array(z.enum(ROLES)),
+    state: z.enum(['NEW', 'ACTIVE']),
+    inviteState: z.enum(['PENDING', 'ACCEPTED']),
+  }),
+  /** By the hexadecimal SHA-256 of the key; the key itself is stored nowhere. */
+  apiKey: z.object({
+    hash: z.string(),
+    user: z.string(),
+    name: z.string(),
+    /** The first four characters, for telling keys apart in lists. */
+    prefix: z.string(),
+    createdAt: z.string(),
+    /** E-mail; absent: the key's own user. */
+    createdBy: z.string().optional(),
+    /** Some seconds behind; absent: never used. */
+    lastAccessAt: z.string().optional(),
+  }),
+  /** By name. */
+  allowlist: z.object({
+    name: z.string(),
+    description: z.string().nullable(),
+    /** As it was given: an address, or a range in CIDR notation. */
+    ipAddress: z.string(),
+    creatorEmail: z.string(),
+    createdAt: z.string(),
+  }),
+  /** One record, `self`: the compute of the organization, and the size that was asked for. */
+  virtualInstance: z.object({ id: z.string(), createdAt: z.string(), createdBy: z.string(), size: z.enum(SIZES) }),
+  /** By name. */
+  workspace: z.object({
+    name: z.string(),
+    description: z.string().nullable(),
+    createdAt: z.string(),
+    createdBy: z.string(),
+  }),
+  /** By `workspace.name`. */
+  collection: z.object({
+    name: z.string(),
+    workspace: z.string(),
+    /** The engine's table. */
+    table: z.string(),
+    description: z.string().nullable(),
+    createdAt: z.string(),
+    createdBy: z.string(),
+    clusteringKey: z.array(PartitionSpec),
+    fieldSchemas: z.array(z.looseObject({})),
+    encodingOptions: AnyObject.nullable(),
+    retentionSecs: z.int().nullable().default(null),
+    eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
+    fieldMappings: z.array(FIELD_MAPPING).default([]),
+    sources: z.array(SOURCE).default([]),
+  }),
+  /** By name. */
+  integration: z.object({
+    name: z.string(),
+    description: z.string().nullable(),
+    createdAt: z.string(),
+    createdBy: z.string(),
+    kind: z.enum(INTEGRATION_KINDS),
+    /** The kind's fields as they are shown: secrets are masked. */
+    shown: AnyObject,
+    /** The kind's fields as they were given; null: none is secret. */
+    sealed: Sealed.nullable(),
+  }),
+  /** By `workspace.name`. */
+  alias: z.object({
+    name: z.string(),
+    workspace: z.string(),
+    description: z.string().nullable(),
+    createdAt: z.string(),
+    createdBy: z.string(),
+    modifiedAt: z.string(),
+    /** Fully qualified names, in the order given; at least one. */
+    collections: z.array(z.string()),
+  }),
+  /** By `workspace.name`: a Query Lambda, its tags and which versions it has. */
+  lambda: z.object({
+    name: z.string(),
+    workspace: z.string(),
+    /** When and by whom the version that `latest` names was last posted. */
+    updatedAt: z.string(),
+    updatedBy: z.string(),
+    /** Oldest first; never empty. */
+    versions: z.array(z.string()),
+    /** The version of the tag `latest`. */
+    latest: z.string(),
+    tags: z.array(z.object({ name: z.string(), version: z.string() })),
+  }),
+  /** By `workspace.name::version`; one is never changed. */
+  lambdaVersion: z.object({
+    lambda: z.string(),
+    workspace: z.string(),
+    version: z.string(),
+    description: z.string().nullable(),
+    query: z.string(),
+    defaultParameters: z.array(QueryParameter),
+    /** What the SQL names, as `workspace.name`: collections, aliases, and what did not exist when it was posted. */
+    names: z.array(z.string()),
+    /** Why the SQL did not bind when it was posted; null if it did. */
+    unbound: z.string().nullable(),
+    createdAt: z.string(),
+    createdBy: z.string(),
+  }),
+  /** As `lambdaVersion`: what is known of its runs. */
+  lambdaStats: z.object({
+    lastExecuted: z.string().nullable(),
+    lastExecutedBy: z.string().nullable(),
+    lastError: z.string().nullable(),
+    lastErrorMessage: z.string().nullable(),
+  }),
+  /** By the engine's table: figures of a collection that follow its use. */
+  usage: z.object({
+    bytesInserted: z.number(),
+    bytesOverwritten: z.number(),
+    lastQueriedMs: z.number(),
+    lastUpdatedMs: z.number(),
+    purgedDocCount: z.number().default(0),
+    /** Bytes as JSON text, estimated. */
+    purgedBytes: z.number().default(0),
+    /** Documents that came as text of the collection's file. */
+    file: z
+      .object({
+        taken: z.number(),
+        takenAt: z.string().nullable(),
+        refused: z.number(),
+        refusedAt: z.string().nullable(),
+        refusedWhy: z.string().nullable(),
+      })
+      .nullable()
+      .default(null),
+  }),
+} as const;
+
+export type Kind = keyof typeof RECORDS;
+export type RecordOf<K extends Kind> = z.output<(typeof RECORDS)[K]>;
+export type UserRecord = RecordOf<'user'>;
+export type ApiKeyRecord = RecordOf<'apiKey'>;
+export type AllowlistRecord = RecordOf<'allowlist'>;
+export type VirtualInstanceRecord = RecordOf<'virtualInstance'>;
+export type WorkspaceRecord = RecordOf<'workspace'>;
+export type CollectionRecord = RecordOf<'collection'>;
+export type IntegrationRecord = RecordOf<'integration'>;
+export type LambdaRecord = RecordOf<'lambda'>;
+export type LambdaVersionRecord = RecordOf<'lambdaVersion'>;
+export type AliasRecord = RecordOf<'alias'>;
+export type FieldMappingRecord = z.output<typeof FIELD_MAPPING>;
+export type EventTimeRecord = NonNullable<CollectionRecord['eventTimeInfo']>;
+export type SourceRecord = z.output<typeof SOURCE>;
+export type FileFormat = NonNullable<SourceRecord['format']>;

@@ -1,0 +1,195 @@
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { ApiError } from '../contract/errors.ts';
+import { openEngine } from '../engine/duckdb/open.ts';
+import type { Engine, EngineLimits } from '../engine/engine.ts';
+import { type AddressRange, parseRange } from './addresses.ts';
+import { ensureAdminKey } from './admin-key.ts';
+import { buildApp } from './app.ts';
+import { type Catalog, openCatalog } from './catalog.ts';
+import { openCompute } from './compute.ts';
+import { openKeyAccess } from './key-access.ts';
+import { createLambdaStates } from './lambda-states.ts';
+import { openLambdaStats } from './lambda-stats.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
+import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
+import { startRetention } from './retention.ts';
+import { openSecrets } from './secrets.ts';
+import { openUsage } from './usage.ts';
+
+export interface ServiceOptions {
+  databaseFile: string;
+  /** Holds the admin's API key; made at the first start, readable by its owner only. */
+  adminKeyFile: string;
+  /** Holds the key that integrations' secrets are encrypted with; made with the first of them. */
+  secretKeyFile: string;
+  listen: readonly ListenAddress[];
+  limits?: Partial<EngineLimits> | undefined;
+  /** The service closes by itself when no request came for so long and none runs, in milliseconds. Default: never. */
+  idleMs?: number | undefined;
+  version: string;
+  log: Logger;
+  /** Documents past their collection's retention are removed this often, in milliseconds (default 60,000). */
+  purgeEveryMs?: number | undefined;
+  /** Answer browsers of other origins (default false). */
+  cors?: boolean | undefined;
+  /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
+  trustProxy?: readonly string[] | undefined;
+}
+
+/** A service that runs. */
+export interface Service {
+  /** In the order of `listen`: socket paths as they were given, TCP addresses as URLs with the real port. */
+  addresses: string[];
+  /** Resolves when the service is closed, for whatever reason. */
+  closed: Promise<void>;
+  /** Answers what runs (for at most 10 seconds; queries are aborted), makes everything durable, closes. */
+  close(): Promise<void>;
+}
+
+const DRAIN_MS = 10_000;
+const PURGE_EVERY_MS = 60_000;
+/** What no log line may hold, whatever is passed to it. */
+const SECRETS = [
+  'headers',
+  'authorization',
+  'apiKey',
+  'key',
+  'parameters',
+  'password',
+  'cloud_secret_access_key',
+  'gcp_service_account',
+  'connection_uri',
+];
+
+/**
+ * Starts the service: opens the database (which locks it), prepares metadata and the admin's key, listens. Rejects with
+ * an `ApiError` and leaves nothing behind if any of it fails.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const log = options.log.child(
+    {},
+    { redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' } },
+  );
+  const trustedProxies = rangesOf(options.trustProxy ?? []);
+  const engine = await openEngine({ file: options.databaseFile, limits: options.limits, log });
+  const listeners: Listener[] = [];
+  try {
+    return await startOn(engine, listeners, log, { ...options, trustedProxies });
+  } catch (error) {
+    await stopListening(listeners);
+    await engine.close();
+    throw error;
+  }
+}
+
+function rangesOf(texts: readonly string[]): AddressRange[] {
+  return texts.map((text) => {
+    const range = parseRange(text);
+    if (range !== undefined) return range;
+    throw new ApiError(
+      'invalid_input',
+      `Cannot trust the proxy "${text}": it is neither an IP address nor a range in CIDR notation.`,
+    );
+  });
+}
+
+/**
+ * Prepares metadata and counts this start. Where the disk is full but everything else is there, the service reads all the
+ * same: the start is counted once a write has succeeded.
+ */
+async function prepare(catalog: Catalog, log: Logger): Promise<() => string> {
+  try {
+    return createOffsets(await prepareMetadata(catalog));
+  } catch (error) {
+    const start = startToCount(catalog);
+    if (start === undefined || !(error instanceof ApiError && error.code === 'resource_exceeded')) throw error;
+    log.warn({ err: error }, 'this start could not be counted; the service goes on, and writes are refused for now');
+    return createOffsets(start, () => prepareMetadata(catalog));
+  }
+}
+
+async function startOn(
+  engine: Engine,
+  listeners: Listener[],
+  log: Logger,
+  options: ServiceOptions & { trustedProxies: readonly AddressRange[] },
+): Promise<Service> {
+  const catalog = openCatalog(engine);
+  const nextOffset = await prepare(catalog, log);
+  await ensureAdminKey(catalog, options.adminKeyFile);
+  const usage = openUsage(catalog, log);
+  const keyAccess = openKeyAccess(catalog, log);
+  const lambdaStats = openLambdaStats(catalog, log);
+  const compute = await openCompute(engine, catalog, options.limits, log);
+  let closing: Promise<void> | undefined;
+  let markClosed: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => {
+    markClosed = resolve;
+  });
+  const closeInBackground = (why: string) => {
+    log.info({ why }, 'the service leaves');
+    close().catch((error: unknown) => log.error({ err: error }, 'the service did not close cleanly'));
+  };
+  const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
+  const local = new WeakSet<Socket>();
+  const app = buildApp({
+    engine,
+    catalog,
+    usage,
+    keyAccess,
+    compute,
+    secrets: openSecrets(options.secretKeyFile),
+    lambdaStates: createLambdaStates(engine, log),
+    lambdaStats,
+    log,
+    version: options.version,
+    nextOffset,
+    lifecycle,
+    cors: options.cors ?? false,
+    trustedProxies: options.trustedProxies,
+    isLocal: (socket) => local.has(socket),
+    leave: () => closeInBackground('asked to'),
+  });
+  await app.ready();
+  for (const address of options.listen) {
+    listeners.push(
+      await listen(
+        address,
+        (req, res) => app.routing(req, res),
+        (socket) => local.add(socket),
+      ),
+    );
+  }
+  const retention = startRetention({ engine, catalog, usage, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
+  lifecycle.ready();
+  const addresses = listeners.map((listener) => listener.address);
+  log.info({ addresses, version: options.version }, 'the service is ready');
+
+  function close(): Promise<void> {
+    closing ??= closeAll().finally(markClosed);
+    return closing;
+  }
+
+  async function closeAll(): Promise<void> {
+    lifecycle.close();
+    // The socket files go first, so that nobody finds a service that no longer answers.
+    stopAccepting(listeners);
+    await lifecycle.drained(DRAIN_MS);
+    await stopListening(listeners);
+    await retention.stop();
+    await keyAccess
+      .flush()
+      .catch((error: unknown) => log.error({ err: error }, 'cannot store when API keys were used'));
+    await usage.flush().catch((error: unknown) => log.error({ err: error }, 'cannot store usage figures'));
+    await lambdaStats
+      .flush()
+      .catch((error: unknown) => log.error({ err: error }, 'cannot store figures of Query Lambdas'));
+    await app.close();
+    await engine.close();
+    log.info('the service is closed');
+  }
+
+  return { addresses, closed, close };
+}

@@ -1,0 +1,110 @@
+import type { Logger } from 'pino';
+import { type Catalog, put } from './catalog.ts';
+import type { CollectionRecord, RecordOf } from './records.ts';
+
+const STORE_DELAY_MS = 5_000;
+
+export type UsageFigures = RecordOf<'usage'>;
+
+/**
+ * Figures that follow a collection's use. They are stored some seconds late, and on close: a durable step of their own
+ * for every write would halve its speed. A service that is killed loses the last few seconds of them.
+ */
+export interface Usage {
+  of(collection: CollectionRecord): UsageFigures;
+  /** Adds a write's bytes and remembers its time. */
+  wrote(collection: CollectionRecord, bytes: { inserted: number; overwritten: number }): void;
+  queried(collection: CollectionRecord): void;
+  purged(collection: CollectionRecord, purged: { docCount: number; bytes: number }): void;
+  /** Counts documents that came as text of a file, by what became of them. */
+  tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
+  /** Stores what is not stored yet. */
+  flush(): Promise<void>;
+}
+
+const NONE: UsageFigures = {
+  bytesInserted: 0,
+  bytesOverwritten: 0,
+  lastQueriedMs: 0,
+  lastUpdatedMs: 0,
+  purgedDocCount: 0,
+  purgedBytes: 0,
+  file: null,
+};
+const NO_FILE: NonNullable<UsageFigures['file']> = {
+  taken: 0,
+  takenAt: null,
+  refused: 0,
+  refusedAt: null,
+  refusedWhy: null,
+};
+
+export function openUsage(catalog: Catalog, log: Logger): Usage {
+  const pending = new Map<string, UsageFigures>();
+  /** On their way to the disk: what comes meanwhile counts from these. */
+  let storing: ReadonlyMap<string, UsageFigures> = new Map();
+  let timer: NodeJS.Timeout | undefined;
+
+  function of(collection: CollectionRecord): UsageFigures {
+    const { table } = collection;
+    return pending.get(table) ?? storing.get(table) ?? catalog.all('usage').get(table) ?? NONE;
+  }
+
+  function set(collection: CollectionRecord, change: Partial<UsageFigures>): void {
+    pending.set(collection.table, { ...of(collection), ...change });
+    timer ??= setTimeout(() => {
+      flush().catch((error: unknown) => log.error({ err: error }, 'cannot store usage figures'));
+    }, STORE_DELAY_MS).unref();
+  }
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const plan = catalog.change(() => {
+      // A collection dropped in the meantime must not leave figures behind.
+      const tables = new Set(Array.from(catalog.all('collection').values(), (collection) => collection.table));
+      const changes = [...pending].filter(([table]) => tables.has(table)).map(([table, f]) => put('usage', table, f));
+      storing = new Map(pending);
+      pending.clear();
+      return { changes, result: undefined };
+    });
+    await plan.catch((error: unknown) => {
+      // Not lost: they are stored with the next.
+      for (const [table, figures] of storing) if (!pending.has(table)) pending.set(table, figures);
+      throw error;
+    });
+  }
+
+  return {
+    of,
+    wrote(collection, bytes) {
+      const figures = of(collection);
+      set(collection, {
+        bytesInserted: figures.bytesInserted + bytes.inserted,
+        bytesOverwritten: figures.bytesOverwritten + bytes.overwritten,
+        lastUpdatedMs: Date.now(),
+      });
+    },
+    queried(collection) {
+      set(collection, { lastQueriedMs: Date.now() });
+    },
+    purged(collection, { docCount, bytes }) {
+      const { purgedDocCount, purgedBytes } = of(collection);
+      set(collection, { purgedDocCount: purgedDocCount + docCount, purgedBytes: purgedBytes + bytes });
+    },
+    tookFile(collection, { taken, refused }) {
+      const file = of(collection).file ?? NO_FILE;
+      const now = new Date().toISOString();
+      set(collection, {
+        file: {
+          taken: file.taken + taken,
+          takenAt: taken > 0 ? now : file.takenAt,
+          refused: file.refused + refused.length,
+          refusedAt: refused.length > 0 ? now : file.refusedAt,
+          refusedWhy: refused.at(-1) ?? file.refusedWhy,
+        },
+      });
+    },
+    flush,
+  };
+}

@@ -1,0 +1,98 @@
+import type { ParsedInput } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { User } from '../contract/users.ts';
+import { requireCaller } from './auth.ts';
+import { put, remove } from './catalog.ts';
+import type { CallContext } from './context.ts';
+import { findUser, keysOf, requireUser } from './not-found.ts';
+import { organizationOf } from './organization.ts';
+import type { UserRecord } from './records.ts';
+
+/** Longest e-mail that mail servers carry. */
+const EMAIL_LENGTH_MAX = 254;
+
+/**
+ * Creates a user without keys (api.md #51). Throws `already_exists`; two e-mails that differ only in case are one.
+ */
+export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): Promise<User> {
+  const { catalog } = ctx;
+  const { email } = input;
+  if (email.length > EMAIL_LENGTH_MAX) {
+    throw new ApiError(
+      'invalid_input',
+      `Cannot create a user: "email" has ${email.length} characters, and at most ${EMAIL_LENGTH_MAX} are allowed.`,
+    );
+  }
+  return catalog.change(() => {
+    const taken = findUser(catalog, email);
+    if (taken !== undefined) {
+      throw new ApiError(
+        'already_exists',
+        `Cannot create user "${email}": user "${taken.email}" exists already. Use it, or delete it first to change its roles.`,
+      );
+    }
+    const record: UserRecord = {
+      email,
+      createdAt: new Date().toISOString(),
+      roles: [...new Set(input.roles)],
+      state: 'NEW',
+      inviteState: 'PENDING',
+    };
+    return { changes: [put('user', email, record)], result: toUser(ctx, record) };
+  });
+}
+
+/**
+ * Deletes a user and its keys (api.md #52); what it created stays. Throws `not_found`, and `dependent_resources` for
+ * the calling user itself and for the last admin.
+ */
+export function deleteUser(ctx: CallContext, input: { user: string }): Promise<User> {
+  const { catalog, caller } = ctx;
+  return catalog.change(() => {
+    // Two admins who delete each other at once: the second one has no key any more, and an admin stays.
+    requireCaller(catalog, caller);
+    const record = input.user === 'self' ? caller.user : requireUser(catalog, input.user);
+    if (record.email === caller.user.email) {
+      throw new ApiError(
+        'dependent_resources',
+        `Cannot delete user "${record.email}": the API key of this request belongs to it. Use the key of another admin.`,
+      );
+    }
+    const admins = [...catalog.all('user').values()].filter((user) => user.roles.includes('admin'));
+    if (admins.every((admin) => admin.email === record.email)) {
+      throw new ApiError(
+        'dependent_resources',
+        `Cannot delete user "${record.email}": it is the last admin. Create another one first.`,
+      );
+    }
+    const keys = keysOf(catalog, record.email).map((key) => remove('apiKey', key.hash));
+    return { changes: [remove('user', record.email), ...keys], result: toUser(ctx, record) };
+  });
+}
+
+/** All users, by e-mail (api.md #54). */
+export function listUsers(ctx: CallContext): User[] {
+  const users = [...ctx.catalog.all('user').values()];
+  return users.sort((a, b) => (a.email < b.email ? -1 : 1)).map((record) => toUser(ctx, record));
+}
+
+/** The user that the API key belongs to (api.md #53). */
+export function getCurrentUser(ctx: CallContext): User {
+  return toUser(ctx, ctx.caller.user);
+}
+
+function toUser(ctx: CallContext, record: UserRecord): User {
+  const organization = organizationOf(ctx);
+  return {
+    created_at: record.createdAt,
+    email: record.email,
+    first_name: null,
+    last_name: null,
+    roles: record.roles,
+    state: record.state,
+    org: organization.display_name,
+    invite_state: record.inviteState,
+    orgs: [organization],
+    org_memberships: [{ organization, roles: record.roles, expires_at: null, created_at: record.createdAt }],
+  };
+}

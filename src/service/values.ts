@@ -1,0 +1,78 @@
+import type { JsonValue } from '../contract/json.ts';
+import { escapeToken } from './pointer.ts';
+
+/** Values nested deeper than this are refused, so that nothing that walks them runs out of stack. */
+export const DEPTH_MAX = 200;
+
+// In unicode mode a surrogate matches by itself only where it has no partner.
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+export interface Measure {
+  /** Bytes of the value as JSON text, escapes not counted. */
+  bytes: number;
+  /** Why the value cannot be stored as it is, ready to follow its name; undefined if it can. */
+  problem: string | undefined;
+}
+
+/** Why a value cannot be stored exactly as it is (`is …`, `holds …`); undefined if it can. */
+export function problemOf(value: JsonValue): string | undefined {
+  return measure(value).problem;
+}
+
+/** Whether text can be stored as UTF-8 without loss. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
+
+/** Size of a value, and what keeps it from being stored. */
+export function measure(value: JsonValue): Measure {
+  const found: Measure = { bytes: 0, problem: undefined };
+  visit(value, [], found);
+  return found;
+}
+
+function visit(value: JsonValue, path: string[], found: Measure): void {
+  if (found.problem !== undefined) return;
+  if (typeof value === 'string') {
+    found.bytes += Buffer.byteLength(value) + 2;
+    if (!isWellFormed(value)) found.problem = `holds half of a surrogate pair${at(path)}, which is not a character`;
+  } else if (typeof value === 'number' || typeof value === 'bigint') {
+    found.bytes += String(value).length;
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      found.problem = `holds a number that is too large${at(path)}: at most about 1.8e308; send it as a string`;
+    }
+  } else if (value === null || typeof value === 'boolean') {
+    found.bytes += value === false ? 5 : 4;
+  } else {
+    visitNested(value, path, found);
+  }
+}
+
+function visitNested(value: JsonValue & object, path: string[], found: Measure): void {
+  found.bytes += 2;
+  if (path.length >= DEPTH_MAX) {
+    found.problem = `is nested more than ${DEPTH_MAX} levels deep`;
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      path.push(String(index));
+      visit(value[index] as JsonValue, path, found);
+      path.pop();
+    }
+    found.bytes += value.length;
+    return;
+  }
+  for (const [key, field] of Object.entries(value)) {
+    found.bytes += Buffer.byteLength(key) + 4;
+    if (!isWellFormed(key))
+      found.problem ??= `has a key${at(path)} with half of a surrogate pair, which is not a character`;
+    path.push(key);
+    visit(field, path, found);
+    path.pop();
+  }
+}
+
+function at(path: readonly string[]): string {
+  return path.length === 0 ? '' : ` at "${path.map((token) => `/${escapeToken(token)}`).join('')}"`;
+}

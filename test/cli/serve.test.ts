@@ -1,0 +1,14 @@
+import { describe, expect, test } from 'vitest';
+import { levelOf } from '../../src/cli/serve.ts';
+
+describe('levelOf()', () => {
+  test.each([
+    ['a person at a terminal', undefined, false, true, 'warn'],
+    ['a person who asked for more', 'info', false, true, 'info'],
+    ['a file or another program', undefined, false, false, 'info'],
+    ['the local service', undefined, true, false, 'info'],
+    ['the local service, as asked', 'error', true, false, 'error'],
+  ] as const)('%s', (_, logLevel, local, isTerminal, expected) => {
+    expect(levelOf({ logLevel }, local, isTerminal)).toBe(expected);
+  });
+});

@@ -1,0 +1,214 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  COMMANDS,
+  type Invocation,
+  nativeThreads,
+  readInvocation,
+  SETTINGS,
+  serviceEnvironment,
+  VERSION,
+} from '../src/config.ts';
+
+type Env = Record<string, string | undefined>;
+
+function configOf(argv: string[], env: Env = {}) {
+  const invocation = readInvocation(argv, env);
+  if (invocation.command === 'exit') throw new Error(invocation.stderr);
+  return invocation.config;
+}
+
+function refusal(argv: string[], env: Env = {}): string {
+  const invocation = readInvocation(argv, env);
+  expect(invocation).toMatchObject({ command: 'exit', exitCode: 2, stdout: '' });
+  return (invocation as Invocation & { command: 'exit' }).stderr;
+}
+
+describe('readInvocation()', () => {
+  test.each([
+    [[], { command: 'stdio' }],
+    [['serve'], { command: 'serve', local: false }],
+    [['serve', '--local'], { command: 'serve', local: true }],
+    [['demo'], { command: 'demo' }],
+    [['call', 'run_query'], { command: 'call', tool: 'run_query', input: undefined }],
+    [['call', 'run_query', '{"a":1}'], { command: 'call', tool: 'run_query', input: '{"a":1}' }],
+    [['call', 'run_query', '-1'], { command: 'call', input: '-1' }],
+  ])('%j is %j', (argv, expected) => {
+    expect(readInvocation(argv, {})).toMatchObject(expected);
+  });
+
+  test('has defaults', () => {
+    const config = configOf([]);
+    expect(config).toMatchObject({ idleSecs: 600, requestTimeoutMs: 150_000, host: '127.0.0.1' });
+    expect([config.url, config.apiKey, config.port]).toEqual([undefined, undefined, undefined]);
+    expect(config.dataDir).toMatch(/colloquy/);
+  });
+
+  test('takes a flag before a variable before the default', () => {
+    const env = { COLLOQUY_IDLE_SECS: '5', COLLOQUY_LOG_LEVEL: 'debug' };
+    expect(configOf(['--idle-secs', '7'], env)).toMatchObject({ idleSecs: 7, logLevel: 'debug' });
+    expect(configOf(['call', 'x', '--idle-secs', '7'], env)).toMatchObject({ idleSecs: 7 });
+    expect(configOf(['--idle-secs', '7', 'call', 'x'], env)).toMatchObject({ idleSecs: 7 });
+  });
+
+  test('takes an empty variable for one that is not set', () => {
+    const config = configOf([], { COLLOQUY_IDLE_SECS: '', COLLOQUY_URL: ' ', COLLOQUY_API_KEY: '' });
+    expect([config.idleSecs, config.url]).toEqual([600, undefined]);
+  });
+
+  test.each([
+    ['~', homedir()],
+    ['~/data', join(homedir(), 'data')],
+    ['relative/x', resolve('relative/x')],
+    ['/a/~/b', '/a/~/b'],
+  ])('makes %s an absolute folder', (text, path) => {
+    expect(configOf([], { COLLOQUY_DATA_DIR: text }).dataDir).toBe(path);
+  });
+
+  test('takes a remote service with its key', () => {
+    const env = { COLLOQUY_URL: 'https://api.example.com', COLLOQUY_API_KEY: 'k' };
+    expect(configOf([], env)).toMatchObject({ url: 'https://api.example.com', apiKey: 'k' });
+    expect(configOf(['--url', 'http://localhost:1'], { COLLOQUY_API_KEY: 'k' }).url).toBe('http://localhost:1');
+  });
+
+  test.each([
+    ['127.0.0.1', ['127.0.0.1']],
+    ['10.0.0.0/8, 2001:db8::/32', ['10.0.0.0/8', '2001:db8::/32']],
+    ['::1 127.0.0.1', ['::1', '127.0.0.1']],
+  ])('trusts the proxies %s', (text, proxies) => {
+    expect(configOf(['serve', '--trust-proxy', text]).trustProxy).toEqual(proxies);
+    expect(configOf(['serve'], { COLLOQUY_TRUST_PROXY: text }).trustProxy).toEqual(proxies);
+  });
+
+  test('trusts no proxy by itself', () => {
+    expect(configOf(['serve']).trustProxy).toBeUndefined();
+  });
+
+  test('prints help and version, and succeeds', () => {
+    const help = readInvocation(['--help'], {});
+    expect(help).toMatchObject({ command: 'exit', exitCode: 0, stderr: '' });
+    for (const word of ['serve', 'call', 'demo', 'COLLOQUY_DATA_DIR', 'COLLOQUY_API_KEY']) {
+      expect((help as { stdout: string }).stdout).toContain(word);
+    }
+    expect((help as { stdout: string }).stdout).not.toContain('--local');
+    expect(readInvocation(['--version'], {})).toMatchObject({ exitCode: 0, stdout: `${VERSION}\n` });
+    expect(readInvocation(['serve', '--help'], {})).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('--port'),
+    });
+  });
+
+  test('explains itself even where the environment is wrong', () => {
+    expect(readInvocation(['--help'], { COLLOQUY_URL: 'nonsense' })).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each([
+    [['--nonsense'], /unknown option '--nonsense'/],
+    [['--data-dri', 'x'], /Did you mean --data-dir/],
+    [['serve', '--url', 'x'], /unknown option '--url'/],
+    [['--local'], /unknown option/],
+    [['--port', '1'], /unknown option/],
+    [['--data-dir'], /argument missing/],
+    [['--data-dir', ''], /--data-dir is "": expected a folder/],
+    [['sreve'], /there is no command "sreve". Did you mean "serve"\?/],
+    [['zzzzzzzz'], /The commands are serve, call, stop, demo/],
+    [['serve', 'extra'], /too many arguments/],
+    [['demo', 'extra'], /too many arguments/],
+    [['call', 'a', '{}', 'extra'], /too many arguments/],
+    [['--url', 'https://x.example', 'serve'], /--url means nothing to "serve"/],
+    [['serve', '--port', '70000'], /--port is "70000": expected a whole number from 0 to 65535/],
+    [['serve', '--port', '80.5'], /--port/],
+    [['serve', '--port', '-1'], /--port/],
+    [['serve', '--host', '0.0.0.0'], /--host is "0.0.0.0": only loopback/],
+    [['serve', '--host', 'example.com'], /only loopback/],
+    [['serve', '--threads', '0'], /--threads/],
+    [['serve', '--trust-proxy', 'proxy.example.com'], /--trust-proxy is "proxy\.example\.com": expected IP addresses/],
+    [['serve', '--trust-proxy', '10.0.0.1,10.0.0.0/33'], /--trust-proxy/],
+    [['serve', '--trust-proxy', 'true'], /--trust-proxy/],
+    [['serve', '--trust-proxy', ','], /--trust-proxy/],
+    [['--trust-proxy', '10.0.0.1'], /unknown option/],
+    [['serve', '--memory-mb', '1e9'], /--memory-mb/],
+    [['--log-level', 'loud'], /--log-level is "loud": expected one of fatal, error/],
+  ])('refuses the command line %j', (argv, why) => {
+    expect(refusal(argv)).toMatch(why);
+    expect(refusal(argv)).toMatch(/colloquy --help/);
+  });
+
+  test.each([
+    [{ COLLOQUY_IDLE_SECS: 'soon' }, /COLLOQUY_IDLE_SECS is "soon": expected a whole number/],
+    [{ COLLOQUY_IDLE_SECS: '-1' }, /COLLOQUY_IDLE_SECS/],
+    [{ COLLOQUY_PORT: '8e3' }, /COLLOQUY_PORT/],
+    [{ COLLOQUY_REQUEST_TIMEOUT_MS: '0' }, /COLLOQUY_REQUEST_TIMEOUT_MS/],
+    [{ COLLOQUY_DATADIR: '/x' }, /no environment variable COLLOQUY_DATADIR\. Did you mean COLLOQUY_DATA_DIR\?/],
+    [{ COLLOQUY_ZZZZZZZZZZZZZZZZZZ: '1' }, /there is no environment variable/],
+    [{ COLLOQUY_URL: 'https://x.example' }, /COLLOQUY_URL is set, but COLLOQUY_API_KEY is not/],
+    [{ COLLOQUY_API_KEY: 'k' }, /COLLOQUY_API_KEY is set, but COLLOQUY_URL is not/],
+    [{ COLLOQUY_URL: 'http://x.example', COLLOQUY_API_KEY: 'k' }, /COLLOQUY_URL: .*plain http/],
+    [{ COLLOQUY_URL: 'x.example', COLLOQUY_API_KEY: 'k' }, /not a URL/],
+    [{ COLLOQUY_URL: 'https://u:hunter2@x.example', COLLOQUY_API_KEY: 'k' }, /credentials/],
+    [{ COLLOQUY_URL: 'https://x.example', COLLOQUY_API_KEY: 'hunter2 x' }, /COLLOQUY_API_KEY is unusable/],
+  ])('refuses the environment %j', (env, why) => {
+    const text = refusal([], env);
+    expect(text).toMatch(why);
+    expect(text).not.toContain('hunter2');
+  });
+
+  test('names the flag, not the variable, when the flag is wrong', () => {
+    expect(refusal(['--url', 'nonsense'], { COLLOQUY_API_KEY: 'k' })).toMatch(/--url: /);
+  });
+});
+
+describe('SETTINGS', () => {
+  test('each has a meaning, a command, and no flag where it is secret', () => {
+    for (const [name, setting] of Object.entries(SETTINGS)) {
+      expect(setting.meaning, name).not.toBe('');
+      expect(
+        setting.commands.every((command) => COMMANDS.includes(command)),
+        name,
+      ).toBe(true);
+      expect('secret' in setting && 'flag' in setting, name).toBe(false);
+    }
+  });
+});
+
+describe('serviceEnvironment()', () => {
+  test('passes on its own settings and what a process needs, and no secrets', () => {
+    const env = {
+      PATH: '/bin',
+      HOME: '/home/x',
+      AWS_SECRET_ACCESS_KEY: 's',
+      COLLOQUY_URL: 'https://x.example',
+      COLLOQUY_API_KEY: 'k',
+      COLLOQUY_THREADS: '2',
+    };
+    const passed = serviceEnvironment(configOf(['--idle-secs', '5', '--data-dir', '/d'], env), env);
+    expect(passed).toMatchObject({
+      PATH: '/bin',
+      HOME: '/home/x',
+      COLLOQUY_IDLE_SECS: '5',
+      COLLOQUY_DATA_DIR: '/d',
+      COLLOQUY_THREADS: '2',
+    });
+    for (const name of ['AWS_SECRET_ACCESS_KEY', 'COLLOQUY_URL', 'COLLOQUY_API_KEY', 'COLLOQUY_PORT']) {
+      expect(passed).not.toHaveProperty(name);
+    }
+    expect(configOf(['serve', '--local'], passed)).toMatchObject({ idleSecs: 5, threads: 2, dataDir: '/d' });
+  });
+
+  test('does not hand a port or socket of this process to another', () => {
+    const env = { COLLOQUY_PORT: '8080', COLLOQUY_SOCKET: '/x.sock' };
+    expect(Object.keys(serviceEnvironment(configOf([], env), env))).not.toContain('COLLOQUY_PORT');
+    expect(Object.keys(serviceEnvironment(configOf([], env), env))).not.toContain('COLLOQUY_SOCKET');
+  });
+});
+
+describe('nativeThreads()', () => {
+  test('is what the variable says, and more for a service than Node.js has by itself', () => {
+    expect(nativeThreads({})).toBe(4);
+    expect(nativeThreads({ UV_THREADPOOL_SIZE: '7' })).toBe(7);
+    expect(nativeThreads({ UV_THREADPOOL_SIZE: 'many' })).toBe(4);
+    expect(nativeThreads(serviceEnvironment(configOf([]), {}))).toBeGreaterThan(4);
+    expect(nativeThreads(serviceEnvironment(configOf([]), { UV_THREADPOOL_SIZE: '9' }))).toBe(9);
+  });
+});

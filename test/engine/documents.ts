@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+
+/** Keys that something on the way might trip over; few enough that documents share them. */
+const KEYS = [
+  'a',
+  'A',
+  'b',
+  'é',
+  'É',
+  '__proto__',
+  'constructor',
+  '_id',
+  '_extra',
+  '_Meta',
+  'rowid',
+  '',
+  '0',
+  '10',
+  'a.b',
+  'quo"te',
+  "apos'trophe",
+  'back\\slash',
+  'new\nline',
+  'nul\u0000',
+  'select',
+  '😀',
+  'x'.repeat(300),
+];
+
+const nastyNumber = fc.oneof(
+  fc.integer(),
+  fc.maxSafeInteger(),
+  fc.double({ noDefaultInfinity: true, noNaN: true }),
+  fc.constantFrom(0, 0.1, 1e15, 1e16, 1e18, 1e20, 1e21, 1e300, 5e-324, 1.7976931348623157e308),
+);
+const nastyBigInt = fc.oneof(
+  fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }),
+  fc.constantFrom(
+    2n ** 63n - 1n,
+    2n ** 63n,
+    -(2n ** 63n),
+    -(2n ** 63n) - 1n,
+    2n ** 127n - 1n,
+    2n ** 127n,
+    -(2n ** 127n),
+    10n ** 60n,
+  ),
+);
+const nastyString = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 8 }),
+  fc.constantFrom('', 'null', '5', '{"a":1}', 'nul\u0000end', '\u2028\n', "'", '"', '\\ud800', '2024-01-01T00:00:00Z'),
+);
+
+/** Any JSON value. */
+export const nastyValue: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5, depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false),
+    nastyNumber,
+    nastyBigInt,
+    nastyString,
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('object'),
+  ),
+  object: objectOf(tie('value'), 4),
+})).value;
+
+/** A document with nasty keys and values. */
+export const nastyDocument: fc.Arbitrary<JsonObject> = objectOf(nastyValue, 6);
+
+function objectOf(value: fc.Arbitrary<JsonValue>, maxLength: number): fc.Arbitrary<JsonObject> {
+  return fc
+    .array(fc.tuple(fc.constantFrom(...KEYS), value), { maxLength })
+    .map((entries) => Object.fromEntries(entries) as JsonObject);
+}
+
+/**
+ * What two documents have to agree on: members that are null count as missing, order of members does not count, and an
+ * integer is the same whether a number or a bigint holds it.
+ */
+export function canonical(value: JsonValue): unknown {
+  if (typeof value === 'number') return Number.isInteger(value) ? `integer ${BigInt(value)}` : value;
+  if (typeof value === 'bigint') return `integer ${value}`;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  return Object.entries(value)
+    .filter(([, member]) => member !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => [key, canonical(member)]);
+}

@@ -1,0 +1,102 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { createNames, quoteName, schemaOf } from '../../src/engine/duckdb/names.ts';
+import { createQueries, type Queries } from '../../src/engine/duckdb/queries.ts';
+import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
+
+const ORDERS = `SELECT * FROM (VALUES
+    ('o1', TIMESTAMPTZ '2026-01-01 10:00:00Z', {'name': 'Ann', 'city': 'Oslo'}, 12.5, ['a', 'b'], 'open', '{"k": 1}'::JSON),
+    ('o2', TIMESTAMPTZ '2026-01-02 10:00:00Z', {'name': 'Bob', 'city': 'Rome'}, 7.25, ['b'], 'closed', '[1, 2]'::JSON),
+    ('o3', TIMESTAMPTZ '2026-01-03 10:00:00Z', {'name': 'Cy', 'city': NULL}, NULL, [], 'open', NULL)
+  ) AS t(_id, _event_time, customer, amount, tags, status, extra)`;
+
+/** Collections as the storage half lays them out: a table in \`_data\`, a view in the schema of the workspace. */
+const COLLECTIONS: [workspace: string, name: string, columns: string[], query: string][] = [
+  ['commons', 'orders', ['_id', '_event_time', 'customer', 'amount', 'tags', 'status', 'extra'], ORDERS],
+  [
+    'commons',
+    'users',
+    ['_id', 'name', 'age'],
+    `SELECT * FROM (VALUES ('u1', 'Ann', 31), ('u2', 'Bob', 27)) t(_id, name, age)`,
+  ],
+  [
+    'prod',
+    'events',
+    ['_id', 'kind', 'n'],
+    `SELECT i::VARCHAR AS _id, 'k' || (i % 7) AS kind, i AS n FROM range(1000) t(i)`,
+  ],
+  ['my-ws', 'my-coll', ['_id', 'x'], `SELECT '1' AS _id, 42 AS x`],
+  ['a.b', 'coll', ['_id', 'x'], `SELECT '1' AS _id, 43 AS x`],
+  ['temp', 'things', ['_id', 'x'], `SELECT '1' AS _id, 44 AS x`],
+  ['commons', 'duckdb_settings', ['_id'], `SELECT 'mine' AS _id`],
+  ['commons', 'große', ['_id', 'straße'], `SELECT '1' AS _id, 'é' AS "straße"`],
+];
+
+export const LIMITS: EngineLimits = {
+  queryTimeoutMs: 20_000,
+  resultRowsMax: 100_000,
+  resultBytesMax: 64 * 1024 * 1024,
+  queriesMax: 4,
+  queueMax: 64,
+  memoryBytes: 512 * 1024 * 1024,
+  threads: 2,
+  tempBytesMax: 1024 * 1024 * 1024,
+};
+
+export interface Fixture {
+  queries: Queries;
+  /** Rows of a statement, as arrays. */
+  rows(sql: string, request?: Partial<QueryRequest>): Promise<QueryOutcome['rows']>;
+  /** Runs SQL on a connection that the gate does not see. */
+  direct(sql: string): Promise<unknown[][]>;
+  close(): Promise<void>;
+}
+
+/** A DuckDB in memory with handmade collections, and the queries over it. */
+export async function createFixture(limits: Partial<EngineLimits> = {}): Promise<Fixture> {
+  const all = { ...LIMITS, ...limits };
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(all.threads),
+    memory_limit: `${Math.floor(all.memoryBytes / 1024 / 1024)}MiB`,
+  });
+  const admin = await instance.connect();
+  const names = createNames();
+  await admin.run(`ATTACH ':memory:' AS _colloquy`);
+  await admin.run('USE _colloquy');
+  await admin.run(
+    "SET GLOBAL TimeZone = 'UTC'; SET GLOBAL enable_external_access = false; SET GLOBAL errors_as_json = true; SET GLOBAL lock_configuration = true",
+  );
+  await admin.run("CREATE SCHEMA _data; CREATE SCHEMA _meta; CREATE TABLE _meta.keys AS SELECT 'secret' AS key");
+  for (const workspace of new Set(['commons', 'empty', ...COLLECTIONS.map(([name]) => name)])) {
+    names.putWorkspace(workspace);
+    await admin.run(`CREATE SCHEMA ${quoteName(schemaOf(workspace))}`);
+  }
+  for (const [index, [workspace, name, columns, query]] of COLLECTIONS.entries()) {
+    await admin.run(`CREATE TABLE _data.t${index} AS ${query}`);
+    await admin.run(
+      `CREATE VIEW ${quoteName(schemaOf(workspace))}.${quoteName(name)} AS SELECT * FROM _data.t${index}`,
+    );
+    names.putTable({ workspace, name, kind: 'collection', columns: () => columns });
+  }
+  await admin.run('CREATE VIEW commons.recent AS SELECT * FROM commons.orders');
+  names.putTable({ workspace: 'commons', name: 'recent', kind: 'alias', columns: () => COLLECTIONS[0]?.[2] ?? [] });
+
+  const connect = async () => {
+    const connection = await instance.connect();
+    await connection.run('USE _colloquy.commons');
+    return connection;
+  };
+  const giveUp = (message: string) => {
+    throw new Error(message);
+  };
+  const queries = createQueries({ connect, names, limits: all, memoryBytes: () => all.memoryBytes, giveUp });
+  return {
+    queries,
+    rows: async (sql, request = {}) => (await queries.query({ ...request, sql })).rows,
+    direct: async (sql) => (await admin.runAndReadAll(sql)).getRowsJS(),
+    close: async () => {
+      await queries.close();
+      admin.disconnectSync();
+      instance.closeSync();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { JsonObject } from '../../src/contract/json.ts';
+import { openEngine } from '../../src/engine/duckdb/open.ts';
+import type { Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
+
+/** A folder of its own, for as long as `dispose` is not called. */
+export function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-engine-'));
+  return {
+    folder,
+    file: join(folder, 'data', '_colloquy.duckdb'),
+    dispose: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024 };
+
+export function openSmall(file: string, limits: Partial<EngineLimits> = {}): Promise<Engine> {
+  return openEngine({ file, limits: { ...SMALL, ...limits } });
+}
+
+/** Makes the workspace `commons` with the collection `docs`, whose table is `t`. */
+export async function createDocs(engine: Engine): Promise<void> {
+  await engine.commit([
+    { do: 'createWorkspace', workspace: 'commons' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]);
+}
+
+export function doc(id: string, fields: JsonObject, eventTimeMicros: bigint | null = null): NewDocument {
+  return { id, eventTimeMicros, fields };
+}
+
+/** The documents with these ids as they are stored; a missing one is undefined. */
+export async function readBack(
+  engine: Engine,
+  table: string,
+  ids: readonly string[],
+): Promise<(JsonObject | undefined)[]> {
+  const documents: (JsonObject | undefined)[] = ids.map(() => undefined);
+  await engine.changeDocuments(table, ids, (document, index) => {
+    documents[index] = document;
+    throw new Error('only looking');
+  });
+  return documents;
+}
+
+/** Rows of a query, in order. */
+export async function rowsOf(engine: Engine, sql: string) {
+  return (await engine.query({ sql })).rows;
+}
+
+export function statusesOf(outcomes: readonly { status: string }[]): string[] {
+  return outcomes.map(({ status }) => status);
+}
+
+/** Opens the files as they are now, as if the process that has them open had died this moment. */
+export function openAfterCrash(file: string, copy: string): Promise<Engine> {
+  cpSync(dirname(file), copy, { recursive: true });
+  return openSmall(join(copy, basename(file)));
+}
+
+/** Name and type of each column of a collection of `commons`. */
+export async function columnsOf(engine: Engine, name = 'docs'): Promise<string[]> {
+  return (await rowsOf(engine, `DESCRIBE ${name}`)).map(([column, type]) => `${column} ${type}`);
+}

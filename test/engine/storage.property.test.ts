@@ -1,0 +1,133 @@
+import { basename, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/contract/json.ts';
+import type { Engine, WriteOutcome } from '../../src/engine/engine.ts';
+import { canonical, nastyDocument } from './documents.ts';
+import {
+  createDocs,
+  doc,
+  openAfterCrash,
+  openSmall,
+  readBack,
+  rowsOf,
+  statusesOf,
+  temporaryFolder,
+} from './harness.ts';
+
+const IDS = ['1', 'two', 'ü', '', "it's", 'nul\u0000'];
+
+type Action =
+  | { do: 'add'; documents: { id: string; fields: JsonObject }[] }
+  | { do: 'delete'; ids: string[] }
+  | { do: 'change'; entries: { id: string; fields: JsonObject | null }[] }
+  | { do: 'reopen' }
+  /** The process dies: the files as they are at that moment are opened. */
+  | { do: 'crash' };
+
+type Write = Exclude<Action, { do: 'reopen' | 'crash' }>;
+
+const id = fc.constantFrom(...IDS);
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('add' as const),
+      documents: fc.array(fc.record({ id, fields: nastyDocument }), { maxLength: 5 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('delete' as const), ids: fc.array(id, { maxLength: 3 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('change' as const),
+      entries: fc.array(fc.record({ id, fields: fc.option(nastyDocument) }), { maxLength: 4 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('reopen' as const, 'crash' as const) }) },
+);
+
+/** Does to the model what the engine should do; answers the outcomes' statuses. */
+function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
+  if (step.do === 'delete') return step.ids.map((one) => (model.delete(one) ? 'deleted' : 'error'));
+  if (step.do === 'add') {
+    return step.documents.map(({ id, fields }) => {
+      const status = model.has(id) ? 'replaced' : 'added';
+      model.set(id, fields);
+      return status;
+    });
+  }
+  return step.entries.map(({ id, fields }) => {
+    if (!model.has(id) || fields === null) return 'error';
+    model.set(id, fields);
+    return 'changed';
+  });
+}
+
+function applyToEngine(engine: Engine, step: Write): Promise<WriteOutcome[]> {
+  if (step.do === 'delete') return engine.deleteDocuments('t', step.ids);
+  if (step.do === 'add') {
+    return engine.addDocuments(
+      't',
+      step.documents.map(({ id, fields }) => doc(id, fields)),
+    );
+  }
+  return engine.changeDocuments(
+    't',
+    step.entries.map((entry) => entry.id),
+    (_, index) => {
+      const fields = step.entries[index]?.fields;
+      if (fields == null) throw new Error('left as it was');
+      return fields;
+    },
+  );
+}
+
+async function expectSame(engine: Engine, model: Map<string, JsonObject>): Promise<void> {
+  const stored = await readBack(engine, 't', IDS);
+  for (const [index, one] of IDS.entries()) {
+    const expected = model.get(one);
+    const actual = stored[index];
+    expect(actual && canonical(actual)).toEqual(expected && canonical(expected));
+  }
+  expect(await rowsOf(engine, 'SELECT count(*), count(DISTINCT _id) FROM docs')).toEqual([[model.size, model.size]]);
+  // Every column can be read through SQL, too.
+  await engine.query({ sql: 'SELECT * FROM docs' });
+}
+
+test('writes in any order read back as written, also after close and open, and after a crash', {
+  timeout: 300_000,
+}, async () => {
+  const runs = Number(process.env['COLLOQUY_PROPERTY_RUNS'] ?? 40);
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 12 }), async (steps) => {
+      const { folder, dispose, ...start } = temporaryFolder();
+      let file = start.file;
+      let engine = await openSmall(file);
+      try {
+        await createDocs(engine);
+        const model = new Map<string, JsonObject>();
+        for (const [index, step] of steps.entries()) {
+          if (step.do === 'reopen' || step.do === 'crash') {
+            const copy = join(folder, String(index));
+            const crashed = step.do === 'crash' ? await openAfterCrash(file, copy) : undefined;
+            await engine.close();
+            if (crashed !== undefined) file = join(copy, basename(file));
+            engine = crashed ?? (await openSmall(file));
+          } else {
+            const expected = applyToModel(model, step);
+            expect(statusesOf(await applyToEngine(engine, step))).toEqual(expected);
+          }
+          await expectSame(engine, model);
+        }
+        await engine.close();
+        engine = await openSmall(file);
+        await expectSame(engine, model);
+      } finally {
+        await engine.close();
+        dispose();
+      }
+    }),
+    { numRuns: runs },
+  );
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/contract/errors.ts';
+import { callTool, unknownTool } from '../../src/mcp/call.ts';
+import type { Arguments } from '../../src/mcp/relations.ts';
+import { parseUri } from '../../src/mcp/resources.ts';
+import { fakeClient, notFound } from './fake-client.ts';
+
+const never = async () => {
+  throw new Error('nobody should be asked');
+};
+
+async function errorOf(name: string, args: Arguments, thrown: ApiError) {
+  const throwing = () => {
+    throw thrown;
+  };
+  const { client } = fakeClient({ runQuery: throwing, createCollection: throwing, listWorkspaces: throwing });
+  const answer = await callTool({ client, name, args, confirm: never });
+  expect(answer.isError).toBe(true);
+  return answer;
+}
+
+describe('callTool()', () => {
+  it('asks for at most 1,000 rows where nothing limits them, and for what the caller wants otherwise', async () => {
+    const { client, calls } = fakeClient({ runQuery: () => ({ results: [] }) });
+    await callTool({ client, name: 'run_query', args: { query: 'q' }, confirm: never });
+    await callTool({ client, name: 'run_query', args: { query: 'q', default_row_limit: 7 }, confirm: never });
+    expect(calls.map(({ input }) => input)).toEqual([
+      { sql: { query: 'q', default_row_limit: 1_000 } },
+      { sql: { query: 'q', default_row_limit: 7 } },
+    ]);
+  });
+
+  it('shows as many rows as the caller wants', async () => {
+    const results = Array.from({ length: 120 }, (_, n) => ({ n }));
+    const { client } = fakeClient({ runQuery: () => ({ results }) });
+    const args = { query: 'q', default_row_limit: 200 };
+    const { structured } = await callTool({ client, name: 'run_query', args, confirm: never });
+    expect(structured).toMatchObject({ returned: 120, truncated: false });
+  });
+
+  it('hands the signal on', async () => {
+    const { client, calls } = fakeClient({ listWorkspaces: () => [] });
+    const { signal } = new AbortController();
+    await callTool({ client, name: 'list_workspaces', args: {}, confirm: never, signal });
+    expect(calls[0]?.signal).toBe(signal);
+  });
+
+  it('asks before a delete and keeps to the answer', async () => {
+    const { client, calls } = fakeClient({
+      listWorkspaceAliases: () => [],
+      listWorkspaceLambdas: () => [],
+      getWorkspace: () => ({ name: 'w' }),
+      listWorkspaceCollections: () => [],
+      listChildWorkspaces: () => [],
+      deleteWorkspace: () => ({ name: 'w' }),
+    });
+    const request = { client, name: 'delete_workspace', args: { workspace: 'w' } };
+    const questions: [string, string | undefined][] = [];
+    const say = (yes: boolean) => async (message: string, typedName: string | undefined) => {
+      questions.push([message, typedName]);
+      return yes;
+    };
+    const refused = await callTool({ ...request, confirm: say(false) });
+    expect(refused).toMatchObject({ isError: true, structured: { error: { code: 'declined' } } });
+    expect(calls.map(({ operation }) => operation)).not.toContain('deleteWorkspace');
+    expect((await callTool({ ...request, confirm: say(true) })).isError).toBe(false);
+    expect(questions[0]).toEqual(['Delete a workspace: workspace "w".\nThis cannot be undone.', undefined]);
+  });
+
+  it('rejects for a tool that does not exist, with the nearest', async () => {
+    const { client } = fakeClient({});
+    await expect(callTool({ client, name: 'runquery', args: {}, confirm: never })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('did you mean "run_query"'),
+    });
+    expect(unknownTool('zzzzzzzzzzzz')).toBe('Cannot call tool "zzzzzzzzzzzz": it does not exist; list the tools.');
+  });
+
+  it('does not hide a fault of its own', async () => {
+    const { client } = fakeClient({});
+    await expect(callTool({ client, name: 'list_workspaces', args: {}, confirm: never })).rejects.toThrow('unexpected');
+  });
+});
+
+describe('an error as a result', () => {
+  it('has the position of an SQL error and what to do, complete in both forms', async () => {
+    const thrown = new ApiError('query_error', 'column "nme" not found', { line: 2, column: 8, traceId: 't1' });
+    const { text, structured } = await errorOf('run_query', { query: 'q' }, thrown);
+    expect(structured['error']).toEqual({
+      tool: 'run_query',
+      code: 'query_error',
+      message: 'column "nme" not found',
+      line: 2,
+      column: 8,
+      trace_id: 't1',
+    });
+    expect(text).toMatch(
+      /^<(data-\w+)> .*\nrun_query failed \(query_error\) at line 2, column 8: column "nme" not found\nTrace id: t1\n<\/\1>\nNext: /,
+    );
+  });
+
+  it.each([
+    ['Function "getenv" does not exist or is not available in queries.', 'files, settings and other systems'],
+    [
+      'Table function "read_csv" does not exist or is not available in queries. Did you mean "range"?',
+      'Use another function',
+    ],
+    ['"current_database" is not available in queries.', 'Use another function'],
+    ['The type VARIANT is not available in queries. Use JSON.', 'Correct the SQL'],
+    ['Malformed JSON at byte 0 of input: unexpected character.  Input: "x"', "TRY_CAST(x->>'$' AS DOUBLE)"],
+    ["No function matches the given name and argument types 'sum(JSON)'. You might", 'from_json(x, \'["VARCHAR"]\')'],
+    ["No function matches the given name and argument types '+(JSON, INTEGER_LITERAL)'. You", "x->>'$.field'"],
+    ["No function matches the given name and argument types 'sum(VARCHAR)'.\n Candidate: sum(JSON)", 'Correct the SQL'],
+    ['UNNEST() can only be applied to lists, structs and NULL, not JSON', 'from_json(x, \'["VARCHAR"]\')'],
+    ['Failed to cast value to numerical: [1,2] when casting from source column m', 'TRY_CAST'],
+    ['syntax error at or near "-"', '"my-ws"."my-coll"'],
+    ["Could not convert string 'abc' to INT64", 'with its type'],
+    ['column "nme" not found', 'Correct the SQL (DuckDB dialect)'],
+  ])('says what to do about the SQL error: %s', async (message, hint) => {
+    const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
+    expect(structured['next']).toContain(hint);
+  });
+
+  it('says when to try again', async () => {
+    const thrown = new ApiError('resource_exceeded', 'busy', { retryAfterMs: 1_500 });
+    expect((await errorOf('run_query', { query: 'q' }, thrown)).text).toContain('try again after 2 seconds');
+  });
+
+  it('strips what is invisible from a message', async () => {
+    const { text } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', 'a\u202eb\u{e0041}'));
+    expect(text).toContain('failed (query_error): ab\n');
+  });
+
+  it('names the workspace that was meant', async () => {
+    const { client } = fakeClient({
+      createCollection: () => {
+        throw notFound('Workspace with name "shopp" does not exist');
+      },
+      listWorkspaces: () => [{ name: 'shop' }, { name: 'commons' }],
+    });
+    const args = { workspace: 'shopp', name: 'c' };
+    const { structured } = await callTool({ client, name: 'create_collection', args, confirm: never });
+    expect(structured).toMatchObject({
+      error: { did_you_mean: ['shop'] },
+      next: expect.stringContaining('did_you_mean'),
+    });
+  });
+
+  it('looks for no names where the message has some, and keeps the error where looking fails', async () => {
+    const hinted = notFound('Workspace "x" does not exist. Did you mean "y"?');
+    const { structured } = await errorOf('create_collection', { workspace: 'x', name: 'c' }, hinted);
+    expect(structured['error']).toEqual({ tool: 'create_collection', code: 'not_found', message: hinted.message });
+    const plain = await errorOf('create_collection', { workspace: 'x', name: 'c' }, notFound('no such workspace'));
+    expect(plain.structured['error']).toMatchObject({ code: 'not_found', message: 'no such workspace' });
+  });
+});
+
+describe('parseUri()', () => {
+  it('reads names back, whatever is in them', () => {
+    expect(parseUri('colloquy://workspaces')).toEqual({});
+    expect(parseUri('colloquy://workspaces/a.b')).toEqual({ workspace: 'a.b' });
+    expect(parseUri('colloquy://workspaces/a%2Fb/collections/c%20d')).toEqual({ workspace: 'a/b', collection: 'c d' });
+  });
+
+  it.each([
+    'colloquy://workspaces/',
+    'colloquy://workspaces/a/collections',
+    'colloquy://workspaces/a/collections/b/c',
+    'colloquy://workspaces/%ff',
+    'colloquy://other',
+    'file:///etc/passwd',
+  ])('knows no %s', (uri) => {
+    expect(parseUri(uri)).toBeUndefined();
+  });
+});

@@ -1,0 +1,110 @@
+import { Client as ModernClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { BINARY } from './binary.ts';
+import {
+  type Answer,
+  callResult,
+  type Driver,
+  type ListedTool,
+  type Session,
+  type SessionOptions,
+  serverEnvironment,
+} from './session.ts';
+
+const INFO = { name: 'scenarios', version: '1' };
+const MODERN = '2026-07-28';
+
+function command(dataDir: string) {
+  return { command: process.execPath, args: [BINARY], env: serverEnvironment(dataDir), stderr: 'inherit' as const };
+}
+
+interface FormParams {
+  message: string;
+  requestedSchema: { properties: Record<string, unknown> };
+}
+
+function answerTo(human: NonNullable<SessionOptions['human']>, params: unknown): Answer {
+  const { message, requestedSchema } = params as FormParams;
+  return human({ message, fields: Object.keys(requestedSchema.properties) });
+}
+
+/** What the two clients have in common; they differ in how a call takes its options. */
+interface Face {
+  getInstructions(): string | undefined;
+  listTools(): Promise<{ tools: ListedTool[] }>;
+  listResources(): Promise<{ resources: { uri: string }[] }>;
+  listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
+  readResource(params: { uri: string }): Promise<{ contents: object[] }>;
+  complete(params: {
+    ref: { type: 'ref/resource'; uri: string };
+    argument: { name: string; value: string };
+    context?: { arguments: Record<string, string> };
+  }): Promise<{ completion: { values: string[] } }>;
+  close(): Promise<void>;
+}
+
+type Call = (
+  params: { name: string; arguments: Record<string, unknown> },
+  options: { signal?: AbortSignal },
+) => Promise<object>;
+
+function sessionOf(client: Face, protocolVersion: string | undefined, callTool: Call): Session {
+  return {
+    protocolVersion: () => protocolVersion,
+    instructions: () => client.getInstructions(),
+    tools: async () => (await client.listTools()).tools,
+    call: async (name, args = {}, signal) =>
+      callResult(await callTool({ name, arguments: args }, signal === undefined ? {} : { signal })),
+    resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+    templates: async () =>
+      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    read: async (uri) => {
+      const first = (await client.readResource({ uri })).contents[0];
+      return first !== undefined && 'text' in first ? String(first.text) : '';
+    },
+    complete: async (uri, name, value, context) => {
+      const given = context === undefined ? {} : { context: { arguments: context } };
+      const { completion } = await client.complete({
+        ref: { type: 'ref/resource', uri },
+        argument: { name, value },
+        ...given,
+      });
+      return completion.values;
+    },
+    close: () => client.close(),
+  };
+}
+
+/** The old client, which knows nothing after 2025-11-25. */
+export const legacyStdio: Driver = {
+  name: 'stdio, 2025-11-25',
+  async open({ dataDir, human }) {
+    const client = new LegacyClient(INFO, { capabilities: human === undefined ? {} : { elicitation: {} } });
+    if (human !== undefined) {
+      client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answerTo(human, params) }));
+    }
+    await client.connect(new LegacyStdio(command(dataDir)));
+    return sessionOf(client, '2025-11-25', (params, options) => client.callTool(params, undefined, options));
+  },
+};
+
+/** The new client, held to the new era. */
+export const modernStdio: Driver = {
+  name: `stdio, ${MODERN}`,
+  async open({ dataDir, human }) {
+    const client = new ModernClient(INFO, {
+      capabilities: human === undefined ? {} : { elicitation: {} },
+      versionNegotiation: { mode: { pin: MODERN } },
+    });
+    if (human !== undefined) {
+      client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answerTo(human, params) }));
+    }
+    await client.connect(new ModernStdio(command(dataDir)));
+    return sessionOf(client, client.getNegotiatedProtocolVersion(), (params, options) =>
+      client.callTool(params, options),
+    );
+  },
+};

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const SRC = resolve(import.meta.dirname, '../../src');
+
+/** Which folders of src a folder may import, besides itself. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  contract: [],
+  http: ['contract'],
+  mcp: ['contract', 'http'],
+  engine: ['contract'],
+  service: ['contract', 'engine'],
+  local: ['contract', 'http'],
+};
+
+/** Packages that one folder owns. */
+const OWNED: Record<string, readonly string[]> = {
+  undici: ['http'],
+  '@modelcontextprotocol/server': ['mcp'],
+  '@modelcontextprotocol/client': ['cli'],
+  '@duckdb/node-api': ['engine'],
+  fastify: ['service'],
+  commander: ['config.ts'],
+  'env-paths': ['config.ts'],
+};
+
+/** The engine sees only what does not describe the API. */
+const ENGINE_MAY_READ = ['errors.ts', 'json.ts', 'nearest.ts'];
+
+interface Import {
+  from: string;
+  to: string;
+  typeOnly: boolean;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+
+const imports: Import[] = files.flatMap((file) => {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/gms);
+  return [...found].map((match) => ({ from: file, to: match[2] ?? match[3] ?? '', typeOnly: match[1] !== undefined }));
+});
+
+const inside = imports
+  .filter(({ to }) => to.startsWith('.'))
+  .map(({ from, to, typeOnly }) => ({ from, to: relative(SRC, resolve(SRC, dirname(from), to)), typeOnly }));
+
+const folderOf = (file: string) => file.split('/')[0] ?? '';
+
+describe('imports inside src', () => {
+  it('finds the files and their imports', () => {
+    expect(files.length).toBeGreaterThan(20);
+    expect(inside.length).toBeGreaterThan(files.length);
+  });
+
+  it('keep to the layers of ARCHITECTURE.md', () => {
+    const wrong = inside.filter(({ from, to }) => {
+      const may = MAY_IMPORT[folderOf(from)];
+      return may !== undefined && folderOf(to) !== folderOf(from) && !may.includes(folderOf(to));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('engine reads only errors, JSON and nearest names of the contract', () => {
+    const wrong = inside.filter(
+      ({ from, to }) =>
+        folderOf(from) === 'engine' && folderOf(to) === 'contract' && !ENGINE_MAY_READ.includes(to.slice(9)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('service knows the engine by its port and its opener only', () => {
+    const wrong = inside.filter(
+      ({ from, to }) =>
+        folderOf(from) === 'service' &&
+        folderOf(to) === 'engine' &&
+        !['engine/engine.ts', 'engine/duckdb/open.ts'].includes(to),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('make no circles', () => {
+    const edges = new Map<string, string[]>();
+    for (const { from, to, typeOnly } of inside) {
+      if (!typeOnly) edges.set(from, [...(edges.get(from) ?? []), to]);
+    }
+    const circles: string[][] = [];
+    const done = new Set<string>();
+    const visit = (file: string, path: string[]) => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file]);
+      if (done.has(file) || path.includes(file)) return;
+      for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+});
+
+describe('packages', () => {
+  it('are imported only by the folder that owns them', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const owner = Object.entries(OWNED).find(([name]) => to === name || to.startsWith(`${name}/`));
+      return owner !== undefined && !owner[1].includes(folderOf(from));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('process.env and process.argv are read in config.ts only', () => {
+    const wrong = files.filter(
+      (file) => file !== 'config.ts' && /process\.(env|argv)\b/.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
