@@ -73,6 +73,13 @@ const DOTTED: Command[] = [
   { do: 'deleteCollection', ws: 'a', name: 'b.y' },
   { do: 'deleteLambda', ws: 'a', name: 'b.x' },
 ];
+/** Once the model was wrong: SQL without a description does not take the description of the version before. */
+const DESCRIBED: Command[] = [
+  { do: 'postVersion', ws: 'commons', name: 'y', create: true, query: 'SELECT 1', description: 'one' },
+  { do: 'postVersion', ws: 'commons', name: 'y', create: false, query: 'SELECT 2' },
+  { do: 'postVersion', ws: 'commons', name: 'y', create: false, description: 'one' },
+  { do: 'postVersion', ws: 'commons', name: 'y', create: false },
+];
 const commands = fc.array(command, { minLength: 1, maxLength: 30, size: 'max' });
 
 interface Running {
@@ -238,6 +245,12 @@ test('the service does what the model does, also after close and start, and afte
         await rm(home, { recursive: true, force: true });
       }
     }),
-    { numRuns: runs, examples: [[DOTTED, false]] },
+    {
+      numRuns: runs,
+      examples: [
+        [DOTTED, false],
+        [DESCRIBED, false],
+      ],
+    },
   );
 });

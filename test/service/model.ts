@@ -233,7 +233,9 @@ function post(
   const query = command.query ?? latest?.query;
   if (query === undefined) return 'invalid_input';
   if (isBad(query)) return 'query_error';
-  const description = command.description ?? latest?.description ?? '';
+  // With SQL a version is what is posted, and nothing else.
+  const inherited = command.query === undefined ? latest?.description : undefined;
+  const description = command.description ?? inherited ?? '';
   // The model does not compute hashes; it knows when they must be the same.
   const content = JSON.stringify([ws, name, description, query]);
   const known = model.hashes.get(content) ?? hash ?? '';
