@@ -6,11 +6,20 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     process.stdout.write(`${(await introduction(bin)).join('\n')}\n`);
     return 0;
   }
-  const [{ commandLine, serverCommand }, { createLog }, { connectService }, { runStdio }] = await Promise.all([
+  const [
+    { commandLine, serverCommand },
+    { createLog },
+    { connectService },
+    { runStdio },
+    { createApprovals },
+    { tools },
+  ] = await Promise.all([
     import('./connect-lines.ts'),
     import('./log.ts'),
     import('./connect.ts'),
     import('../mcp/stdio.ts'),
+    import('../mcp/approvals.ts'),
+    import('../mcp/tools.ts'),
   ]);
   const log = createLog(config);
   const { command, args } = serverCommand(bin);
@@ -18,6 +27,10 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     connect: () => connectService(config, bin, log),
     version: VERSION,
     log,
+    principal: 'stdio',
+    tools: tools(),
+    approvals: createApprovals(),
+    means: {},
     command: commandLine({ command, args: [...args, ...placeFlags(config)] }),
   });
   // Nobody is left to read an answer, so what still runs (a service being waited for) need not be.

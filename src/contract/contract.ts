@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { about } from './about.ts';
 import { aliases } from './aliases.ts';
 import { allowlist } from './allowlist.ts';
 import { apiKeys } from './api-keys.ts';
@@ -29,8 +30,18 @@ export const contract = {
   ...workspaces,
 } as const satisfies Contract;
 
+/** What this service adds to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
+export const extensions = {
+  ...about,
+} as const satisfies Contract;
+
+/** Everything that a client can call and this service answers. */
+export const allRows = { ...contract, ...extensions } as const satisfies Contract;
+
 export type Operation = keyof typeof contract;
 export const OPERATIONS = Object.keys(contract) as Operation[];
+/** An operation of the interface description, or one that this service adds. */
+export type AnyOperation = keyof typeof allRows;
 
 // An empty object's type would forbid every other key.
 type Fields<S> = S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.input<S>) : unknown;
@@ -39,17 +50,17 @@ type ParsedFields<S> =
   S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.output<S>) : unknown;
 
 /** Arguments of an operation: path parameters, query-string parameters and body fields in one flat object. */
-export type Input<K extends Operation> = Fields<(typeof contract)[K]['params']> &
-  ((typeof contract)[K] extends { query: infer Q } ? Fields<Q> : object) &
-  ((typeof contract)[K] extends { body: infer B } ? Fields<B> : object);
+export type Input<K extends AnyOperation> = Fields<(typeof allRows)[K]['params']> &
+  ((typeof allRows)[K] extends { query: infer Q } ? Fields<Q> : object) &
+  ((typeof allRows)[K] extends { body: infer B } ? Fields<B> : object);
 
 /** `Input` as it is once the row's schemas have parsed it. */
-export type ParsedInput<K extends Operation> = ParsedFields<(typeof contract)[K]['params']> &
-  ((typeof contract)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
-  ((typeof contract)[K] extends { body: infer B } ? ParsedFields<B> : unknown);
+export type ParsedInput<K extends AnyOperation> = ParsedFields<(typeof allRows)[K]['params']> &
+  ((typeof allRows)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
+  ((typeof allRows)[K] extends { body: infer B } ? ParsedFields<B> : unknown);
 
 /** What an operation returns, without its envelope. */
-export type Output<K extends Operation> = z.output<(typeof contract)[K]['result']>;
+export type Output<K extends AnyOperation> = z.output<(typeof allRows)[K]['result']>;
 
 /** The schema of an operation's flat arguments. */
 export function inputShape(row: Row): Record<string, z.ZodType> {

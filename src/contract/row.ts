@@ -16,8 +16,8 @@ export type Role = (typeof ROLES)[number];
 
 /** One endpoint of the API: everything that client, service, tools and documentation derive from. */
 export interface Row {
-  /** The endpoint's number in the interface description. */
-  readonly number: number;
+  /** The endpoint's number in the interface description; absent for what this service adds to it. */
+  readonly number?: number;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path template; `{name}` stands for the percent-encoded path parameter `name`. */
   readonly path: string;
@@ -42,6 +42,8 @@ export interface Row {
     /** What goes by one of these names, always. */
     readonly names?: readonly string[];
   };
+  /** Accepted over a local socket only: for the person at this machine. */
+  readonly localOnly?: true;
   /** `data`: the result travels as `{"data": result}`; `bare`: as it is. */
   readonly envelope: 'data' | 'bare';
 }

@@ -1,4 +1,4 @@
-import { contract, type Input, type Operation, type Output } from '../contract/contract.ts';
+import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Contract, Row } from '../contract/row.ts';
 import { type WireRequest, wireRequest } from './request.ts';
@@ -37,7 +37,7 @@ export interface CallOptions {
 
 /** The API as functions, one per contract row; each rejects with `ApiError`. */
 export type Client = {
-  readonly [K in Operation]: (input: Input<K>, options?: CallOptions) => Promise<Output<K>>;
+  readonly [K in AnyOperation]: (input: Input<K>, options?: CallOptions) => Promise<Output<K>>;
 } & {
   /** Breaks off what runs (`aborted`) and closes every connection. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = openTransport(address, { connectTimeoutMs: options.connectTimeoutMs });
   const closer = new AbortController();
   const context: Context = { options, address, transport, closing: closer.signal };
-  const calls = Object.entries(contract as Contract).map(([operation, row]) => [
+  const calls = Object.entries(allRows as Contract).map(([operation, row]) => [
     operation,
     (input: unknown, callOptions: CallOptions = {}) => call(context, operation, row, input, callOptions),
   ]);

@@ -2,11 +2,12 @@ import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
+import type { Means } from './assistant.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
 import type { Arguments } from './relations.ts';
-import { type Tool, tools } from './tools.ts';
+import { type Progress, type Tool, tools } from './tools.ts';
 
 export interface Run {
   tool: Tool;
@@ -15,6 +16,8 @@ export interface Run {
   connect: () => Promise<Client>;
   human: Human;
   signal: AbortSignal | undefined;
+  progress?: Progress | undefined;
+  means?: Means | undefined;
   /** Told of failures that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
@@ -29,6 +32,8 @@ export async function runTool({
   connect,
   human,
   signal,
+  progress = () => undefined,
+  means = {},
   onFault,
 }: Run): Promise<ToolResult | InputRequiredResult> {
   const { name } = tool.listing;
@@ -37,7 +42,7 @@ export async function runTool({
   try {
     input = tool.read(args);
     client = await connect();
-    const context = { client, signal };
+    const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
       const verdict = await human.ask({ tool: name, args, blast: await tool.blast(context, input) });
       if (verdict.kind === 'asked') return verdict.result;
@@ -51,14 +56,15 @@ export async function runTool({
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
-    const suggestions = client === undefined ? [] : await tool.nearest({ client, signal }, input, apiError);
+    const suggestions =
+      client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
     return fence(presentError(name, apiError, suggestions));
   }
 }
 
 /** Why there is no such tool, with the nearest names. */
-export function unknownTool(name: string): string {
-  const close = nearest(name, tools().keys());
+export function unknownTool(name: string, offered: ReadonlyMap<string, Tool> = tools()): string {
+  const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
   return `Cannot call tool "${name}": it does not exist; ${hint}`;
 }

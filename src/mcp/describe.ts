@@ -29,7 +29,10 @@ interface DescribeInput {
 }
 
 /** The fields of a collection, inferred from its first documents: path, type, share of documents, examples. */
-export async function describeCollection({ client, signal }: ToolContext, input: DescribeInput): Promise<Fenced> {
+export async function describeCollection(
+  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  input: DescribeInput,
+): Promise<Fenced> {
   const about = await client.getCollection({ workspace: input.workspace, collection: input.collection }, { signal });
   const table = `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`;
   const limit = input.sample ?? SAMPLE_DEFAULT;

@@ -5,31 +5,11 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { Client } from '../http/client.ts';
-import type { Approvals } from './approvals.ts';
+import type { Assistant } from './assistant.ts';
 import { runTool, unknownTool } from './call.ts';
 import { canShowForms, elicitingHuman } from './guard.ts';
 import { registerResources } from './resources.ts';
-import { tools } from './tools.ts';
-
-/** The part of a pino logger that is used here. */
-export interface Logger {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
-
-export interface ServerOptions {
-  /** The way to the service; called at each use, so it should share one connection. */
-  connect: () => Promise<Client>;
-  version: string;
-  log: Logger;
-  /** Shared by the connections of one process. */
-  approvals: Approvals;
-  era: 'legacy' | 'modern';
-  /** How a human starts this program in a shell, with the flags that lead to the same service (default `colloquy`). */
-  command?: string | undefined;
-}
+import type { Progress } from './tools.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
 Start with list_workspaces, then list_workspace_collections, then describe_collection for fields and types, then run_query.
@@ -45,8 +25,8 @@ const LISTING_TTL_MS = 5_000;
  * One MCP server of either protocol era. It is the low-level one of the SDK on purpose: the tools are a table that is
  * computed once, and their checks and results are ours, so the high-level registry would only repeat them.
  */
-export function createServer(options: ServerOptions): Server {
-  const { version, approvals, connect, log, era } = options;
+export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Server {
+  const { version, tools, approvals, connect, log, means, command } = assistant;
   const server = new Server(
     { name: 'colloquy', title: 'Colloquy', version },
     {
@@ -67,25 +47,38 @@ export function createServer(options: ServerOptions): Server {
     return envelope?.[CLIENT_CAPABILITIES_META_KEY];
   };
 
-  server.setRequestHandler('tools/list', () => ({ tools: [...tools().values()].map((tool) => tool.listing) }));
+  server.setRequestHandler('tools/list', () => ({ tools: [...tools.values()].map((tool) => tool.listing) }));
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-    const tool = tools().get(params.name);
-    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name));
+    const tool = tools.get(params.name);
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, tools));
     const round = {
       canAsk: canShowForms(capabilitiesOf(ctx)),
       state: ctx.mcpReq.requestState(),
       responses: ctx.mcpReq.inputResponses,
     };
-    const human = elicitingHuman(approvals, round, options.command);
+    const human = elicitingHuman(approvals, round, command);
     return runTool({
       tool,
       args: params.arguments ?? {},
       connect,
       human,
       signal: ctx.mcpReq.signal,
+      progress: progressOf(ctx),
+      means,
       onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),
     });
   });
   registerResources(server, connect);
   return server;
+}
+
+/** Tells the client how far a call is, where it asked to be told. */
+function progressOf(ctx: ServerContext): Progress {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
+  return (progress, total, message) => {
+    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
+    // A client that has gone does not need to know.
+    ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
 }

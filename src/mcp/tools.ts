@@ -3,6 +3,7 @@ import type { QueryResponse } from '../contract/queries.ts';
 import type { Effect } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
+import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
 import { type RowTool, rowTools, type ToolListing } from './catalog.ts';
 import { describeTool } from './describe.ts';
@@ -15,7 +16,13 @@ import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FE
 export interface ToolContext {
   client: Client;
   signal: AbortSignal | undefined;
+  /** Tells whoever waits how far it is. */
+  progress: Progress;
+  means: Means;
 }
+
+/** `done` grows with each report; `total`, in the same unit, where it is known. */
+export type Progress = (done: number, total: number | undefined, message: string) => void;
 
 /** A tool as this server runs it. */
 export interface Tool {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { contract, OPERATIONS, type Operation } from '../contract/contract.ts';
+import { type AnyOperation, allRows } from '../contract/contract.ts';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
@@ -17,7 +17,7 @@ import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { allowedMethods, routerPath } from './paths.ts';
-import { requireRole } from './roles.ts';
+import { lowerFirst, requireRole } from './roles.ts';
 
 /** What the HTTP side needs beyond the service itself. */
 export interface AppContext extends ServiceContext {
@@ -75,7 +75,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     return undefined;
   });
   addServiceRoutes(app, ctx, states);
-  for (const operation of OPERATIONS) addOperation(app, ctx, states, operation);
+  for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
   return app;
 }
 
@@ -141,9 +141,9 @@ function addOperation(
   app: FastifyInstance,
   ctx: AppContext,
   states: WeakMap<FastifyRequest, RequestState>,
-  operation: Operation,
+  operation: AnyOperation,
 ): void {
-  const row: Row = contract[operation];
+  const row: Row = allRows[operation];
   // The handler takes what the row's schemas yield, which the compiler cannot follow through the loop.
   const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
   app.route({
@@ -153,6 +153,7 @@ function addOperation(
     onRequest: async (request) => {
       const state = stateOf(states, request);
       state.operation = operation;
+      if (row.localOnly === true) requireLocal(ctx, request, row.title);
       requireReady(ctx.lifecycle);
       requireAllowed(ctx.catalog, state.origin);
       state.caller = await authenticate(ctx, request.headers.authorization);
@@ -180,9 +181,7 @@ function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap
   });
   app.post('/local/leave', {
     onRequest: async (request) => {
-      if (!ctx.isLocal(request.raw.socket)) {
-        throw new ApiError('forbidden', 'Cannot close the service: this is accepted over its local socket only.');
-      }
+      requireLocal(ctx, request, 'Close the service');
       requireAllowed(ctx.catalog, stateOf(states, request).origin);
       const caller = await authenticate(ctx, request.headers.authorization);
       requireRole(caller.user, { title: 'Close the service', role: 'admin' });
@@ -194,6 +193,14 @@ function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap
       return { message: 'Colloquy is closing.', ...about };
     },
   });
+}
+
+function requireLocal(ctx: AppContext, request: FastifyRequest, title: string): void {
+  if (ctx.isLocal(request.raw.socket)) return;
+  throw new ApiError(
+    'forbidden',
+    `Cannot ${lowerFirst(title)}: this is accepted over the service's local socket only.`,
+  );
 }
 
 function requireReady(lifecycle: Lifecycle): void {

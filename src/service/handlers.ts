@@ -1,4 +1,5 @@
-import type { Operation, Output, ParsedInput } from '../contract/contract.ts';
+import type { AnyOperation, Output, ParsedInput } from '../contract/contract.ts';
+import { getAbout } from './about.ts';
 import * as aliases from './aliases.ts';
 import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
@@ -17,10 +18,13 @@ import * as virtualInstances from './virtual-instances.ts';
 import * as workspaces from './workspaces.ts';
 
 /** Carries out one operation: gets its parsed input, returns its result without the envelope, or throws `ApiError`. */
-export type Handler<K extends Operation> = (ctx: CallContext, input: ParsedInput<K>) => Output<K> | Promise<Output<K>>;
+export type Handler<K extends AnyOperation> = (
+  ctx: CallContext,
+  input: ParsedInput<K>,
+) => Output<K> | Promise<Output<K>>;
 
 /** One handler per row of the contract: a missing one does not compile. */
-export type Handlers = { readonly [K in Operation]: Handler<K> };
+export type Handlers = { readonly [K in AnyOperation]: Handler<K> };
 
 export const handlers: Handlers = {
   runQuery: queries.runQuery,
@@ -85,4 +89,5 @@ export const handlers: Handlers = {
   getWorkspace: workspaces.getWorkspace,
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
+  getAbout,
 };

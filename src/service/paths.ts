@@ -1,4 +1,4 @@
-import { contract, OPERATIONS } from '../contract/contract.ts';
+import { allRows } from '../contract/contract.ts';
 
 /** Paths outside the contract, with their methods. */
 export const SERVICE_PATHS = { '/': 'GET', '/health': 'GET', '/ready': 'GET', '/local/leave': 'POST' } as const;
@@ -9,10 +9,7 @@ interface KnownPath {
 }
 
 const KNOWN: readonly KnownPath[] = [
-  ...OPERATIONS.map((operation) => ({
-    segments: contract[operation].path.split('/'),
-    method: contract[operation].method,
-  })),
+  ...Object.values(allRows).map(({ path, method }) => ({ segments: path.split('/'), method })),
   ...Object.entries(SERVICE_PATHS).map(([path, method]) => ({ segments: path.split('/'), method })),
 ];
 

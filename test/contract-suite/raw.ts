@@ -38,7 +38,7 @@ export function checkRequest(row: Row, input: object, exchange: Exchange, key: s
  * keys. Returns the result, without its envelope.
  */
 export function checkResult(row: Row, answer: JsonValue): JsonValue {
-  const wire = WIRE.get(row.number);
+  const wire = WIRE.get(row.number ?? 0);
   if (wire === undefined) throw new Error(`wire.md's #${row.number} is not written down`);
   expect(wire.envelope).toBe(row.envelope);
   if (wire.envelope === 'data') expect(keysOf(answer)).toEqual(['data']);
@@ -51,7 +51,7 @@ export function checkResult(row: Row, answer: JsonValue): JsonValue {
   expect(entries.length).toBeGreaterThan(0);
   for (const entry of entries) {
     expect(keysOf(entry)).toEqual(wire.keys);
-    for (const [field, keys] of Object.entries(INNER.get(row.number) ?? {})) {
+    for (const [field, keys] of Object.entries(INNER.get(row.number ?? 0) ?? {})) {
       const inner = entry[field] ?? [];
       for (const one of Array.isArray(inner) ? inner : [inner]) expect(keysOf(one)).toEqual(keys.split(' ').sort());
     }

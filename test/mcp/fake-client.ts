@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../../src/contract/contract.ts';
+import { type AnyOperation, allRows } from '../../src/contract/contract.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import type { CallOptions, Client } from '../../src/http/client.ts';
 
@@ -7,13 +7,13 @@ type Answer = (input: Record<string, unknown>, options: CallOptions) => unknown;
 export interface FakeClient {
   client: Client;
   /** What was called, in order. */
-  calls: { operation: Operation; input: Record<string, unknown>; signal: AbortSignal | undefined }[];
+  calls: { operation: AnyOperation; input: Record<string, unknown>; signal: AbortSignal | undefined }[];
 }
 
 /** A client that answers as told, and fails on any other operation. */
-export function fakeClient(answers: Partial<Record<Operation, Answer>>): FakeClient {
+export function fakeClient(answers: Partial<Record<AnyOperation, Answer>>): FakeClient {
   const calls: FakeClient['calls'] = [];
-  const operations = OPERATIONS.map((operation) => {
+  const operations = (Object.keys(allRows) as AnyOperation[]).map((operation) => {
     const call = async (input: Record<string, unknown>, options: CallOptions = {}) => {
       calls.push({ operation, input, signal: options.signal });
       const answer = answers[operation];

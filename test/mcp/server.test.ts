@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import { createApprovals } from '../../src/mcp/approvals.ts';
 import { createServer } from '../../src/mcp/server.ts';
+import { tools } from '../../src/mcp/tools.ts';
 import { type FakeClient, fakeClient } from './fake-client.ts';
 
 const INFO = { name: 'test', version: '1' };
@@ -25,9 +26,17 @@ type Connect = () => Promise<FakeClient['client']>;
 
 function serve(connect: Connect) {
   const [here, there] = InMemoryTransport.createLinkedPair();
-  const approvals = createApprovals();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  serveStdio(({ era }) => createServer({ connect, version: '1.2.3', log, approvals, era }), { transport: there });
+  const assistant = {
+    version: '1.2.3',
+    log,
+    principal: 'test',
+    tools: tools(),
+    approvals: createApprovals(),
+    command: 'colloquy',
+    means: {},
+  };
+  serveStdio(({ era }) => createServer({ ...assistant, connect }, era), { transport: there });
   return here;
 }
 

@@ -8,7 +8,9 @@ import type { Row } from '../../src/contract/row.ts';
 const README = resolve(import.meta.dirname, '../../README.md');
 
 function endpointTable(): string {
-  const rows = Object.entries(contract as Record<string, Row>).sort(([, a], [, b]) => a.number - b.number);
+  const rows = Object.entries(contract as Record<string, Row>).sort(
+    ([, a], [, b]) => (a.number ?? 0) - (b.number ?? 0),
+  );
   const lines = rows.map(([operation, row]) => {
     const tool = operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const path = row.path.replace('/v1/orgs/self', '') || '/';

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { resource } from './fields.ts';
+import type { Contract } from './row.ts';
+
+export const About = resource({
+  version: z.string().describe('Version of this service'),
+});
+export type About = z.infer<typeof About>;
+
+export const about = {
+  getAbout: {
+    method: 'GET',
+    path: '/v1/colloquy',
+    title: 'Get what this service can do',
+    summary: 'What this service offers beyond the interface description.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: About,
+    envelope: 'data',
+  },
+} as const satisfies Contract;

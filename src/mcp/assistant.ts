@@ -1,0 +1,33 @@
+import type { Client } from '../http/client.ts';
+import type { Approvals } from './approvals.ts';
+import type { Tool } from './tools.ts';
+
+/** The part of a pino logger that is used here. */
+export interface Logger {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/**
+ * What the connections of one principal share: the way to the service, the tools it is offered, and what this process
+ * lends to them. Over stdio there is one; over HTTP one per API key.
+ */
+export interface Assistant {
+  /** The way to the service; called at each use, so it should share one connection. */
+  connect: () => Promise<Client>;
+  version: string;
+  log: Logger;
+  /** Who calls: what was approved for one principal, or kept for it, is none of another's. */
+  principal: string;
+  /** The tools that are listed, and that can be called, by name; chosen at start. */
+  tools: ReadonlyMap<string, Tool>;
+  approvals: Approvals;
+  /** How a human starts this program in a shell, with the flags that lead to the same service. */
+  command: string;
+  means: Means;
+}
+
+/** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */
+// biome-ignore lint/complexity/noBannedTypes: filled by what needs it
+export type Means = {};

@@ -1,0 +1,7 @@
+import type { About } from '../contract/about.ts';
+import type { CallContext } from './context.ts';
+
+/** What this service offers beyond the interface description. */
+export function getAbout({ version }: CallContext): About {
+  return { version };
+}
