@@ -14,6 +14,23 @@ import { users } from './users.ts';
 import { virtualInstances } from './virtual-instances.ts';
 import { workspaces } from './workspaces.ts';
 
+/** The rows by noun. */
+export const nouns = {
+  queries,
+  documents,
+  apiKeys,
+  aliases,
+  collections,
+  allowlist,
+  integrations,
+  organization,
+  lambdas,
+  users,
+  virtualInstances,
+  workspaces,
+} as const satisfies Record<string, Contract>;
+export type Noun = keyof typeof nouns;
+
 /** The API: one row per endpoint, by operation name, grouped as in the interface description. */
 export const contract = {
   ...queries,

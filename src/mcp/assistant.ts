@@ -1,5 +1,6 @@
 import type { Client } from '../http/client.ts';
 import type { Approvals } from './approvals.ts';
+import type { Hidden } from './offer.ts';
 import type { Tool } from './tools.ts';
 
 /** The part of a pino logger that is used here. */
@@ -20,8 +21,10 @@ export interface Assistant {
   log: Logger;
   /** Who calls: what was approved for one principal, or kept for it, is none of another's. */
   principal: string;
-  /** The tools that are listed, and that can be called, by name; chosen at start. */
-  tools: ReadonlyMap<string, Tool>;
+  /** The tools that are listed, and that can be called, by name: the same for as long as it lasts. */
+  tools: ReadonlyMap<string, Tool> | Promise<ReadonlyMap<string, Tool>>;
+  /** Why each of the others is not among them; absent where all are. */
+  hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;
   /** How a human starts this program in a shell, with the flags that lead to the same service. */
   command: string;

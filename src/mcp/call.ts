@@ -6,6 +6,7 @@ import type { Means } from './assistant.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
+import type { Hidden } from './offer.ts';
 import type { Arguments } from './relations.ts';
 import { type Progress, type Tool, tools } from './tools.ts';
 
@@ -67,6 +68,19 @@ export function unknownTool(name: string, offered: ReadonlyMap<string, Tool> = t
   const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
   return `Cannot call tool "${name}": it does not exist; ${hint}`;
+}
+
+const SETTINGS_NEXT =
+  'A human can change that: the settings --toolsets, --profile and --read-only of this server, then a restart; "colloquy doctor" shows what is hidden and why.';
+const ROLE_NEXT = 'A human can change that, with an API key of that role.';
+
+/** What the call of a tool answers that exists and is not offered; undefined where it is not for that reason. */
+export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult | undefined {
+  const found = hidden.find(({ tool }) => tool === name);
+  if (found === undefined) return undefined;
+  const message = `Cannot call tool "${name}": this server does not offer it, since ${found.why}.`;
+  const next = found.by === 'role' ? ROLE_NEXT : SETTINGS_NEXT;
+  return fence({ ...presentError(name, new ApiError('forbidden', message)), next });
 }
 
 /** One call from outside MCP. */

@@ -128,6 +128,8 @@ export function describeTool(): Tool {
   }));
   return {
     effect: 'read',
+    role: 'read-only',
+    toolset: 'query',
     listing: {
       name: NAME,
       title: 'Describe a collection',

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
-import { runTool, unknownTool } from './call.ts';
+import { notOffered, runTool, unknownTool } from './call.ts';
 import { canShowForms, elicitingHuman } from './guard.ts';
 import { registerResources } from './resources.ts';
 import type { Progress } from './tools.ts';
@@ -26,7 +26,7 @@ const LISTING_TTL_MS = 5_000;
  * computed once, and their checks and results are ours, so the high-level registry would only repeat them.
  */
 export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Server {
-  const { version, tools, approvals, connect, log, means, command } = assistant;
+  const { version, tools, hidden = [], approvals, connect, log, means, command } = assistant;
   const server = new Server(
     { name: 'colloquy', title: 'Colloquy', version },
     {
@@ -47,10 +47,17 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
     return envelope?.[CLIENT_CAPABILITIES_META_KEY];
   };
 
-  server.setRequestHandler('tools/list', () => ({ tools: [...tools.values()].map((tool) => tool.listing) }));
+  server.setRequestHandler('tools/list', async () => ({
+    tools: [...(await tools).values()].map((tool) => tool.listing),
+  }));
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-    const tool = tools.get(params.name);
-    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, tools));
+    const offered = await tools;
+    const tool = offered.get(params.name);
+    if (tool === undefined) {
+      const refusal = notOffered(params.name, await hidden);
+      if (refusal !== undefined) return refusal;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, offered));
+    }
     const round = {
       canAsk: canShowForms(capabilitiesOf(ctx)),
       state: ctx.mcpReq.requestState(),

@@ -1,16 +1,17 @@
 import type { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
-import type { Effect } from '../contract/row.ts';
+import type { Effect, Role } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
-import { type RowTool, rowTools, type ToolListing } from './catalog.ts';
+import { type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
 import { describeTool } from './describe.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import type { Arguments } from './relations.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
+import type { Toolset } from './toolsets.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
@@ -28,6 +29,9 @@ export type Progress = (done: number, total: number | undefined, message: string
 export interface Tool {
   listing: ToolListing;
   effect: Effect;
+  /** The least role whose key can use it. */
+  role: Role;
+  toolset: Toolset;
   /** Checks the arguments and puts them into shape; throws `invalid_input`. */
   read(sent: Arguments): Arguments;
   /** What a human is asked about before it runs; set where, and only where, it deletes. */
@@ -44,6 +48,8 @@ function toolOf(rowTool: RowTool): Tool {
   return {
     listing,
     effect: row.effect,
+    role: row.role,
+    toolset: toolsetOf(rowTool.operation),
     read: (sent) => readArguments(listing.name, rowTool.arguments, sent),
     ...(row.effect === 'delete'
       ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
