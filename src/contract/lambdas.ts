@@ -168,6 +168,7 @@ export const lambdas = {
     effect: 'delete',
     role: 'member',
     params: versionParams,
+    refuses: { last: true },
     result: QueryLambdaVersion,
     envelope: 'data',
   },

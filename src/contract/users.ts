@@ -50,6 +50,7 @@ export const users = {
     effect: 'delete',
     role: 'admin',
     params: z.object({ user: z.string().min(1).describe('E-mail of the user') }),
+    severe: true,
     result: User,
     envelope: 'data',
   },
