@@ -63,6 +63,11 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
 }
 
+/** Whether a change ends the writing to a table. */
+function isEnd(change: Change) {
+  return change.do === 'dropCollection' || change.do === 'trashCollection';
+}
+
 async function compose(file: string, limits: EngineLimits, log: Log): Promise<Engine> {
   const catalog = createCatalog();
   const store = await Store.open({
@@ -92,8 +97,8 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const dropped = changes.flatMap((change) => (change.do === 'dropCollection' ? [tableLock(change.table)] : []));
-    await locks.hold(dropped, () =>
+    const tables = changes.flatMap((change) => (isEnd(change) ? [tableLock(change.table)] : []));
+    await locks.hold(tables, () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
         await store.transaction(plan.run).catch((error: unknown) => {
@@ -113,7 +118,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     ...createWrites(context),
     ...createExpressions(queries, limits),
     async stats(table) {
-      const found = requireTable(catalog, table);
+      const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
       return store
         .transaction((sql) => readStats(sql, found))
         .catch((error: unknown) => {
