@@ -15,6 +15,7 @@ import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './fa
 import { handlers } from './handlers.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { allowedMethods, routerPath } from './paths.ts';
 import { lowerFirst, requireRole } from './roles.ts';
@@ -30,6 +31,8 @@ export interface AppContext extends ServiceContext {
   isLocal: (socket: Socket) => boolean;
   /** Closes the service; called after the answer that announces it. */
   leave: () => void;
+  /** Handlers beside the API. */
+  mounts: readonly Mount[];
 }
 
 /** What is known of a request while it runs. */
@@ -75,6 +78,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     return undefined;
   });
   addServiceRoutes(app, ctx, states);
+  for (const mount of ctx.mounts) addMount(app, ctx, mount, (request) => stateOf(states, request));
   for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
   return app;
 }

@@ -14,6 +14,7 @@ import { openLambdaStats } from './lambda-stats.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
 import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
+import type { Mount } from './mounts.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
 import { openUsage } from './usage.ts';
@@ -36,6 +37,8 @@ export interface ServiceOptions {
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
+  /** Handlers beside the API, on the same addresses (default: none). */
+  mounts?: readonly Mount[] | undefined;
 }
 
 /** A service that runs. */
@@ -95,6 +98,14 @@ function rangesOf(texts: readonly string[]): AddressRange[] {
   });
 }
 
+async function closeMount(mount: Mount, log: Logger): Promise<void> {
+  try {
+    await mount.close();
+  } catch (error) {
+    log.error({ err: error, path: mount.path }, 'a mounted handler did not close cleanly');
+  }
+}
+
 /**
  * Prepares metadata and counts this start. Where the disk is full but everything else is there, the service reads all the
  * same: the start is counted once a write has succeeded.
@@ -116,6 +127,7 @@ async function startOn(
   log: Logger,
   options: ServiceOptions & { trustedProxies: readonly AddressRange[] },
 ): Promise<Service> {
+  const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
   await ensureAdminKey(catalog, options.adminKeyFile);
@@ -151,6 +163,7 @@ async function startOn(
     trustedProxies: options.trustedProxies,
     isLocal: (socket) => local.has(socket),
     leave: () => closeInBackground('asked to'),
+    mounts,
   });
   await app.ready();
   for (const address of options.listen) {
@@ -176,7 +189,7 @@ async function startOn(
     lifecycle.close();
     // The socket files go first, so that nobody finds a service that no longer answers.
     stopAccepting(listeners);
-    await lifecycle.drained(DRAIN_MS);
+    await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);
     await retention.stop();
     await keyAccess

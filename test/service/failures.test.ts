@@ -90,6 +90,7 @@ describe('buildApp() before the service is ready', () => {
       trustedProxies: [],
       isLocal: () => false,
       leave: () => undefined,
+    mounts: [],
     };
     return { app: buildApp(ctx), lifecycle };
   }
