@@ -44,3 +44,25 @@ export function holdsSecret(schema: unknown, secrecy: Secrecy = 'given'): boolea
   if (schema instanceof z.ZodObject) return Object.values(schema.shape).some((field) => holdsSecret(field, secrecy));
   return false;
 }
+
+/** A copy of `value` in which `replace` has put something else in the place of what the fields marked so hold. */
+export function mapSecrets(
+  schema: unknown,
+  value: unknown,
+  secrecy: Secrecy,
+  replace: (value: unknown, schema: unknown) => unknown,
+): unknown {
+  if (value === undefined || value === null) return value;
+  if (secrecyOf(schema) === secrecy) return replace(value, schema);
+  const inner = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? schema.unwrap() : schema;
+  if (inner !== schema) return mapSecrets(inner, value, secrecy, replace);
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => mapSecrets(schema.element, item, secrecy, replace));
+  }
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || Array.isArray(value)) return value;
+  const shape = schema.shape as Record<string, unknown>;
+  const fields = Object.entries(value).map(([name, field]) => {
+    return [name, Object.hasOwn(shape, name) ? mapSecrets(shape[name], field, secrecy, replace) : field] as const;
+  });
+  return Object.fromEntries(fields);
+}

@@ -32,5 +32,15 @@ export interface Assistant {
 }
 
 /** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */
-// biome-ignore lint/complexity/noBannedTypes: filled by what needs it
-export type Means = {};
+export interface Means {
+  /**
+   * Puts a new secret where only the human finds it, and resolves to that place, in words. `label` says what it belongs
+   * to. Absent: what would make a secret is refused.
+   */
+  keepSecret?: (label: string, secret: string) => Promise<string>;
+  /** Absent: arguments take no references to secrets. */
+  secretOf?: SecretOf;
+}
+
+/** The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, which names the reference alone. */
+export type SecretOf = (reference: string) => string;

@@ -8,6 +8,7 @@ import { fence, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
 import type { Hidden } from './offer.ts';
 import type { Arguments } from './relations.ts';
+import { secretsOfCall } from './secrets.ts';
 import { type Progress, type Tool, tools } from './tools.ts';
 
 export interface Run {
@@ -40,8 +41,9 @@ export async function runTool({
   const { name } = tool.listing;
   let input: Arguments = {};
   let client: Client | undefined;
+  const secrets = secretsOfCall(means.secretOf);
   try {
-    input = tool.read(args);
+    input = tool.read(args, secrets);
     client = await connect();
     const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
@@ -53,13 +55,13 @@ export async function runTool({
         return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
       }
     }
-    return fence(await tool.run(context, input));
+    return fence(secrets.hide(await tool.run(context, input)));
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(presentError(name, apiError, suggestions));
+    return fence(secrets.hide(presentError(name, apiError, suggestions)));
   }
 }
 
