@@ -7,9 +7,10 @@ import { presentError, toApiError } from './errors.ts';
 import { fence, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
 import type { Hidden } from './offer.ts';
+import { type Progress, pacedReports } from './progress.ts';
 import type { Arguments } from './relations.ts';
 import { secretsOfCall } from './secrets.ts';
-import { type Progress, type Tool, tools } from './tools.ts';
+import { type Tool, tools } from './tools.ts';
 
 export interface Run {
   tool: Tool;
@@ -18,6 +19,7 @@ export interface Run {
   connect: () => Promise<Client>;
   human: Human;
   signal: AbortSignal | undefined;
+  /** Where somebody waits who wants to know how far it is. */
   progress?: Progress | undefined;
   means?: Means | undefined;
   /** Told of failures that are this server's own fault. */
@@ -34,12 +36,14 @@ export async function runTool({
   connect,
   human,
   signal,
-  progress = () => undefined,
+  progress: send,
   means = {},
   onFault,
 }: Run): Promise<ToolResult | InputRequiredResult> {
   const { name } = tool.listing;
   let input: Arguments = {};
+  const reports = send === undefined ? undefined : pacedReports(send, name, signal);
+  const progress = reports?.report ?? (() => undefined);
   let client: Client | undefined;
   const secrets = secretsOfCall(means.secretOf);
   try {
@@ -62,6 +66,8 @@ export async function runTool({
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
     return fence(secrets.hide(presentError(name, apiError, suggestions)));
+  } finally {
+    reports?.end();
   }
 }
 
@@ -98,6 +104,9 @@ export interface CallRequest {
    */
   confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
   signal?: AbortSignal;
+  /** Told how far it is, where it takes longer than a moment. */
+  progress?: Progress;
+  means?: Means;
 }
 
 export interface CallAnswer {
@@ -111,7 +120,8 @@ export interface CallAnswer {
  * Calls a tool as the MCP server would: for `colloquy call <tool> '<json>'`. Errors of the call are answers with
  * `isError`; rejects only where there is no such tool (`not_found`).
  */
-export async function callTool({ client, name, args, confirm, signal }: CallRequest): Promise<CallAnswer> {
+export async function callTool(request: CallRequest): Promise<CallAnswer> {
+  const { client, name, args, confirm, signal, progress, means } = request;
   const tool = tools().get(name);
   if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
   let fault: unknown;
@@ -129,7 +139,7 @@ export async function callTool({ client, name, args, confirm, signal }: CallRequ
   const onFault = (error: unknown) => {
     fault = error;
   };
-  const result = await runTool({ tool, args, connect: async () => client, human, signal, onFault });
+  const result = await runTool({ tool, args, connect: async () => client, human, signal, progress, means, onFault });
   if (fault !== undefined) throw fault;
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
   const { content, structuredContent, isError } = result as ToolResult;

@@ -8,8 +8,8 @@ import {
 import type { Assistant } from './assistant.ts';
 import { notOffered, runTool, unknownTool } from './call.ts';
 import { canShowForms, elicitingHuman } from './guard.ts';
+import type { Progress } from './progress.ts';
 import { registerResources } from './resources.ts';
-import type { Progress } from './tools.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
 Start with list_workspaces, then list_workspace_collections, then describe_collection for fields and types, then run_query.
@@ -79,10 +79,10 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
   return server;
 }
 
-/** Tells the client how far a call is, where it asked to be told. */
-function progressOf(ctx: ServerContext): Progress {
+/** How to tell the client how far a call is; undefined where it did not ask to be told. */
+function progressOf(ctx: ServerContext): Progress | undefined {
   const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return () => undefined;
+  if (progressToken === undefined) return undefined;
   return (progress, total, message) => {
     const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
     // A client that has gone does not need to know.

@@ -11,6 +11,7 @@ import { describeTool } from './describe.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { callIssuing, issuesSecret } from './issued.ts';
+import type { Progress } from './progress.ts';
 import type { Arguments } from './relations.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
@@ -25,9 +26,6 @@ export interface ToolContext {
   means: Means;
 }
 
-/** `done` grows with each report; `total`, in the same unit, where it is known. */
-export type Progress = (done: number, total: number | undefined, message: string) => void;
-
 /** A tool as this server runs it. */
 export interface Tool {
   listing: ToolListing;
@@ -35,6 +33,8 @@ export interface Tool {
   /** The least role whose key can use it. */
   role: Role;
   toolset: Toolset;
+  /** What of the process it cannot do without, and why that is absent: it is offered only where it is there. */
+  needs?: { means: keyof Means; absent: string };
   /** The arguments that can hold secrets. */
   secretArguments?: readonly Argument[];
   /** Checks the arguments, puts them into shape and secrets into the place of references; throws `invalid_input`. */
