@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
+import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolsets.ts';
 import { parseRange } from './service/addresses.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
@@ -18,7 +19,7 @@ export const VERSION: string =
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
 /** `stdio`: the MCP server, which runs when no command is given. */
-export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo'] as const;
+export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo', 'doctor'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** One setting: where it comes from and what it means. A flag goes before the environment variable. */
@@ -58,6 +59,21 @@ const addresses = z
   )
   .optional();
 
+const toolsets = z
+  .string()
+  .transform((text, context): Choice[] => {
+    const read = readToolsets(text);
+    if ('choices' in read) return read.choices;
+    context.addIssue({ code: 'custom', message: read.problem });
+    return z.NEVER;
+  })
+  .optional();
+
+const onOff = z
+  .string()
+  .regex(/^(true|false|1|0|yes|no|on|off)$/i, 'expected true or false')
+  .transform((text) => /^(true|1|yes|on)$/i.test(text));
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 function folder(text: string): string {
@@ -66,9 +82,9 @@ function folder(text: string): string {
 }
 
 const ALL = COMMANDS;
-const SERVICE = ['stdio', 'serve', 'call'] as const;
+const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
 const FOLDER = [...SERVICE, 'stop'] as const;
-const CLIENT = ['stdio', 'call'] as const;
+const CLIENT = ['stdio', 'call', 'doctor'] as const;
 
 /** Every setting there is; the README's table is made from this. */
 export const SETTINGS = {
@@ -98,6 +114,30 @@ export const SETTINGS = {
     commands: CLIENT,
     meaning: 'API key for COLLOQUY_URL',
     secret: true,
+  },
+  toolsets: {
+    schema: toolsets,
+    env: 'COLLOQUY_TOOLSETS',
+    flag: '--toolsets <names>',
+    commands: SERVICE,
+    defaultShown: 'all',
+    meaning: `Tools that an assistant is offered, separated by commas; with ":read" behind a name only those of it that read: ${TOOLSETS.join(', ')}`,
+  },
+  profile: {
+    schema: z.enum(PROFILE_NAMES, `expected one of ${PROFILE_NAMES.join(', ')}`).optional(),
+    env: 'COLLOQUY_PROFILE',
+    flag: '--profile <name>',
+    commands: SERVICE,
+    meaning:
+      'Toolsets for a purpose, to which --toolsets adds: explore (query and look around), author (also lambdas and aliases), admin (all)',
+  },
+  readOnly: {
+    schema: onOff,
+    env: 'COLLOQUY_READ_ONLY',
+    flag: '--read-only',
+    commands: SERVICE,
+    default: 'false',
+    meaning: 'Offer an assistant only tools that read, and let nothing else through to the service',
   },
   requestTimeoutMs: {
     schema: integer(1, 86_400_000),
@@ -207,6 +247,7 @@ export type Config = z.output<typeof ConfigSchema>;
 export type Invocation =
   | { command: 'stdio' | 'stop' | 'demo'; config: Config }
   | { command: 'serve'; config: Config; local: boolean }
+  | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
 
@@ -283,6 +324,12 @@ function parse(argv: readonly string[], env: Environment, printed: { stdout: str
   const stop = subcommand('stop', 'stop', 'ask the local service of the data folder to leave').action(() => {
     invocation = { command: 'stop', config: configOf('stop', stop) };
   });
+  const doctor = subcommand('doctor', 'doctor', 'check that all is well, and say which tools are hidden and why')
+    .option('--json', 'print the findings as JSON')
+    .action(() => {
+      const { json = false } = doctor.opts<{ json?: boolean }>();
+      invocation = { command: 'doctor', config: configOf('doctor', doctor), json };
+    });
   const demo = subcommand('demo', 'demo', 'play an exploration of real records on a temporary folder').action(() => {
     invocation = { command: 'demo', config: configOf('demo', demo) };
   });
@@ -328,7 +375,8 @@ function readConfig(command: CommandName, flags: Texts, env: Environment): Confi
     // Clients pass a variable that nobody filled in as empty text.
     const fromEnv = setting.env === undefined ? undefined : env[setting.env]?.trim() || undefined;
     const text = flags[key] ?? fromEnv ?? setting.default;
-    if (text !== undefined) texts[key] = text;
+    // A flag without a value arrives as true.
+    if (text !== undefined) texts[key] = String(text);
   }
   const checked = ConfigSchema.safeParse(texts);
   if (!checked.success) {
@@ -338,7 +386,7 @@ function readConfig(command: CommandName, flags: Texts, env: Environment): Confi
     const shown = secret ? 'unusable' : JSON.stringify(texts[key]);
     throw new UsageError(`${sourceOf(key, flags)} is ${shown}: ${issue?.message}.`);
   }
-  if (command === 'stdio' || command === 'call') checkRemote(checked.data, flags);
+  if ((CLIENT as readonly CommandName[]).includes(command)) checkRemote(checked.data, flags);
   return checked.data;
 }
 

@@ -18,6 +18,8 @@ async function run(invocation: Invocation): Promise<number> {
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':
       return (await import('./cli/stop.ts')).stop(invocation.config);
+    case 'doctor':
+      return (await import('./cli/doctor.ts')).doctor(invocation, bin);
     case 'demo':
       return (await import('./cli/demo.ts')).runDemo();
   }

@@ -4,9 +4,10 @@ import { ApiError } from '../contract/errors.ts';
 import { parseJson, stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import { callTool, unknownTool } from '../mcp/call.ts';
-import { tools } from '../mcp/tools.ts';
+import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
+import { offerOf } from './offer.ts';
 
 export interface CallCommand {
   config: Config;
@@ -22,7 +23,7 @@ export interface CallCommand {
  */
 export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
   if (tool === undefined) {
-    process.stdout.write(toolList());
+    process.stdout.write(toolList(config));
     return 0;
   }
   const stop = new AbortController();
@@ -32,7 +33,7 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
   let client: Client | undefined;
   try {
     const args = argumentsIn(input);
-    if (!tools().has(tool)) throw new ApiError('not_found', unknownTool(tool));
+    refuseHidden(config, tool);
     client = await connectService(config, bin, createLog(config));
     const answer = await callTool({ client, name: tool, args, confirm, signal: stop.signal });
     if (answer.isError) {
@@ -50,13 +51,22 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
 }
 
 /** The tools, each with its arguments; those in brackets may be left out. */
-function toolList(): string {
-  const lines = Array.from(tools().values(), ({ listing }) => {
+function toolList(config: Config): string {
+  const lines = Array.from(offeredTools(offerOf(config)).values(), ({ listing }) => {
     const { properties = {}, required = [] } = listing.inputSchema;
     const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `[${name}]`));
     return `${listing.name} ${names.join(' ')}\n    ${listing.description}\n`;
   });
   return lines.join('');
+}
+
+/** Throws where there is no such tool, or the settings hide it. */
+function refuseHidden(config: Config, tool: string): void {
+  const offered = offeredTools(offerOf(config));
+  if (offered.has(tool)) return;
+  const hidden = hiddenTools(offerOf(config)).find((one) => one.tool === tool);
+  if (hidden === undefined) throw new ApiError('not_found', unknownTool(tool, offered));
+  throw new ApiError('forbidden', `Cannot call tool "${tool}": ${hidden.why}. Leave that setting out to call it.`);
 }
 
 function argumentsIn(input: string | undefined): Record<string, unknown> {

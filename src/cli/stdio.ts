@@ -12,14 +12,14 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     { connectService },
     { runStdio },
     { createApprovals },
-    { tools },
+    { toolsFor },
   ] = await Promise.all([
     import('./connect-lines.ts'),
     import('./log.ts'),
     import('./connect.ts'),
     import('../mcp/stdio.ts'),
     import('../mcp/approvals.ts'),
-    import('../mcp/tools.ts'),
+    import('./offer.ts'),
   ]);
   const log = createLog(config);
   const { command, args } = serverCommand(bin);
@@ -28,7 +28,7 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     version: VERSION,
     log,
     principal: 'stdio',
-    tools: tools(),
+    ...toolsFor(config, log),
     approvals: createApprovals(),
     means: {},
     command: commandLine({ command, args: [...args, ...placeFlags(config)] }),

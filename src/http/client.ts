@@ -20,6 +20,8 @@ export interface ClientOptions {
   /** Longest answer accepted, in bytes (default 80 MiB). */
   responseBytesMax?: number | undefined;
   retry?: RetryOptions | undefined;
+  /** Refuses everything that is not a read, with `forbidden`, before anything is sent (default false). */
+  readOnly?: boolean | undefined;
   /**
    * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. What
    * it rejects with becomes the call's error. Give it only for a service that answers `not_ready` before it does
@@ -90,6 +92,7 @@ async function call(
   input: unknown,
   callOptions: CallOptions,
 ): Promise<unknown> {
+  if (context.options.readOnly === true && row.effect !== 'read') refuseChange(operation);
   const request = wireRequest(operation, row, input);
   const deadline = startDeadline(context, operation, row, callOptions);
   try {
@@ -103,6 +106,13 @@ async function call(
   } finally {
     deadline.stop();
   }
+}
+
+function refuseChange(operation: string): never {
+  throw new ApiError(
+    'forbidden',
+    `${operation} was not sent: it changes something, and this connection is set to read only. A human can start the program without that setting.`,
+  );
 }
 
 async function once(context: Context, operation: string, row: Row, request: WireRequest, signal: AbortSignal) {

@@ -61,7 +61,7 @@ export function readToolsets(text: string): { choices: Choice[] } | { problem: s
 function unknownToolset(name: string): string {
   const shown = JSON.stringify(name.slice(0, 100));
   const [meant] = nearest(name, TOOLSETS, 1);
-  if (meant !== undefined) return `there is no toolset ${shown}; did you mean "${meant}"?`;
+  if (meant !== undefined) return `there is no toolset ${shown} (did you mean "${meant}"?)`;
   const hint = name in PROFILES ? 'that is a profile' : `the toolsets are ${TOOLSETS.join(', ')}`;
   return `there is no toolset ${shown}; ${hint}`;
 }
