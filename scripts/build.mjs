@@ -36,6 +36,7 @@ try {
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
+    loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
     plugins: [englishOnly],
     // The engine is native code and stays a dependency; everything else is in the bundle.

@@ -7,8 +7,10 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
 import { notOffered, runTool, unknownTool } from './call.ts';
+import { registerCompletion } from './completion.ts';
 import { canShowForms, elicitingHuman } from './guard.ts';
 import type { Progress } from './progress.ts';
+import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
@@ -30,11 +32,12 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
   const server = new Server(
     { name: 'colloquy', title: 'Colloquy', version },
     {
-      capabilities: { tools: {}, resources: {}, completions: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
       instructions: INSTRUCTIONS,
       cacheHints: {
         'server/discover': { ttlMs: HOUR_MS },
         'tools/list': { ttlMs: HOUR_MS },
+        'prompts/list': { ttlMs: HOUR_MS },
         'resources/templates/list': { ttlMs: HOUR_MS },
         'resources/list': { ttlMs: LISTING_TTL_MS },
         'resources/read': { ttlMs: LISTING_TTL_MS },
@@ -75,7 +78,9 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
       onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),
     });
   });
-  registerResources(server, connect);
+  registerResources(server, assistant);
+  registerPrompts(server, assistant);
+  registerCompletion(server, assistant);
   return server;
 }
 

@@ -7,7 +7,9 @@ import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
 import { type Argument, type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
+import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
+import { docsTool } from './docs-resources.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { callIssuing, issuesSecret } from './issued.ts';
@@ -98,7 +100,7 @@ let all: ReadonlyMap<string, Tool> | undefined;
 export function tools(): ReadonlyMap<string, Tool> {
   if (all === undefined) {
     const computed = [...rowTools().values()].map(toolOf);
-    all = new Map([describeTool(), ...computed].map((tool) => [tool.listing.name, tool]));
+    all = new Map([describeTool(), compareTool(), docsTool(), ...computed].map((tool) => [tool.listing.name, tool]));
   }
   return all;
 }

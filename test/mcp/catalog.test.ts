@@ -28,8 +28,10 @@ const row = (part: Partial<Row>): Row => ({
 });
 
 describe('the tool table', () => {
-  it('has one tool per row, in the order of the contract, after the one that is no endpoint', () => {
-    expect(listings.map((listing) => listing.name)).toEqual(['describe_collection', ...OPERATIONS.map(toolName)]);
+  it('has one tool per row, in the order of the contract, after those that are no endpoints', () => {
+    const names = listings.map((listing) => listing.name);
+    expect(names.slice(-OPERATIONS.length)).toEqual(OPERATIONS.map(toolName));
+    expect(names.slice(0, 3)).toEqual(['describe_collection', 'compare_lambda_versions', 'get_docs']);
   });
 
   it('has names of at most 40 characters in snake case', () => {
