@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import envPaths from 'env-paths';
 import { z } from 'zod';
@@ -74,6 +74,14 @@ const onOff = z
   .regex(/^(true|false|1|0|yes|no|on|off)$/i, 'expected true or false')
   .transform((text) => /^(true|1|yes|on)$/i.test(text));
 
+const folders = z
+  .string()
+  .transform((text) => {
+    const parts = text.split(new RegExp(`[,${delimiter}]`)).map((part) => part.trim());
+    return parts.filter((part) => part !== '').map(folder);
+  })
+  .optional();
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 function folder(text: string): string {
@@ -138,6 +146,14 @@ export const SETTINGS = {
     commands: SERVICE,
     default: 'false',
     meaning: 'Offer an assistant only tools that read, and let nothing else through to the service',
+  },
+  allowDirs: {
+    schema: folders,
+    env: 'COLLOQUY_ALLOW_DIRS',
+    flag: '--allow-dirs <folders>',
+    commands: SERVICE,
+    defaultShown: 'none',
+    meaning: 'Folders that load_file may read from, with all below them; separated by commas',
   },
   requestTimeoutMs: {
     schema: integer(1, 86_400_000),

@@ -4,13 +4,14 @@ import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Tool } from '../mcp/tools.ts';
 import { chosenToolsets } from '../mcp/toolsets.ts';
+import { fileMeans } from './file-documents.ts';
 
 /** The first list of tools waits this long for the role of a remote key. */
 const ROLE_WAIT_MS = 1_500;
 
 /** What the operator chose; the role of the key is not in it. */
-export function offerOf({ toolsets, profile, readOnly }: Config): Offer {
-  return { toolsets: chosenToolsets(profile, toolsets), readOnly };
+export function offerOf({ toolsets, profile, readOnly, ...config }: Config): Offer {
+  return { toolsets: chosenToolsets(profile, toolsets), readOnly, means: fileMeans(config) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Client } from '../http/client.ts';
 import type { Approvals } from './approvals.ts';
+import type { OpenFile } from './file.ts';
 import type { Hidden } from './offer.ts';
 import type { Tool } from './tools.ts';
 
@@ -40,6 +41,8 @@ export interface Means {
   keepSecret?: (label: string, secret: string) => Promise<string>;
   /** Absent: arguments take no references to secrets. */
   secretOf?: SecretOf;
+  /** Absent: no files can be loaded. */
+  openFile?: OpenFile;
 }
 
 /** The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, which names the reference alone. */

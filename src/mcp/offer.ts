@@ -1,4 +1,5 @@
 import { ROLES } from '../contract/row.ts';
+import type { Means } from './assistant.ts';
 import type { Tool } from './tools.ts';
 import { tools } from './tools.ts';
 import type { Choice } from './toolsets.ts';
@@ -11,6 +12,8 @@ export interface Offer {
   readOnly?: boolean | undefined;
   /** Roles of the key's user; absent, or none that is known here: nothing is hidden for it. */
   roles?: readonly string[] | null | undefined;
+  /** What the process lends to its tools; absent: nothing. */
+  means?: Means | undefined;
 }
 
 /** A tool that is not offered. */
@@ -35,13 +38,16 @@ export function hiddenTools(offer: Offer): Hidden[] {
   });
 }
 
-function reasonToHide(tool: Tool, { toolsets, readOnly, roles }: Offer): Omit<Hidden, 'tool'> | undefined {
+function reasonToHide(tool: Tool, { toolsets, readOnly, roles, means = {} }: Offer): Omit<Hidden, 'tool'> | undefined {
   const isRead = tool.effect === 'read';
   if (readOnly === true && !isRead) return { by: 'settings', why: 'the server is set to read only' };
   const chosen = toolsets?.filter(({ toolset }) => toolset === tool.toolset);
   if (chosen?.length === 0) return { by: 'settings', why: `toolset "${tool.toolset}" is not chosen` };
   if (chosen?.every((choice) => choice.readOnly) === true && !isRead) {
     return { by: 'settings', why: `of toolset "${tool.toolset}" only what reads is chosen` };
+  }
+  if (tool.needs !== undefined && means[tool.needs.means] === undefined) {
+    return { by: 'settings', why: tool.needs.absent };
   }
   const rank = rankOf(roles);
   if (rank !== undefined && rank < ROLES.indexOf(tool.role)) {

@@ -13,6 +13,7 @@ import { docsTool } from './docs-resources.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { callIssuing, issuesSecret } from './issued.ts';
+import { loadFileTool } from './load-file.ts';
 import type { Progress } from './progress.ts';
 import type { Arguments } from './relations.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
@@ -100,7 +101,9 @@ let all: ReadonlyMap<string, Tool> | undefined;
 export function tools(): ReadonlyMap<string, Tool> {
   if (all === undefined) {
     const computed = [...rowTools().values()].map(toolOf);
-    all = new Map([describeTool(), compareTool(), docsTool(), ...computed].map((tool) => [tool.listing.name, tool]));
+    all = new Map(
+      [describeTool(), compareTool(), docsTool(), loadFileTool(), ...computed].map((tool) => [tool.listing.name, tool]),
+    );
   }
   return all;
 }
