@@ -1,5 +1,7 @@
 import type { Client } from '../http/client.ts';
 import type { Approvals } from './approvals.ts';
+import type { Audit } from './audit.ts';
+import type { Changes } from './changes.ts';
 import type { OpenFile } from './file.ts';
 import type { Hidden } from './offer.ts';
 import type { Tool } from './tools.ts';
@@ -27,9 +29,17 @@ export interface Assistant {
   /** Why each of the others is not among them; absent where all are. */
   hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;
+  /** `off`: deletes run without a question. The operator's choice at the start, never the model's. */
+  guard: 'ask' | 'off';
   /** How a human starts this program in a shell, with the flags that lead to the same service. */
   command: string;
+  /** How a human answers a question in a shell: `command` with what it needs there; absent for a service elsewhere. */
+  approveCommand?: string | undefined;
   means: Means;
+  /** Absent: resources cannot be subscribed to. */
+  changes?: Changes | undefined;
+  /** Where calls of tools are put on record; absent: nowhere. */
+  audit?: Audit | undefined;
 }
 
 /** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from './assistant.ts';
+import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
@@ -22,6 +23,9 @@ export interface Run {
   /** Where somebody waits who wants to know how far it is. */
   progress?: Progress | undefined;
   means?: Means | undefined;
+  /** Where the call is put on record; absent: nowhere. */
+  audit?: Audit | undefined;
+  caller?: Caller | undefined;
   /** Told of failures that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
@@ -30,7 +34,15 @@ export interface Run {
  * Runs a tool: checks the arguments, asks a human where it deletes, calls the service and presents the answer. Errors
  * become results. It may be entered twice for one delete, so nothing happens before the approval.
  */
-export async function runTool({
+export async function runTool(run: Run): Promise<ToolResult | InputRequiredResult> {
+  if (run.audit === undefined) return runOnce(run);
+  const record = openRecord(run.tool, run.args, run.caller ?? { principal: '' }, run.audit);
+  const result = await runOnce({ ...run, human: record.watched(run.human) });
+  record.end(result);
+  return result;
+}
+
+async function runOnce({
   tool,
   args,
   connect,
@@ -51,11 +63,12 @@ export async function runTool({
     client = await connect();
     const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
-      const verdict = await human.ask({ tool: name, args, blast: await tool.blast(context, input) });
+      const blast = await tool.blast(context, input);
+      const verdict = await human.ask({ tool: name, args, blast, client, signal });
       if (verdict.kind === 'asked') return verdict.result;
       if (verdict.kind === 'refused') {
-        const { code, reason, next } = verdict;
-        const data = { error: { tool: name, code, message: reason } };
+        const { code, reason, next, approval } = verdict;
+        const data = { error: { tool: name, code, message: reason }, ...(approval === undefined ? {} : { approval }) };
         return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
       }
     }
@@ -107,6 +120,7 @@ export interface CallRequest {
   /** Told how far it is, where it takes longer than a moment. */
   progress?: Progress;
   means?: Means;
+  audit?: Audit | undefined;
 }
 
 export interface CallAnswer {
@@ -121,7 +135,7 @@ export interface CallAnswer {
  * `isError`; rejects only where there is no such tool (`not_found`).
  */
 export async function callTool(request: CallRequest): Promise<CallAnswer> {
-  const { client, name, args, confirm, signal, progress, means } = request;
+  const { client, name, args, confirm, signal, progress, means, audit } = request;
   const tool = tools().get(name);
   if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
   let fault: unknown;
@@ -139,7 +153,9 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   const onFault = (error: unknown) => {
     fault = error;
   };
-  const result = await runTool({ tool, args, connect: async () => client, human, signal, progress, means, onFault });
+  const caller = { principal: 'terminal' };
+  const connect = async () => client;
+  const result = await runTool({ tool, args, connect, human, signal, progress, means, audit, caller, onFault });
   if (fault !== undefined) throw fault;
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
   const { content, structuredContent, isError } = result as ToolResult;
