@@ -1,4 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { Keeping, KeepRequest, Results } from './results.ts';
+
+export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results } from './results.ts';
 
 /**
  * SQL over JSON documents: what the service needs of an engine, and nothing about which engine it is.
@@ -55,6 +58,9 @@ export interface Engine {
 
   /** Runs one reading statement. Rejects `query_error`, `query_timeout`, `resource_exceeded` or `aborted`. */
   query(request: QueryRequest): Promise<QueryOutcome>;
+
+  /** What `query` kept. */
+  readonly results: Results;
 
   /** Grows with every change of what SQL can name: workspaces, collections, aliases, columns. */
   readonly namesVersion: number;
@@ -243,6 +249,8 @@ export interface QueryRequest {
   /** Rows to return where the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;
   generateWarnings?: boolean | undefined;
+  /** Keeps the whole result as well, unless it is small; EXPLAIN and SHOW are not kept. */
+  keep?: KeepRequest | undefined;
   /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
   timeoutMs?: number | undefined;
   /** Aborting stops the statement in the engine. */
@@ -261,6 +269,8 @@ export interface QueryOutcome {
   warnings: string[];
   /** Set when rows were left out because a limit of the engine was reached. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
+  /** What is known of the whole result, where it was to be kept. */
+  keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
 }

@@ -9,6 +9,8 @@ import { createExpressions } from './expressions.ts';
 import { createLocks } from './locks.ts';
 import { migrate } from './migrations.ts';
 import { createQueries } from './queries.ts';
+import { createResults } from './result-reading.ts';
+import { createResultStore } from './result-store.ts';
 import { readStats } from './stats.ts';
 import { resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
@@ -87,8 +89,10 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     log.error({}, message);
     endProcess(message);
   };
+  const results = createResultStore(file, limits, log);
   const queries = createQueries({
     connect: () => store.connect(),
+    results,
     names: catalog.names,
     limits,
     memoryBytes: () => store.size.memoryBytes,
@@ -127,6 +131,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     },
     query: (request) => store.attempt(() => queries.query(request)),
     inspect: (request) => store.attempt(() => queries.inspect(request)),
+    results: createResults({ store: results, queries, limits, file }),
     get size() {
       return store.size;
     },
@@ -142,6 +147,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
         // Closing a connection, and leaving the process too, would wait for them.
         if (stuck > 0)
           giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
+        results.close();
         await store.close();
         openFiles.delete(file);
       })();

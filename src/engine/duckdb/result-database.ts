@@ -17,6 +17,7 @@ export interface ResultDatabase {
 const MIB = 1024 * 1024;
 const MEMORY_MAX = 256 * MIB;
 const MEMORY_MIN = 64 * MIB;
+const DISK_MAX = 1024 * MIB;
 /** Small results take as many blocks as they have columns, and with the default size 256 KiB for each. */
 const BLOCK_BYTES = '16384';
 
@@ -30,14 +31,14 @@ export function exportsFolder(file: string): string {
   return join(dirname(file), 'exports');
 }
 
-/** `diskBytesMax` bounds the files; `file` is the engine's database file. */
-export async function openResultDatabase(
-  file: string,
-  limits: EngineLimits,
-  diskBytesMax: number,
-): Promise<ResultDatabase> {
-  const temp = resultsFolder(file);
-  rmSync(temp, { recursive: true, force: true });
+/**
+ * `file` is the engine's database file; `count` tells the openings of one process apart, since what still runs on an
+ * earlier one keeps its files.
+ */
+export async function openResultDatabase(file: string, limits: EngineLimits, count: number): Promise<ResultDatabase> {
+  const folder = resultsFolder(file);
+  if (count === 1) rmSync(folder, { recursive: true, force: true });
+  const temp = join(folder, String(count));
   mkdirSync(temp, { recursive: true, mode: 0o700 });
   const memoryBytes = Math.min(MEMORY_MAX, Math.max(MEMORY_MIN, Math.floor(limits.memoryBytes / 4)));
   const instance = await DuckDBInstance.create(':memory:', {
@@ -45,7 +46,6 @@ export async function openResultDatabase(
     memory_limit: `${memoryBytes}B`,
     default_block_size: BLOCK_BYTES,
     temp_directory: temp,
-    max_temp_directory_size: `${diskBytesMax}B`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
@@ -53,6 +53,8 @@ export async function openResultDatabase(
   try {
     const connection = await instance.connect();
     await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
+    // Given when the instance is made, it is told but not obeyed.
+    await connection.run(`SET GLOBAL max_temp_directory_size = '${Math.min(DISK_MAX, limits.tempBytesMax)}B'`);
     // Parquet is written by the engine itself; the gate lets no SQL of a caller name a file.
     await connection.run(`SET GLOBAL allowed_directories = [${quoteText(exportsFolder(file))}]`);
     await connection.run('SET GLOBAL enable_external_access = false');

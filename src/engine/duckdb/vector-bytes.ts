@@ -15,23 +15,23 @@ const TEXT_HEAD = 16;
 /** About as many bytes as a vector takes in memory, without turning its values into JavaScript's. */
 export function vectorBytes(vector: DuckDBVector): number {
   // The driver tells lengths only together with copies of the values.
-  if (vector instanceof DuckDBVarCharVector || vector instanceof DuckDBBlobVector) {
-    const { itemCount } = vector;
-    const [view, validity] = [vector['dataView'], vector['validity']];
-    let bytes = itemCount * TEXT_HEAD;
-    for (let row = 0; row < itemCount; row++) {
-      if (validity.itemValid(row)) bytes += view.getUint32(row * TEXT_HEAD, true);
-    }
-    return bytes;
-  }
+  if (vector instanceof DuckDBVarCharVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
+  if (vector instanceof DuckDBBlobVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
   if (vector instanceof DuckDBListVector) return vector.itemCount * TEXT_HEAD + vectorBytes(vector.childVector);
   if (vector instanceof DuckDBMapVector) return vectorBytes(vector['listVector']);
   if (vector instanceof DuckDBUnionVector) return vectorBytes(vector['structVector']);
   if (vector instanceof DuckDBArrayVector) return vectorBytes(vector['childData']);
   if (vector instanceof DuckDBStructVector) {
     let bytes = vector.itemCount;
-    for (let index = 0; index < vector.type.entryCount; index++) bytes += vectorBytes(vector.entryVectorAt(index));
+    for (let index = 0; index < vector.type.entryNames.length; index++)
+      bytes += vectorBytes(vector.entryVectorAt(index));
     return bytes;
   }
   return vector.itemCount * 8;
+}
+
+function textBytes(count: number, heads: DataView, validity: { itemValid(row: number): boolean }): number {
+  let bytes = count * TEXT_HEAD;
+  for (let row = 0; row < count; row++) if (validity.itemValid(row)) bytes += heads.getUint32(row * TEXT_HEAD, true);
+  return bytes;
 }
