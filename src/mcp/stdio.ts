@@ -1,8 +1,14 @@
+import type { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../http/client.ts';
 import type { Assistant } from './assistant.ts';
+import { createChanges } from './changes.ts';
 import { createServer } from './server.ts';
 import { stdioTransport } from './stdio-transport.ts';
+import { listenFor, listeningTransport, notifierOf } from './subscriptions.ts';
+
+/** Requests to listen that one client can have open. */
+const LISTENING_MAX = 64;
 
 /**
  * Serves MCP over this process's stdin and stdout, in whichever protocol era the client opens with. Resolves when stdin
@@ -11,14 +17,24 @@ import { stdioTransport } from './stdio-transport.ts';
  */
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
-  const assistant = { ...options, connect: service.get };
+  const changes = createChanges({ connect: service.get, log: options.log });
+  const assistant = { ...options, connect: service.get, changes };
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
-  const handle = serveStdio(({ era }) => createServer(assistant, era), {
-    transport,
+  let server: Server | undefined;
+  const notify = notifierOf(() => server);
+  const listen = listenFor(changes);
+  const serve = ({ era }: { era: 'legacy' | 'modern' }) => {
+    server = createServer(assistant, era);
+    return server;
+  };
+  const handle = serveStdio(serve, {
+    transport: listeningTransport(transport, (filter) => listen(filter, notify)),
+    maxSubscriptions: LISTENING_MAX,
     onerror: (error) => options.log.warn({ err: error }, 'MCP connection'),
   });
   await ended;
   await handle.close();
+  changes.close();
   await service.close();
 }
 
