@@ -33,6 +33,7 @@ export async function serve(config: Config, local: boolean): Promise<number> {
       limits: limitsOf(config),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
+      trashDays: config.trashDays,
       version: VERSION,
       log,
     });

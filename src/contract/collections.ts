@@ -119,6 +119,7 @@ export const collections = {
     summary: 'Delete a collection and all its documents.',
     effect: 'delete',
     role: 'member',
+    trash: true,
     params,
     refuses: { contents: true },
     result: Collection,

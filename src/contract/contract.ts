@@ -10,6 +10,7 @@ import { lambdas } from './lambdas.ts';
 import { organization } from './organization.ts';
 import { queries } from './queries.ts';
 import type { Contract, Row } from './row.ts';
+import { trash } from './trash.ts';
 import { users } from './users.ts';
 import { virtualInstances } from './virtual-instances.ts';
 import { workspaces } from './workspaces.ts';
@@ -50,6 +51,7 @@ export const contract = {
 /** What this service adds to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
 export const extensions = {
   ...about,
+  ...trash,
 } as const satisfies Contract;
 
 /** Everything that a client can call and this service answers. */

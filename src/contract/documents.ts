@@ -62,6 +62,7 @@ export const documents = {
     summary: 'Delete documents of a collection by _id.',
     effect: 'delete',
     role: 'member',
+    trash: true,
     params,
     body: z.object({
       data: z.array(z.object({ _id: z.string() })).describe('Objects that hold the _id of each document'),

@@ -11,6 +11,7 @@ import { findTarget, fingerprint, namedBy, siblingCount } from './target.ts';
 const NAMES_MAX = 5;
 /** A human should not wait long for a question. */
 const COUNT_TIMEOUT_MS = 10_000;
+const DAY_MS = 86_400_000;
 
 /** What a human has to know before saying yes, as of now. */
 export interface Blast {
@@ -75,12 +76,21 @@ export async function blastRadius(
     const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
     if (named !== undefined) lines.push(await namedLine(client, args, named, documents, signal));
   }
-  lines.push('This cannot be undone.');
+  lines.push(await undoLine(client, tool, signal));
   return {
     message: lines.join('\n'),
     typedName: isSevere && last !== undefined ? name : undefined,
     target: fingerprint(target),
   };
+}
+
+/** Whether and until when it can be undone. A service that says nothing of a trash keeps none. */
+async function undoLine(client: Client, { row }: RowTool, signal: AbortSignal | undefined): Promise<string> {
+  const about = row.trash === true ? await client.getAbout({}, { signal }).catch(() => undefined) : undefined;
+  const days = about?.trash_days ?? 0;
+  if (days <= 0) return 'This cannot be undone.';
+  const until = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+  return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`.`;
 }
 
 function refusal(code: 'invalid_input' | 'dependent_resources', noun: string | undefined, name: string, why: string) {

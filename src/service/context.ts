@@ -8,6 +8,7 @@ import type { LambdaStates } from './lambda-states.ts';
 import type { LambdaStats } from './lambda-stats.ts';
 import type { Origin } from './origin.ts';
 import type { Secrets } from './secrets.ts';
+import type { Trash } from './trash-entries.ts';
 import type { Usage } from './usage.ts';
 
 /** What the whole service shares. */
@@ -20,6 +21,7 @@ export interface ServiceContext {
   secrets: Secrets;
   lambdaStates: LambdaStates;
   lambdaStats: LambdaStats;
+  trash: Trash;
   log: Logger;
   version: string;
   /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */

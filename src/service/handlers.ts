@@ -13,6 +13,7 @@ import * as lambdaVersions from './lambda-versions.ts';
 import * as lambdas from './lambdas.ts';
 import { getOrganization } from './organization.ts';
 import * as queries from './queries.ts';
+import * as trash from './trash.ts';
 import * as users from './users.ts';
 import * as virtualInstances from './virtual-instances.ts';
 import * as workspaces from './workspaces.ts';
@@ -90,4 +91,8 @@ export const handlers: Handlers = {
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
   getAbout,
+  listTrash: trash.listTrash,
+  restoreTrash: trash.restoreTrash,
+  removeTrash: trash.removeTrash,
+  emptyTrash: trash.emptyTrash,
 };

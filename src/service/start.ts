@@ -17,6 +17,7 @@ import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
 import type { Mount } from './mounts.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
+import { createTrash } from './trash-entries.ts';
 import { openUsage } from './usage.ts';
 
 export interface ServiceOptions {
@@ -31,8 +32,10 @@ export interface ServiceOptions {
   idleMs?: number | undefined;
   version: string;
   log: Logger;
-  /** Documents past their collection's retention are removed this often, in milliseconds (default 60,000). */
+  /** What is past its collection's retention, or its time in the trash, is removed this often, in ms (default 60,000). */
   purgeEveryMs?: number | undefined;
+  /** How long what is deleted can be restored (default 7); 0: it is gone at once. */
+  trashDays?: number | undefined;
   /** Answer browsers of other origins (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
@@ -53,6 +56,7 @@ export interface Service {
 
 const DRAIN_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
+const TRASH_DAYS = 7;
 /** What no log line may hold, whatever is passed to it. */
 const SECRETS = [
   'headers',
@@ -134,6 +138,7 @@ async function startOn(
   const usage = openUsage(catalog, log);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);
+  const trash = createTrash(options.trashDays ?? TRASH_DAYS);
   const compute = await openCompute(engine, catalog, options.limits, log);
   let closing: Promise<void> | undefined;
   let markClosed: () => void = () => undefined;
@@ -155,6 +160,7 @@ async function startOn(
     secrets: openSecrets(options.secretKeyFile),
     lambdaStates: createLambdaStates(engine, log),
     lambdaStats,
+    trash,
     log,
     version: options.version,
     nextOffset,
@@ -175,7 +181,7 @@ async function startOn(
       ),
     );
   }
-  const retention = startRetention({ engine, catalog, usage, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
+  const retention = startRetention({ engine, catalog, usage, trash, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
   lifecycle.ready();
   const addresses = listeners.map((listener) => listener.address);
   log.info({ addresses, version: options.version }, 'the service is ready');

@@ -10,6 +10,7 @@ import { createLambdaStates } from '../../src/service/lambda-states.ts';
 import { openLambdaStats } from '../../src/service/lambda-stats.ts';
 import { createLifecycle } from '../../src/service/lifecycle.ts';
 import { openSecrets } from '../../src/service/secrets.ts';
+import { createTrash } from '../../src/service/trash-entries.ts';
 import { openUsage } from '../../src/service/usage.ts';
 import { ERROR_KEYS, keysOf } from './shapes.ts';
 
@@ -82,6 +83,7 @@ describe('buildApp() before the service is ready', () => {
       secrets: openSecrets(''),
       lambdaStates: createLambdaStates(engine, log),
       lambdaStats: openLambdaStats(catalog, log),
+      trash: createTrash(0),
       log,
       version: '0.0.1',
       nextOffset: () => '0',
