@@ -3,6 +3,7 @@ import { about } from './about.ts';
 import { aliases } from './aliases.ts';
 import { allowlist } from './allowlist.ts';
 import { apiKeys } from './api-keys.ts';
+import { approvals } from './approvals.ts';
 import { collections } from './collections.ts';
 import { documents } from './documents.ts';
 import { integrations } from './integrations.ts';
@@ -51,6 +52,7 @@ export const contract = {
 /** What this service adds to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
 export const extensions = {
   ...about,
+  ...approvals,
   ...trash,
 } as const satisfies Contract;
 

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
+import type { ApprovalDesk } from './approval-desk.ts';
+import type { ApprovePage } from './approve-server.ts';
 import type { Principal } from './auth.ts';
 import type { Catalog } from './catalog.ts';
 import type { Compute } from './compute.ts';
@@ -21,6 +23,8 @@ export interface ServiceContext {
   secrets: Secrets;
   lambdaStates: LambdaStates;
   lambdaStats: LambdaStats;
+  approvals: ApprovalDesk;
+  approvePage: ApprovePage;
   trash: Trash;
   log: Logger;
   version: string;

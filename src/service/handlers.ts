@@ -3,6 +3,7 @@ import { getAbout } from './about.ts';
 import * as aliases from './aliases.ts';
 import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
+import * as approvals from './approvals.ts';
 import * as collections from './collections.ts';
 import type { CallContext } from './context.ts';
 import * as documents from './documents.ts';
@@ -91,6 +92,10 @@ export const handlers: Handlers = {
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
   getAbout,
+  requestApproval: approvals.requestApproval,
+  listApprovals: approvals.listApprovals,
+  getApproval: approvals.getApproval,
+  decideApproval: approvals.decideApproval,
   listTrash: trash.listTrash,
   restoreTrash: trash.restoreTrash,
   removeTrash: trash.removeTrash,

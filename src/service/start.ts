@@ -6,6 +6,8 @@ import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { type AddressRange, parseRange } from './addresses.ts';
 import { ensureAdminKey } from './admin-key.ts';
 import { buildApp } from './app.ts';
+import { createApprovalDesk } from './approval-desk.ts';
+import { createApprovePage } from './approve-server.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
 import { openCompute } from './compute.ts';
 import { openKeyAccess } from './key-access.ts';
@@ -150,6 +152,8 @@ async function startOn(
     close().catch((error: unknown) => log.error({ err: error }, 'the service did not close cleanly'));
   };
   const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
+  const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
+  const approvePage = createApprovePage(approvals, log);
   const local = new WeakSet<Socket>();
   const app = buildApp({
     engine,
@@ -161,6 +165,8 @@ async function startOn(
     lambdaStates: createLambdaStates(engine, log),
     lambdaStats,
     trash,
+    approvals,
+    approvePage,
     log,
     version: options.version,
     nextOffset,
@@ -193,10 +199,12 @@ async function startOn(
 
   async function closeAll(): Promise<void> {
     lifecycle.close();
+    approvals.close();
     // The socket files go first, so that nobody finds a service that no longer answers.
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);
+    await approvePage.close();
     await retention.stop();
     await keyAccess
       .flush()

@@ -19,6 +19,9 @@ function service(): FakeClient {
     getCollection: () => ({ name: 'c', workspace: 'w', created_at: 't', stats: { doc_count: 2 } }),
     deleteCollection: () => ({ name: 'c', workspace: 'w', status: 'DELETED' }),
     listWorkspaces: () => [{ name: 'w' }],
+    requestApproval: () => {
+      throw new ApiError('not_found', 'no');
+    },
   });
 }
 
@@ -34,6 +37,7 @@ function serve(connect: Connect, offer: Offer | Promise<Offer> = {}) {
     tools: offer instanceof Promise ? offer.then(offeredTools) : offeredTools(offer),
     hidden: offer instanceof Promise ? offer.then(hiddenTools) : hiddenTools(offer),
     approvals: createApprovals(),
+    guard: 'ask' as const,
     command: 'colloquy',
     means: {},
   };

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, type ErrorCode } from '../../src/contract/errors.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { type AppContext, buildApp } from '../../src/service/app.ts';
+import { createApprovalDesk } from '../../src/service/approval-desk.ts';
 import { openCatalog } from '../../src/service/catalog.ts';
 import { noSuchEndpoint, toApiError } from '../../src/service/failures.ts';
 import { openKeyAccess } from '../../src/service/key-access.ts';
@@ -83,6 +84,8 @@ describe('buildApp() before the service is ready', () => {
       secrets: openSecrets(''),
       lambdaStates: createLambdaStates(engine, log),
       lambdaStats: openLambdaStats(catalog, log),
+      approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
+      approvePage: { urlOf: async () => undefined, close: async () => undefined },
       trash: createTrash(0),
       log,
       version: '0.0.1',
@@ -92,7 +95,7 @@ describe('buildApp() before the service is ready', () => {
       trustedProxies: [],
       isLocal: () => false,
       leave: () => undefined,
-    mounts: [],
+      mounts: [],
     };
     return { app: buildApp(ctx), lifecycle };
   }
