@@ -45,7 +45,7 @@ interface Load {
   withoutId: number;
   failed: { at: number; id: string | null; error: string }[];
   failures: number;
-  stopped?: { why: string; isUnsure: boolean } | undefined;
+  stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
 /** Loads the documents of a file into a collection, batch by batch; what a batch holds stays, whatever comes after it. */
@@ -116,7 +116,7 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
     const isCancelled = signal?.aborted === true;
     // Nothing was done: the error says it all.
     if (load.entries <= skip && !isUnsure && !isCancelled) throw error;
-    load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure };
+    load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure, isBroken: code === 'invalid_input' };
   } finally {
     ending.stop();
   }
@@ -260,7 +260,7 @@ function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: n
     texts.push(
       stopped.isUnsure && withoutId > 0
         ? `count the documents before you go on with "skip": ${entries} or more`
-        : `to go on, call again with "skip": ${entries}`,
+        : `to go on, ${stopped.isBroken === true ? 'correct the file behind them and ' : ''}call again with "skip": ${entries}`,
     );
   }
   if (failures > FAILED_SHOWN) texts.push(`the first ${FAILED_SHOWN} of ${failures} failures are shown`);
