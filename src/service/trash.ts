@@ -164,14 +164,6 @@ function collectionChanges(catalog: Catalog, { collection, usage }: What<'collec
       `${what}: workspace "${workspace}" has the ${taken[0]} "${taken[1]}" now. Delete that one first, then restore again.`,
     );
   }
-  for (const { integrationName } of collection.sources) {
-    if (integrationName === undefined || catalog.all('integration').has(integrationName)) continue;
-    throw new ApiError(
-      'not_found',
-      `${what}: its source reads through integration "${integrationName}", which does not exist any more. Create it first, then restore again.`,
-      { messageKey: 'INTEGRATION_NOT_FOUND' },
-    );
-  }
   return [
     { do: 'restoreCollection', table },
     put('collection', collectionKey(workspace, name), collection),

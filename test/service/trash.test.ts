@@ -143,22 +143,6 @@ describe('a collection in the trash', () => {
     expect(await ok('GET', `${WS}/w/collections`)).toHaveLength(1);
   });
 
-  it('waits for the integration that its source reads through', async () => {
-    const integration = { name: 'bucket', s3: { cloud_role: { cloud_role_arn: 'arn:aws:iam::1:role/r' } } };
-    const made = await service.call('POST', '/v1/orgs/self/integrations', integration);
-    expect(made.status, made.text).toBe(200);
-    await ok('POST', COLLECTIONS, {
-      name: 'docs',
-      sources: [{ integration_name: 'bucket', file_upload: { file_name: 'f', file_size: 1, file_upload_time: '2026-01-01T00:00:00Z' } }],
-    });
-    await ok('DELETE', `${COLLECTIONS}/docs`);
-    await ok('DELETE', '/v1/orgs/self/integrations/bucket');
-    const [{ id }] = await entries();
-    expect((await restore(id)).body.message).toContain('integration "bucket", which does not exist any more');
-    await ok('POST', '/v1/orgs/self/integrations', integration);
-    expect((await restore(id)).status).toBe(200);
-  });
-
   it('is not made of one that others depend on', async () => {
     await create('docs');
     await ok('POST', LAMBDAS, { name: 'l', sql: { query: 'SELECT * FROM docs' } });

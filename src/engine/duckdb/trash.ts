@@ -16,23 +16,33 @@ const STEP_BYTES_MAX = 16 * 1024 * 1024;
 const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
 
 /**
- * Copies documents of a table, which all exist, into the trash. As text with the shape of now, so that whatever becomes
- * of the table, they can be told exactly; all in one table, since one of its own for each deletion would make thousands.
+ * Copies the documents with these ids that are there to see into the trash. As text with the shape of now, so that
+ * whatever becomes of the table, they can be told exactly; all in one table, since one of its own for each deletion would
+ * make thousands.
  */
-export async function keepDocuments(sql: Sql, table: Table, ids: readonly string[], trash: string): Promise<Kept> {
+export async function keepDocuments(
+  sql: Sql,
+  table: Table,
+  ids: readonly string[],
+  trash: string,
+): Promise<{ ids: string[]; bytes: number }> {
   const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
+  const visible = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
   const rows = await sql(
     `INSERT INTO "_meta"."trash_documents"
      SELECT $2, id, event_time, fields, extra, strlen(fields) + coalesce(strlen(extra), 0)
      FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
              ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
-           FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED}))
-     RETURNING bytes`,
+           FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED})${visible})
+     RETURNING id, bytes`,
     JSON.stringify(ids),
     trash,
   );
-  await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, stringifyJson(tableShapeToJson(table.shape)));
-  return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };
+  if (rows.length > 0) {
+    const shape = stringifyJson(tableShapeToJson(table.shape));
+    await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, shape);
+  }
+  return { ids: rows.map(([id]) => String(id)), bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
 }
 
 /** Some of the documents of the trash whose ids the table does not have, exactly as they were; none: there are no more. */

@@ -80,7 +80,10 @@ export function createWrites(context: WritesContext): Writes {
 
     deleteDocuments: (id, ids, keep) =>
       withTable(id, async (table) => {
-        const deleted = await context.transaction((sql) => deleteExisting(sql, table, [...new Set(ids)], keep));
+        const distinct = [...new Set(ids)];
+        const deleted = await context.transaction<Map<string, unknown> | Set<string>>((sql) =>
+          keep === undefined ? deleteExisting(sql, table, distinct) : trashExisting(sql, table, distinct, keep),
+        );
         return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
       }),
 
@@ -170,33 +173,35 @@ async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Tabl
 }
 
 /**
- * Deletes the documents with these ids that exist; answers the event times, by id, of those that were there to see, which
- * go to the trash with `keep`: what retention hides does not.
+ * Deletes the documents with these ids that exist; answers the event times, by id, of those that were there to see.
  * Measured: looking first takes half the time of `DELETE … RETURNING`, which reads every column of each row.
  */
-async function deleteExisting(
-  sql: Sql,
-  table: Table,
-  ids: readonly string[],
-  keep?: Keep,
-): Promise<Map<string, bigint>> {
+async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): Promise<Map<string, bigint>> {
   const id = quoteName(ID_COLUMN);
   const rows = await sql(
     `SELECT ${id}, epoch_us(${quoteName(TIME_COLUMN)}) FROM ${dataTable(table.id)} WHERE ${id} IN (${LISTED})`,
     JSON.stringify(ids),
   );
-  const oldest = oldestKeptMicros(table.retentionSecs);
-  const visible = oldest === null ? rows : rows.filter(([, time]) => (time as bigint) >= oldest);
-  const times = new Map(visible.map(([key, time]) => [String(key), time as bigint]));
-  if (keep !== undefined && times.size > 0) {
-    const kept = await keepDocuments(sql, table, [...times.keys()], keep.trash);
-    await storeRecord(sql, keep.record(kept));
-  }
   if (rows.length > 0) {
     const existing = JSON.stringify(rows.map(([key]) => String(key)));
     await sql(`DELETE FROM ${dataTable(table.id)} WHERE ${id} IN (${LISTED})`, existing);
   }
-  return times;
+  const oldest = oldestKeptMicros(table.retentionSecs);
+  const visible = oldest === null ? rows : rows.filter(([, time]) => (time as bigint) >= oldest);
+  return new Map(visible.map(([key, time]) => [String(key), time as bigint]));
+}
+
+/** Moves the documents with these ids that are there to see into the trash; answers their ids. */
+async function trashExisting(sql: Sql, table: Table, ids: readonly string[], keep: Keep): Promise<Set<string>> {
+  const kept = await keepDocuments(sql, table, ids, keep.trash);
+  if (kept.ids.length > 0) {
+    await storeRecord(sql, keep.record({ docCount: kept.ids.length, bytes: kept.bytes }));
+    await sql(
+      `DELETE FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED})`,
+      JSON.stringify(kept.ids),
+    );
+  }
+  return new Set(kept.ids);
 }
 
 /** The strings of `$1`, a JSON array. */
