@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import type { AuditFilter, Config } from '../config.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { readAuditLog } from '../local/audit-log.ts';
-import { visibleText } from '../mcp/fence.ts';
 import { errorLine, plainText } from './log.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -58,5 +57,5 @@ function lineOf(entry: Entry): string {
     who === undefined ? transport : `${transport}:${who}`,
     shown.length > ARGUMENTS_CHARS ? `${shown.slice(0, ARGUMENTS_CHARS)}…` : shown,
   ];
-  return plainText(visibleText(parts.map(String).join('  '))).replaceAll('\n', ' ');
+  return plainText(parts.map(String).join('  ')).replaceAll('\n', ' ');
 }

@@ -5,7 +5,7 @@ import type { Client } from '../http/client.ts';
 import type { Means } from './assistant.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
-import { fence, type ToolResult } from './fence.ts';
+import { fence, lineText, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
@@ -84,11 +84,13 @@ async function runOnce({
   }
 }
 
+const NAME_CHARS_MAX = 100;
+
 /** Why there is no such tool, with the nearest names. */
 export function unknownTool(name: string, offered: ReadonlyMap<string, Tool> = tools()): string {
   const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
-  return `Cannot call tool "${name}": it does not exist; ${hint}`;
+  return `Cannot call tool "${lineText(name, NAME_CHARS_MAX)}": it does not exist; ${hint}`;
 }
 
 const SETTINGS_NEXT =

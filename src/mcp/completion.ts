@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
-import { visibleText } from './fence.ts';
+import { lineText } from './fence.ts';
 import { promptValues } from './prompts.ts';
 import { asProtocolErrors, resourceValues } from './resources.ts';
 
@@ -19,7 +19,7 @@ export function registerCompletion(server: Server, { connect, means, tools }: As
       if (values === undefined) {
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          visibleText(
+          lineText(
             `Cannot complete "${argument.name}" of "${where}": there is no such ${ref.type === 'ref/resource' ? 'template or variable' : 'prompt or argument'}.`,
           ),
         );
@@ -33,11 +33,12 @@ export function registerCompletion(server: Server, { connect, means, tools }: As
 /** Values that begin with what was typed, and then those that hold it. */
 function completionOf(known: readonly string[], typed: string) {
   const wanted = typed.toLowerCase();
-  const holding = known.filter((value) => value.toLowerCase().includes(wanted));
+  // A value that is not shown as it is would be another one.
+  const holding = known.filter((value) => lineText(value) === value && value.toLowerCase().includes(wanted));
   const begins = (value: string) => value.toLowerCase().startsWith(wanted);
   const matching = [...holding.filter(begins), ...holding.filter((value) => !begins(value))];
   return {
-    values: matching.slice(0, VALUES_MAX).map(visibleText),
+    values: matching.slice(0, VALUES_MAX),
     total: matching.length,
     hasMore: matching.length > VALUES_MAX,
   };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { QueryLambda, QueryLambdaVersion } from '../contract/lambdas.ts';
 import { describeCollection } from './describe.ts';
-import { type Fenced, fenceObject, visibleText, visibleValue } from './fence.ts';
+import { type Fenced, fenceObject, lineText, visibleValue } from './fence.ts';
 import { lambdaParameters, lambdaVersion, latestOf, tagsByVersion, versionNames } from './lambda-lookup.ts';
 import {
   type ListedResource,
@@ -23,6 +23,7 @@ const COLLECTION = `${WORKSPACE}/collections/{collection}`;
 const LAMBDA = `${WORKSPACE}/lambdas/{lambda}`;
 const VERSION = `${LAMBDA}/versions/{version}`;
 const VERSIONS_SHOWN = 50;
+const NAME_CHARS_MAX = 300;
 
 /** JSON that stays JSON: the marks of the fence are its first and last keys. */
 export function fencedJson({ data, next }: Fenced): ResourceContent {
@@ -35,8 +36,8 @@ export function fencedJson({ data, next }: Fenced): ResourceContent {
 function listed(uriTemplate: string, names: Names, name: string, kind: string): ListedResource {
   return {
     uri: uriOf(uriTemplate, names),
-    name: visibleText(name),
-    title: visibleText(`${kind} ${name}`),
+    name: lineText(name, NAME_CHARS_MAX),
+    title: lineText(`${kind} ${name}`, NAME_CHARS_MAX),
     mimeType: MIME,
   };
 }

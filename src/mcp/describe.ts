@@ -96,7 +96,9 @@ interface Found {
 
 /** What stands here is outside the fence, so no field of a document is named. */
 function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): string {
-  const hints = [`run_query with FROM ${table}`];
+  // Names that the service would not have given are not repeated outside the fence.
+  const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
+  const hints = [`run_query with FROM ${from}`];
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
   if (paths.some((path) => path.endsWith('[]'))) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
   if (found.isMixed) hints.push("x of several types by a cast (TRY_CAST(x->>'$' AS DOUBLE))");
@@ -105,9 +107,7 @@ function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): st
       `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
     );
   if (leftAtTop > 0)
-    hints.push(
-      `${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${table} lists all columns`,
-    );
+    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${from} lists all columns`);
   if (leftBelow > 0)
     hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
   if (found.isDeeper)

@@ -5,7 +5,7 @@ import { stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import { type Approvals, digest } from './approvals.ts';
 import type { Blast } from './blast.ts';
-import { visibleText } from './fence.ts';
+import { lineText, visibleText } from './fence.ts';
 import type { Arguments } from './relations.ts';
 
 /** Something that needs a human's consent. */
@@ -97,7 +97,7 @@ type Field = { type: 'boolean'; title: string } | { type: 'string'; title: strin
 
 function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker): Verdict {
   const requestState = approvals.open({ tool, args, principal }, blast.target);
-  const name = visibleText(blast.typedName ?? '');
+  const name = lineText(blast.typedName ?? '');
   const form: Record<string, Field> =
     blast.typedName === undefined
       ? { yes: { type: 'boolean', title: 'Yes, do it' } }
@@ -203,7 +203,8 @@ function cannotAsk({ tool, args }: Question, { command }: Asker): Verdict {
   return {
     kind: 'refused',
     code: 'cannot_ask',
-    reason: 'Nothing was changed: this needs the consent of a human, and the client cannot ask one (no elicitation).',
-    next: `Tell the human; in a terminal they can run: ${command} call ${tool} '${json}'`,
+    // The arguments may be copied from data, so they stay inside the fence.
+    reason: `Nothing was changed: this needs the consent of a human, and the client cannot ask one (no elicitation). In a terminal a human can run: ${command} call ${tool} '${json}'`,
+    next: 'Tell the human, who can run the command named there; do not run it yourself.',
   };
 }

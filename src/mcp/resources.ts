@@ -5,7 +5,7 @@ import type { Assistant } from './assistant.ts';
 import { DATA_RESOURCES } from './data-resources.ts';
 import { DOCS_RESOURCE } from './docs-resources.ts';
 import { toApiError } from './errors.ts';
-import { visibleText } from './fence.ts';
+import { lineText, visibleText } from './fence.ts';
 import {
   type ListedResource,
   type Names,
@@ -49,7 +49,7 @@ export async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
     const isCallers = code === 'invalid_input' || code === 'not_found';
     throw new ProtocolError(
       isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
-      visibleText(message),
+      lineText(message),
       { code },
     );
   }
@@ -148,7 +148,7 @@ export async function withNearest(
 }
 
 function notFound(uri: string, why: string): ResourceNotFoundError {
-  return new ResourceNotFoundError(uri, visibleText(`Cannot read resource "${uri}": ${why}`));
+  return new ResourceNotFoundError(uri, lineText(`Cannot read resource "${uri}": ${why}`));
 }
 
 /** The values that a variable of a template can have; undefined where there is no such template or variable. */

@@ -270,7 +270,7 @@ describe('a tool that deletes', () => {
     expect(result.content[0]?.text).toContain(
       `colloquy call delete_documents '{"workspace":"shop","collection":"orders","data":[{"_id":"it'\\''s"}]}'`,
     );
-    expect(result.structuredContent['next']).toContain('colloquy call delete_documents');
+    expect(JSON.stringify(result.structuredContent['error'])).toContain('colloquy call delete_documents');
   });
 
   it('names the command that this very server was started with', () => {
@@ -279,7 +279,7 @@ describe('a tool that deletes', () => {
     const human = elicitingHuman(createApprovals(), round, asker);
     const blast = { message: '', typedName: undefined, target: '' };
     return expect(human.ask({ tool: 'delete_workspace', args: { workspace: 'w' }, blast })).resolves.toMatchObject({
-      next: expect.stringMatching(
+      reason: expect.stringMatching(
         /: node \/dist\/colloquy\.js --data-dir \/d call delete_workspace '\{"workspace":"w"\}'$/,
       ),
     });
