@@ -22,8 +22,8 @@ const NewApiKey = ApiKey.extend({
   key: issued(z.string().describe('64 alphanumerics, whole in this answer only')).nullish(),
 });
 
-const user = z.string().min(1).describe('E-mail of the user');
-const name = z.string().min(1).describe('Name of the key');
+const user = z.string().min(1).describe('E-mail');
+const name = z.string().min(1);
 const body = z.object({ name: z.string().min(1).max(128).describe('Label of the new key; one key per use is best') });
 
 export const apiKeys = {

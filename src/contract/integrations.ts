@@ -142,7 +142,7 @@ export function kindsIn(body: { readonly [K in IntegrationKind]?: unknown }): In
 }
 
 const path = '/v1/orgs/self/integrations/{integration}';
-const params = z.object({ integration: z.string().min(1).describe('Integration name') });
+const params = z.object({ integration: z.string().min(1) });
 
 export const integrations = {
   createIntegration: {
@@ -157,7 +157,7 @@ export const integrations = {
     body: z
       .object({
         name: NewName.describe('Letters, digits, - and _'),
-        description: z.string().optional().describe('What it is for'),
+        description: z.string().optional(),
         ...given,
       })
       .refine((body) => kindsIn(body).length === 1, {

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { type Noun, nouns } from '../../src/contract/contract.ts';
 import type { Contract } from '../../src/contract/row.ts';
+import type { Means } from '../../src/mcp/assistant.ts';
 import { toolName } from '../../src/mcp/catalog.ts';
 import { hiddenTools, type Offer, offeredTools } from '../../src/mcp/offer.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { chosenToolsets, type PROFILE_NAMES, readToolsets, TOOLSET_OF_NOUN, TOOLSETS } from '../../src/mcp/toolsets.ts';
 
-const names = (offer: Offer) => [...offeredTools(offer).keys()];
+/** A process that lends everything that any tool needs. */
+const means = Object.fromEntries(
+  [...tools().values()].flatMap(({ needs }) => (needs === undefined ? [] : [[needs.means, () => undefined]])),
+) as unknown as Means;
+const names = (offer: Offer) => [...offeredTools({ means, ...offer }).keys()];
 
 function toolsets(text: string): Offer {
   const read = readToolsets(text);
@@ -92,10 +97,22 @@ describe('roles', () => {
   });
 });
 
+describe('means', () => {
+  it('that a tool needs and the process has not hide it, with what the tool says about that', () => {
+    const needing = [...tools().values()].filter(({ needs }) => needs !== undefined);
+    expect(needing.length).toBeGreaterThan(0);
+    const hidden = hiddenTools({});
+    for (const { listing, needs } of needing) {
+      expect(hidden).toContainEqual({ tool: listing.name, by: 'settings', why: needs?.absent });
+    }
+    expect(hidden).toHaveLength(needing.length);
+  });
+});
+
 describe('hiddenTools()', () => {
   it('names every tool that is not offered, with one reason', () => {
     const offer: Offer = { ...toolsets('query,collections,users'), readOnly: true, roles: ['read-only'] };
-    const hidden = hiddenTools(offer);
+    const hidden = hiddenTools({ means, ...offer });
     expect([...hidden.map(({ tool }) => tool), ...names(offer)].sort()).toEqual([...tools().keys()].sort());
     const reasonOf = (name: string) => hidden.find(({ tool }) => tool === name);
     expect(reasonOf('create_collection')).toMatchObject({ by: 'settings', why: 'the server is set to read only' });
@@ -103,7 +120,7 @@ describe('hiddenTools()', () => {
   });
 
   it('says of a role which is needed and which there is', () => {
-    const hidden = hiddenTools({ roles: ['member'] });
+    const hidden = hiddenTools({ means, roles: ['member'] });
     expect(hidden.find(({ tool }) => tool === 'create_user')).toEqual({
       tool: 'create_user',
       by: 'role',
@@ -112,6 +129,6 @@ describe('hiddenTools()', () => {
   });
 
   it('has nothing to say where all is offered', () => {
-    expect(hiddenTools({})).toEqual([]);
+    expect(hiddenTools({ means })).toEqual([]);
   });
 });
