@@ -10,6 +10,7 @@ import { integrations } from './integrations.ts';
 import { lambdas } from './lambdas.ts';
 import { organization } from './organization.ts';
 import { queries } from './queries.ts';
+import { results } from './results.ts';
 import type { Contract, Row } from './row.ts';
 import { trash } from './trash.ts';
 import { users } from './users.ts';
@@ -53,6 +54,7 @@ export const contract = {
 export const extensions = {
   ...about,
   ...approvals,
+  ...results,
   ...trash,
 } as const satisfies Contract;
 

@@ -6,6 +6,8 @@ import type { JsonValue } from '../contract/json.ts';
  * with what `query` rejects.
  */
 export interface Results {
+  /** Where `writeParquet` puts files; whoever asks for one makes it. */
+  readonly exportsFolder: string;
   /** One page of a kept result, in its own order unless `orderBy` says otherwise. */
   read(id: string, page: ResultPage, signal?: AbortSignal): Promise<ResultRows>;
   /** What the columns hold, of the first 100 at most. */

@@ -1,5 +1,6 @@
 import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { KEEP_HEADER } from '../contract/results.ts';
 import type { Contract, Row } from '../contract/row.ts';
 import { type WireRequest, wireRequest } from './request.ts';
 import { type Exchange, readFailure, readResult } from './response.ts';
@@ -35,6 +36,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
+  /** Asks for a query's whole result to be kept, and for so many rows of it in the answer; see `KEEP_HEADER`. */
+  keepResult?: number | undefined;
 }
 
 /** The API as functions, one per contract row; each rejects with `ApiError`. */
@@ -98,7 +101,7 @@ async function call(
   try {
     for (let tries = 1; ; tries++) {
       try {
-        return await once(context, operation, row, request, deadline.signal);
+        return await once(context, operation, row, request, deadline.signal, callOptions.keepResult);
       } catch (error) {
         await beforeRetry(context.options, row, error, tries, deadline);
       }
@@ -115,14 +118,24 @@ function refuseChange(operation: string): never {
   );
 }
 
-async function once(context: Context, operation: string, row: Row, request: WireRequest, signal: AbortSignal) {
+async function once(
+  context: Context,
+  operation: string,
+  row: Row,
+  request: WireRequest,
+  signal: AbortSignal,
+  keepResult: number | undefined,
+) {
   const { options, address, transport } = context;
   const apiKey = checkKey(typeof options.apiKey === 'string' ? options.apiKey : options.apiKey());
   const response = await transport.send({
     purpose: operation,
     method: row.method,
     path: request.path,
-    headers: headersFor(apiKey, request.body !== undefined),
+    headers: {
+      ...headersFor(apiKey, request.body !== undefined),
+      ...(keepResult === undefined ? {} : { [KEEP_HEADER]: String(keepResult) }),
+    },
     body: request.body,
     changes: row.effect !== 'read',
     signal,

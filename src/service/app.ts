@@ -5,6 +5,7 @@ import { type AnyOperation, allRows } from '../contract/contract.ts';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
+import { KEEP_HEADER } from '../contract/results.ts';
 import type { Row } from '../contract/row.ts';
 import type { AddressRange } from './addresses.ts';
 import { requireAllowed } from './allowlist.ts';
@@ -169,10 +170,16 @@ function addOperation(
       // A body may take its time to arrive, and the key may be gone by then.
       requireCaller(ctx.catalog, caller);
       const input = parseInput(row, { params: request.params, query: request.query, body: request.body });
-      const result = await handler({ ...ctx, caller, origin, signal }, input);
+      const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
+      const result = await handler({ ...ctx, caller, origin, signal, keepRows }, input);
       return row.envelope === 'data' ? { data: result } : result;
     },
   });
+}
+
+/** Whatever else stands in the header is as if it were not there: it is a wish, and no part of the API. */
+function keepRowsOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }
 
 function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {

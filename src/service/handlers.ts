@@ -14,6 +14,7 @@ import * as lambdaVersions from './lambda-versions.ts';
 import * as lambdas from './lambdas.ts';
 import { getOrganization } from './organization.ts';
 import * as queries from './queries.ts';
+import * as results from './results.ts';
 import * as trash from './trash.ts';
 import * as users from './users.ts';
 import * as virtualInstances from './virtual-instances.ts';
@@ -92,6 +93,11 @@ export const handlers: Handlers = {
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
   getAbout,
+  listResults: results.listResults,
+  fetchResult: results.fetchResult,
+  profileResult: results.profileResult,
+  exportResult: results.exportResult,
+  readExport: results.readExport,
   requestApproval: approvals.requestApproval,
   listApprovals: approvals.listApprovals,
   getApproval: approvals.getApproval,

@@ -10,6 +10,7 @@ import { createApprovalDesk } from './approval-desk.ts';
 import { createApprovePage } from './approve-server.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
 import { openCompute } from './compute.ts';
+import { createKeptResults, type ResultLimits } from './kept-results.ts';
 import { openKeyAccess } from './key-access.ts';
 import { createLambdaStates } from './lambda-states.ts';
 import { openLambdaStats } from './lambda-stats.ts';
@@ -17,6 +18,7 @@ import { createLifecycle } from './lifecycle.ts';
 import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
 import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
 import type { Mount } from './mounts.ts';
+import { createResultFiles, type FileLimits } from './result-files.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
 import { createTrash } from './trash-entries.ts';
@@ -38,6 +40,9 @@ export interface ServiceOptions {
   purgeEveryMs?: number | undefined;
   /** How long what is deleted can be restored (default 7); 0: it is gone at once. */
   trashDays?: number | undefined;
+  /** Bounds of what is kept of queries' results, and of their exports. */
+  results?: Partial<ResultLimits> | undefined;
+  exports?: Partial<FileLimits> | undefined;
   /** Answer browsers of other origins (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
@@ -154,6 +159,8 @@ async function startOn(
   const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
   const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
   const approvePage = createApprovePage(approvals, log);
+  const results = createKeptResults(engine, log, options.results);
+  const resultFiles = createResultFiles(engine, log, options.exports);
   const local = new WeakSet<Socket>();
   const app = buildApp({
     engine,
@@ -165,6 +172,8 @@ async function startOn(
     lambdaStates: createLambdaStates(engine, log),
     lambdaStats,
     trash,
+    results,
+    resultFiles,
     approvals,
     approvePage,
     log,
@@ -206,6 +215,8 @@ async function startOn(
     await stopListening(listeners);
     await approvePage.close();
     await retention.stop();
+    results.stop();
+    resultFiles.stop();
     await keyAccess
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store when API keys were used'));

@@ -50,6 +50,7 @@ export function createResults({ store, queries, limits, file }: Context): Result
     });
   };
   return {
+    exportsFolder: exportsFolder(file),
     read: (id, page, signal) =>
       reading(id, signal, (connection, table, stop) => readPage(connection, table, page, limits, stop)),
     profile: (id, signal) => reading(id, signal, readProfile),
