@@ -16,12 +16,13 @@ export function offerOf({ toolsets, profile, readOnly, ...config }: Config): Off
 
 /**
  * The tools of a process that speaks to one service, and those it hides. For a remote service the role of the key is
- * asked for, now; where that fails or takes longer than 1.5 seconds nothing is hidden for it, since a list that changes
+ * asked for, now; where that fails or takes longer than `roleWaitMs` nothing is hidden for it, since a list that changes
  * later would be worse than a tool that is refused. The key of the local service may do everything.
  */
 export function toolsFor(
   config: Config,
   log: Pick<Logger, 'info'>,
+  roleWaitMs = ROLE_WAIT_MS,
 ): {
   tools: ReadonlyMap<string, Tool> | Promise<ReadonlyMap<string, Tool>>;
   hidden: readonly Hidden[] | Promise<readonly Hidden[]>;
@@ -29,17 +30,17 @@ export function toolsFor(
   const offer = offerOf(config);
   const { url, apiKey } = config;
   if (url === undefined || apiKey === undefined) return { tools: offeredTools(offer), hidden: hiddenTools(offer) };
-  const complete = rolesOf({ url, apiKey }, log).then((roles) => ({ ...offer, roles }));
+  const complete = rolesOf({ url, apiKey, timeoutMs: roleWaitMs }, log).then((roles) => ({ ...offer, roles }));
   return { tools: complete.then(offeredTools), hidden: complete.then(hiddenTools) };
 }
 
 async function rolesOf(
-  { url, apiKey }: { url: string; apiKey: string },
+  { url, apiKey, timeoutMs }: { url: string; apiKey: string; timeoutMs: number },
   log: Pick<Logger, 'info'>,
 ): Promise<readonly string[] | undefined> {
   try {
     const { createClient } = await import('../http/client.ts');
-    const client = createClient({ target: { url }, apiKey, timeoutMs: ROLE_WAIT_MS, readOnly: true });
+    const client = createClient({ target: { url }, apiKey, timeoutMs, readOnly: true });
     try {
       return (await client.getCurrentUser({})).roles ?? undefined;
     } finally {
