@@ -15,6 +15,8 @@ export interface Stage {
 
 export interface Scenario {
   name: string;
+  /** Only where each session has a server process of its own. */
+  ownProcess?: true;
   run(stage: Stage): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ const from = (workspace: string) => `FROM "${workspace}".things`;
 /** Must stand first: it looks at a folder in which no service has run. */
 const beforeTheService: Scenario = {
   name: 'lists its tools before the service is started',
+  ownProcess: true,
   async run({ open, dataDir }) {
     const session = await open();
     const listed = (await session.tools()).map(({ name }) => name);
