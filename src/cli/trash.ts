@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline/promises';
 import type { Config, TrashRequest } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
+import { askAtTerminal } from './terminal.ts';
 
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
@@ -86,23 +86,12 @@ async function empty(client: Client, { id, yes }: TrashRequest): Promise<number>
 }
 
 async function confirm(entries: readonly TrashEntry[]): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    process.stderr.write(
-      'colloquy: Nothing was removed: this cannot be undone and there is no terminal to ask at. Add --yes.\n',
-    );
-    return false;
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const question = [...tableOf(entries), '', `Remove ${sumOf(entries).replace(/\.$/, '')} for good? [y/N] `].join(
-      '\n',
-    );
-    if (/^y(es)?$/i.test((await terminal.question(plainText(question))).trim())) return true;
-    process.stderr.write('colloquy: Nothing was removed.\n');
-    return false;
-  } finally {
-    terminal.close();
-  }
+  const question = [...tableOf(entries), '', `Remove ${sumOf(entries).replace(/\.$/, '')} for good? [y/N] `].join('\n');
+  const typed = await askAtTerminal(question);
+  if (typed !== undefined && /^y(es)?$/i.test(typed)) return true;
+  const why = typed === undefined ? ': this cannot be undone and there is no terminal to ask at. Add --yes' : '';
+  process.stderr.write(`colloquy: Nothing was removed${why}.\n`);
+  return false;
 }
 
 function tableOf(entries: readonly TrashEntry[]): string[] {
