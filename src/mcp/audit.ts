@@ -1,11 +1,12 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { secrecyOf } from '../contract/secret.ts';
+import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import type { Argument } from './catalog.ts';
 import { type ToolResult, visibleText, visibleValue } from './fence.ts';
 import type { Human, Verdict } from './guard.ts';
 import type { Arguments } from './relations.ts';
 import { estimateTokens } from './results.ts';
-import { isReference } from './secrets.ts';
+import { hideable, isReference, withoutTexts } from './secrets.ts';
 import type { Tool } from './tools.ts';
 
 /** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
@@ -60,6 +61,7 @@ const REMOVED = '[removed]';
 const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
 /** What looks like an API key of this service, wherever it stands. */
 const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
+const KEY_CHARS = 64;
 
 /** A call on its way into the audit log. */
 export interface OpenRecord {
@@ -119,15 +121,13 @@ function whoCalls({ principal, client, era }: Caller, { transport }: Audit) {
 }
 
 function short(value: unknown): string {
-  return cutText(withoutKeys(visibleText(String(value ?? ''))), NAME_CHARS_MAX);
+  return visibleText(cutText(String(value ?? ''), NAME_CHARS_MAX));
 }
 
+/** The first characters, and how many are missing; keys in them are masked, also one that the cut would halve. */
 function cutText(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax}]`;
-}
-
-function withoutKeys(text: string): string {
-  return text.replace(KEY, (key) => `${key.slice(0, 4)}…`);
+  const head = text.slice(0, charsMax + KEY_CHARS).replace(KEY, (key) => `${key.slice(0, 4)}…`);
+  return text.length <= charsMax ? head : `${head.slice(0, charsMax)}…[+${text.length - charsMax}]`;
 }
 
 function sizeOf(result: ToolResult | InputRequiredResult) {
@@ -152,12 +152,26 @@ export function auditedArguments({ listing, secretArguments = [] }: Tool, args: 
     const argument = secretArguments.find((one) => one.name === name);
     return [name, argument === undefined ? value : withoutSecrets(argument.schema, value)] as const;
   });
-  const whole = visibleValue(Object.fromEntries(kept));
+  const secrets = givenSecrets(secretArguments, args);
+  const whole = secrets.length === 0 ? Object.fromEntries(kept) : withoutTexts(Object.fromEntries(kept), secrets);
   for (const limits of LIMITS) {
-    const cut = cutValue(whole, limits, 0);
+    // Cut before all else: a write has megabytes.
+    const cut = visibleValue(cutValue(whole, limits, 0));
     if (Buffer.byteLength(JSON.stringify(cut)) <= ARGUMENTS_BYTES_MAX) return cut;
   }
   return Object.fromEntries(kept.slice(0, 20).map(([name]) => [short(name), '…']));
+}
+
+/** The secrets among the arguments: they may stand where none belong, too. */
+function givenSecrets(secretArguments: readonly Argument[], args: Arguments): string[] {
+  const found: string[] = [];
+  for (const { name, schema } of secretArguments) {
+    mapSecrets(schema, args[name], 'given', (secret) => {
+      if (!isReference(secret)) found.push(...hideable(secret));
+      return secret;
+    });
+  }
+  return found;
 }
 
 /** The value with everything removed that is a secret, or may be one. */
@@ -183,7 +197,7 @@ function withoutSecrets(schema: unknown, value: unknown): unknown {
 }
 
 function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number): unknown {
-  if (typeof value === 'string') return cutText(withoutKeys(value), limits.chars);
+  if (typeof value === 'string') return cutText(value, limits.chars);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEPTH_MAX) return '…';
   if (Array.isArray(value)) {
@@ -193,7 +207,7 @@ function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number
   const fields = Object.entries(value);
   const shown = fields
     .slice(0, limits.items * 4)
-    .map(([name, field]) => [cutText(withoutKeys(name), limits.chars), cutValue(field, limits, depth + 1)] as const);
+    .map(([name, field]) => [cutText(name, limits.chars), cutValue(field, limits, depth + 1)] as const);
   if (shown.length < fields.length) shown.push([`…[+${fields.length - shown.length} fields]`, null]);
   return Object.fromEntries(shown);
 }

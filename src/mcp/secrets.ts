@@ -36,7 +36,7 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
   const known = new Set<string>();
   let isPlain = false;
   const remember = (value: unknown): void => {
-    for (const text of textsIn(value)) if (text.length >= HIDDEN_CHARS_MIN) known.add(text);
+    for (const text of hideable(value)) known.add(text);
   };
   const lookUp = (reference: string): string => {
     if (secretOf !== undefined) return secretOf(reference);
@@ -73,26 +73,39 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
     hide: (answer) => {
       const next = isPlain ? [answer.next, GIVEN_PLAINLY].filter(Boolean).join(' ') : answer.next;
       if (known.size === 0) return { ...answer, next };
-      // The longest first, so that none is left half where another is a part of it.
-      const spellings = [...known].flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
-      const hidden = [...new Set(spellings)].sort((a, b) => b.length - a.length);
-      const data = withoutTexts(answer.data, hidden) as Fenced['data'];
-      const text = answer.text === undefined ? undefined : (withoutTexts(answer.text, hidden) as string);
+      const data = withoutTexts(answer.data, known) as Fenced['data'];
+      const text = answer.text === undefined ? undefined : (withoutTexts(answer.text, known) as string);
       return { ...answer, data, text, next };
     },
   };
 }
 
+/** The texts of a secret that can be told from other words. */
+export function hideable(secret: unknown): string[] {
+  return [...textsIn(secret)].filter((text) => text.length >= HIDDEN_CHARS_MIN);
+}
+
+/** All texts in a value, but for the keys of objects. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (typeof value === 'object' && value !== null) for (const field of Object.values(value)) yield* textsIn(field);
 }
 
-function withoutTexts(value: unknown, hidden: readonly string[]): unknown {
+/** A copy of `value` with a mask in the place of each of the texts, also as JSON spells them. */
+export function withoutTexts(value: unknown, texts: Iterable<string>): unknown {
+  const spellings = [...texts].flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
+  // The longest first, so that none is left half where another is a part of it.
+  return replaced(
+    value,
+    [...new Set(spellings)].sort((a, b) => b.length - a.length),
+  );
+}
+
+function replaced(value: unknown, hidden: readonly string[]): unknown {
   if (typeof value === 'string') return hidden.reduce((text, secret) => text.replaceAll(secret, MASK), value);
-  if (Array.isArray(value)) return value.map((item) => withoutTexts(item, hidden));
+  if (Array.isArray(value)) return value.map((item) => replaced(item, hidden));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withoutTexts(field, hidden)]));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaced(field, hidden)]));
 }
 
 function structureIn(text: string): unknown {
