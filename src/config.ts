@@ -312,7 +312,7 @@ export const SETTINGS = {
     flag: '--trash-days <days>',
     commands: SERVICE,
     default: '7',
-    meaning: 'The local service keeps what is deleted so long, for "colloquy trash restore"; 0: it is gone at once',
+    meaning: 'Days for which what is deleted can be restored with "colloquy trash"; 0: it is gone at once',
     passedOn: true,
   },
   threads: {
