@@ -20,6 +20,7 @@ export class Refusal extends Error {
 export const REFUSED = -32_000;
 export const SESSION_NOT_FOUND = -32_001;
 const PARSE_ERROR = -32_700;
+const INTERNAL_ERROR = -32_603;
 
 /** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
 const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
@@ -40,6 +41,10 @@ export function onceOver(response: ServerResponse, callback: () => void): void {
 
 export function closing(): Refusal {
   return new Refusal(503, REFUSED, 'The service is closing. Try again in a moment.', { 'retry-after': '1', ...CLOSE });
+}
+
+export function failed(): Refusal {
+  return new Refusal(500, INTERNAL_ERROR, 'The server failed unexpectedly. Try again.');
 }
 
 /** The message, or batch of them, in a request's body; nothing in it is checked. Throws `Refusal`. */

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from './assistant.ts';
 import { type Access, createAccess } from './http-access.ts';
-import { closing, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
+import { closing, failed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
 import { createSessions, type Sessions } from './http-sessions.ts';
 
 /** Who a request comes from; it was authenticated before it got here. */
@@ -162,8 +162,8 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
       });
       await answer(seat, request, response, signal);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refuse(response, error);
+      if (!(error instanceof Refusal)) log.error({ err: error }, 'a request of MCP over HTTP failed');
+      refuse(response, error instanceof Refusal ? error : failed());
     }
   }
 
@@ -214,7 +214,8 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
 
 /** What the SDK needs of a request whose body was read already. */
 function withoutBody({ method = 'GET', url = '/', headers }: IncomingMessage) {
-  return { method, url, headers, async *[Symbol.asyncIterator]() {} };
+  const { 'content-length': _, ...rest } = headers;
+  return { method, url, headers: rest, async *[Symbol.asyncIterator]() {} };
 }
 
 /** What a message asks to be told of; undefined: it is another message. */
