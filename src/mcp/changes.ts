@@ -87,7 +87,7 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   async function lookOnce(): Promise<void> {
     const look = lookAt(await connect());
     for (const uri of watched()) {
-      if (compare(uri, await stateOf(look, uri))) {
+      if (compare(uri, await resourceState(look, uri))) {
         tell(
           ({ uris }) => uris.includes(uri),
           (notify) => notify.resourceUpdated(uri),
@@ -185,7 +185,7 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
 }
 
 /** Calls of the service, each made once however often it is asked for. */
-function lookAt(client: Client): Look {
+export function lookAt(client: Client): Look {
   const made = new Map<string, Promise<unknown>>();
   const look = (operation: AnyOperation, input: object): Promise<unknown> => {
     const key = JSON.stringify([operation, input]);
@@ -199,7 +199,7 @@ function lookAt(client: Client): Look {
 }
 
 /** What differs once a resource has changed; undefined while there is none. */
-async function stateOf(look: Look, uri: string): Promise<string | undefined> {
+export async function resourceState(look: Look, uri: string): Promise<string | undefined> {
   const parsed = parseUri(uri);
   if (parsed?.kind.fingerprint === undefined) return '';
   try {

@@ -50,7 +50,7 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
     same: !differs,
     sql_diff: sql,
     parameters,
-    description,
+    ...(description === undefined ? {} : { description }),
   });
   const breaking = parameters.filter(({ breaks }) => breaks).length;
   const warning =
@@ -129,10 +129,10 @@ export function compareTool(): Tool {
 
 function readCompare(input: Arguments): Arguments {
   if ((input['to'] === undefined) !== (input['sql'] === undefined)) return input;
-  const what = input['to'] === undefined ? 'neither' : 'both';
+  const given = input['to'] === undefined ? 'neither "to" nor "sql" is given' : 'both "to" and "sql" are given';
   throw new ApiError(
     'invalid_input',
-    `Cannot call ${NAME}: ${what} "to" and "sql" ${what === 'both' ? 'are' : 'is'} given; give "to" for a version or tag, or "sql" for a draft.`,
+    `Cannot call ${NAME}: ${given}. Give "to" for a version or tag, or "sql" for a draft.`,
   );
 }
 

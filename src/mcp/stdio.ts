@@ -1,4 +1,4 @@
-import type { Server } from '@modelcontextprotocol/server';
+import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../http/client.ts';
 import type { Assistant } from './assistant.ts';
@@ -17,25 +17,35 @@ const LISTENING_MAX = 64;
  */
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
-  const changes = createChanges({ connect: service.get, log: options.log });
-  const assistant = { ...options, connect: service.get, changes };
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
+  const serving = serveOver({ ...options, connect: service.get }, transport);
+  await ended;
+  await serving.close();
+  await service.close();
+}
+
+/** Serves one client over a transport of its own. `lookEveryMs`: how often it is looked for changes somebody listens for. */
+export function serveOver(options: Assistant, transport: Transport, lookEveryMs?: number): { close(): Promise<void> } {
+  const { connect, log } = options;
+  const changes = createChanges({ connect, log, everyMs: lookEveryMs });
   let server: Server | undefined;
   const notify = notifierOf(() => server);
   const listen = listenFor(changes);
   const serve = ({ era }: { era: 'legacy' | 'modern' }) => {
-    server = createServer(assistant, era);
+    server = createServer({ ...options, changes }, era);
     return server;
   };
   const handle = serveStdio(serve, {
     transport: listeningTransport(transport, (filter) => listen(filter, notify)),
     maxSubscriptions: LISTENING_MAX,
-    onerror: (error) => options.log.warn({ err: error }, 'MCP connection'),
+    onerror: (error) => log.warn({ err: error }, 'MCP connection'),
   });
-  await ended;
-  await handle.close();
-  changes.close();
-  await service.close();
+  return {
+    async close() {
+      await handle.close();
+      changes.close();
+    },
+  };
 }
 
 /** One connection for all calls: opened at the first one, and again after an attempt that failed. */

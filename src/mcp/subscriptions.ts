@@ -8,8 +8,9 @@ import {
   type SubscriptionFilter,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { ApiError } from '../contract/errors.ts';
 import type { Assistant } from './assistant.ts';
-import { type Changes, type Notify, URIS_MAX } from './changes.ts';
+import { type Changes, lookAt, type Notify, resourceState, URIS_MAX } from './changes.ts';
 import type { Arguments } from './relations.ts';
 import { asProtocolErrors, requireUri, withNearest } from './resources.ts';
 import type { Tool } from './tools.ts';
@@ -49,11 +50,9 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
         );
       }
       const context = { connect, means, signal: ctx.mcpReq.signal };
-      // What does not exist never changes, and is most likely mistyped.
-      try {
-        await parsed.kind.read(context, parsed.names);
-      } catch (error) {
-        throw await withNearest(context, uri, parsed, error);
+      // What does not exist is most likely mistyped.
+      if ((await resourceState(lookAt(await connect()), uri)) === undefined) {
+        throw await withNearest(context, uri, parsed, new ApiError('not_found', 'there is no such resource.'));
       }
       const { stop, ready } = changes.listen({ uris: [uri], list: false }, notify);
       stops.set(uri, stop);

@@ -25,7 +25,9 @@ describe('the tool table', () => {
   it('has one tool per row, in the order of the contract, after those that are no endpoints', () => {
     const names = listings.map((listing) => listing.name);
     expect(names.slice(-OPERATIONS.length)).toEqual(OPERATIONS.map(toolName));
-    expect(names.slice(0, 3)).toEqual(['describe_collection', 'compare_lambda_versions', 'get_docs']);
+    expect(names.slice(0, -OPERATIONS.length)).toEqual(
+      expect.arrayContaining(['describe_collection', 'compare_lambda_versions', 'get_docs']),
+    );
   });
 
   it('sets all four annotations from the effect', () => {
