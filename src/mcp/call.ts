@@ -78,7 +78,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(secrets.hide(presentError(name, apiError, suggestions)));
+    return fence(secrets.hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
   } finally {
     reports?.end();
   }

@@ -56,8 +56,16 @@ export function toApiError(error: unknown): ApiError {
   });
 }
 
-/** An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. */
-export function presentError(tool: string, error: ApiError, suggestions: readonly string[] = []): Fenced {
+/**
+ * An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. `next` is
+ * what the tool itself says about that; a near name is better advice.
+ */
+export function presentError(
+  tool: string,
+  error: ApiError,
+  suggestions: readonly string[] = [],
+  next: string | undefined = undefined,
+): Fenced {
   const { line, column, traceId, retryAfterMs } = error.details;
   const at = line === undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
   const message = cut(error.message, MESSAGE_CHARS_MAX);
@@ -78,7 +86,7 @@ export function presentError(tool: string, error: ApiError, suggestions: readonl
         ...(traceId === undefined ? {} : { trace_id: traceId }),
       },
     },
-    next: nextStep(error, suggestions, retryAfterMs),
+    next: nextStep(error, suggestions, next, retryAfterMs),
     isError: true,
   };
 }
@@ -90,10 +98,12 @@ function cut(text: string, charsMax: number): string {
 function nextStep(
   error: ApiError,
   suggestions: readonly string[],
+  own: string | undefined,
   retryAfterMs: number | undefined,
 ): string | undefined {
   if (error.code === 'not_found' && suggestions.length > 0) return 'Call again with one of the names in did_you_mean.';
   if (error.code === 'not_found' && HINTED.test(error.message)) return 'Call again with the right name.';
+  if (own !== undefined) return own;
   if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
   if (error.code === 'query_error') {
     const [said = ''] = error.message.split('\n', 1);

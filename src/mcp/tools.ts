@@ -14,6 +14,7 @@ import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { callIssuing, issuesSecret } from './issued.ts';
 import { loadFileTool } from './load-file.ts';
+import { nextStepFor } from './next-steps.ts';
 import type { Progress } from './progress.ts';
 import type { Arguments } from './relations.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
@@ -45,6 +46,8 @@ export interface Tool {
   /** What a human is asked about before it runs; set where, and only where, it deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
   run(context: ToolContext, input: Arguments): Promise<Fenced>;
+  /** What to do about an error, where the tool knows more than its code says. */
+  next?(error: ApiError): string | undefined;
   /** Existing names near to one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }
@@ -75,6 +78,7 @@ function toolOf(rowTool: RowTool): Tool {
       if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
     },
+    next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
 }

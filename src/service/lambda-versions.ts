@@ -81,7 +81,7 @@ export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput)
     if (newest === undefined) {
       throw new ApiError(
         'invalid_input',
-        `Cannot delete version "${version.version}" of Query Lambda "${lambda.name}": it is the only one. Delete the lambda with delete_lambda instead.`,
+        `Cannot delete version "${version.version}" of Query Lambda "${lambda.name}": it is the only one. Delete the lambda instead.`,
       );
     }
     const record: LambdaRecord = {

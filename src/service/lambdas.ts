@@ -110,6 +110,6 @@ export function refuseTaken(catalog: Catalog, workspace: string, name: string): 
       : `Query Lambda "${taken}" exists, and names must not differ only in letter case.`;
   throw new ApiError(
     'already_exists',
-    `Cannot create Query Lambda "${name}" in workspace "${workspace}": ${why} Use create_lambda_version to add a version to "${taken}", or choose another name.`,
+    `Cannot create Query Lambda "${name}" in workspace "${workspace}": ${why} Add a version to "${taken}", or choose another name.`,
   );
 }

@@ -135,7 +135,7 @@ async function within<T>(parts: readonly { part: Part; text: string; from: numbe
     const { line, ...details } = error.details;
     const at = parts.findLast(({ from }) => line !== undefined && line > from);
     const hint = /^(?:Collection|Workspace with name) "/.test(error.message)
-      ? ' Only the kept result can be named here, as "result"; use run_query for collections.'
+      ? ' Only the kept result can be named here, as "result"; collections need a query of their own.'
       : '';
     const where = at === undefined || error.message.startsWith(at.part) ? '' : `In ${at.part}: `;
     const message = `${where}${error.message}${hint}`;
