@@ -130,7 +130,8 @@ function argumentsIn(input: string | undefined): Record<string, unknown> {
 /** The message of an answer that is an error, and what to do about it. */
 function failureText({ error, next }: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
-  const lines = [error.message, next].filter((text) => typeof text === 'string');
+  const near = 'did_you_mean' in error && Array.isArray(error.did_you_mean) ? error.did_you_mean.join(', ') : undefined;
+  const lines = [error.message, near && `Did you mean: ${near}`, next].filter((text) => typeof text === 'string');
   return `colloquy: ${plainText(lines.join('\n'))}\n`;
 }
 
