@@ -87,6 +87,29 @@ describe('readInvocation()', () => {
     expect(configOf(['serve']).trustProxy).toBeUndefined();
   });
 
+  test.each([
+    [['--tls-cert', '/c.pem', '--tls-key', '/k.pem'], { tlsCert: '/c.pem', tlsKey: '/k.pem' }],
+    [['--behind-tls-proxy'], { behindTlsProxy: true }],
+  ])('lets others reach it with %j', (flags, expected) => {
+    for (const host of ['0.0.0.0', '::', '2001:db8::1', 'db.example.com']) {
+      expect(configOf(['serve', '--host', host, ...flags])).toMatchObject({ host, ...expected });
+    }
+  });
+
+  test('offers MCP to this machine, unless told otherwise', () => {
+    const config = configOf(['serve']);
+    expect([config.mcp, config.allowedHosts, config.allowedOrigins]).toEqual([true, undefined, undefined]);
+    expect(configOf(['serve'], { COLLOQUY_MCP: 'off' }).mcp).toBe(false);
+    const names = {
+      COLLOQUY_ALLOWED_HOSTS: 'a.example, [::2]',
+      COLLOQUY_ALLOWED_ORIGINS: 'b.example,moz-extension://*',
+    };
+    expect(configOf(['serve'], names)).toMatchObject({
+      allowedHosts: ['a.example', '[::2]'],
+      allowedOrigins: ['b.example', 'moz-extension://*'],
+    });
+  });
+
   test('prints help and version, and succeeds', () => {
     const help = readInvocation(['--help'], {});
     expect(help).toMatchObject({ command: 'exit', exitCode: 0, stderr: '' });
@@ -122,8 +145,19 @@ describe('readInvocation()', () => {
     [['serve', '--port', '70000'], /--port is "70000": expected a whole number from 0 to 65535/],
     [['serve', '--port', '80.5'], /--port/],
     [['serve', '--port', '-1'], /--port/],
-    [['serve', '--host', '0.0.0.0'], /--host is "0.0.0.0": only loopback/],
-    [['serve', '--host', 'example.com'], /only loopback/],
+    [['serve', '--host', '0.0.0.0'], /--host is "0.0.0.0", .*--tls-cert and --tls-key.*--behind-tls-proxy/],
+    [['serve', '--host', '::'], /--behind-tls-proxy/],
+    [['serve', '--host', 'example.com'], /--tls-cert/],
+    [['serve', '--host', '127.0.0.1.example.com'], /--tls-cert/],
+    [['serve', '--host', 'http://x'], /--host is "http:\/\/x": expected a host name/],
+    [['serve', '--tls-cert', 'a.pem'], /--tls-cert is set, but --tls-key is not/],
+    [['serve', '--tls-key', 'a.pem'], /--tls-key is set, but --tls-cert is not/],
+    [['serve', '--behind-tls-proxy=yes'], /--behind-tls-proxy/],
+    [['serve', '--mcp', 'maybe'], /--mcp is "maybe": expected true or false/],
+    [['serve', '--allowed-hosts', 'https://x.example'], /--allowed-hosts .*without port/],
+    [['serve', '--allowed-hosts', 'x.example:80'], /--allowed-hosts/],
+    [['serve', '--allowed-origins', 'https://x.example'], /--allowed-origins .*without scheme/],
+    [['serve', '--allowed-origins', 'https://x.example/*'], /--allowed-origins/],
     [['serve', '--threads', '0'], /--threads/],
     [['serve', '--trust-proxy', 'proxy.example.com'], /--trust-proxy is "proxy\.example\.com": expected IP addresses/],
     [['serve', '--trust-proxy', '10.0.0.1,10.0.0.0/33'], /--trust-proxy/],

@@ -37,7 +37,8 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
 
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
-    const client = createClient({ target: { socketPath }, apiKey: key, readOnly });
+    // The service is this very process: where it does not answer, it is closing, and trying again only takes time.
+    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, retry: { triesMax: 1 } });
     const changes = createChanges({ connect: async () => client, log, peers });
     const assistant: Assistant = {
       connect: async () => client,

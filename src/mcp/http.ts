@@ -95,7 +95,8 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   const waiting = new Set<() => void>();
   let isClosing = false;
   const sweeper = setInterval(() => void sweep(), limits.sweepMs).unref();
-  const onerror = (error: Error) => log.warn({ err: error }, 'MCP over HTTP');
+  // What a client does wrong it is told itself.
+  const onerror = (error: Error) => log.info({ reason: error.message }, 'MCP over HTTP');
 
   function seatOf(caller: C): Seat {
     const found = seats.get(caller.keyHash);
