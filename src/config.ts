@@ -240,7 +240,7 @@ export const SETTINGS = {
   mcp: {
     schema: onOff,
     env: 'COLLOQUY_MCP',
-    flag: '--mcp <on|off>',
+    flag: '--mcp <on-or-off>',
     commands: ['serve'],
     default: 'on',
     meaning: 'Offer MCP over Streamable HTTP at /mcp, beside the API',
@@ -336,7 +336,7 @@ export const SETTINGS = {
   audit: {
     schema: onOff,
     env: 'COLLOQUY_AUDIT',
-    flag: '--audit <on|off>',
+    flag: '--audit <on-or-off>',
     commands: ['stdio', 'call', 'serve'],
     default: 'on',
     meaning: 'Whether calls of tools are put on record in audit.log of the data folder, without secrets',

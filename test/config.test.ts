@@ -7,6 +7,7 @@ import {
   nativeThreads,
   readInvocation,
   SETTINGS,
+  secretVariables,
   serviceEnvironment,
   VERSION,
 } from '../src/config.ts';
@@ -45,6 +46,31 @@ describe('readInvocation()', () => {
     expect(config).toMatchObject({ idleSecs: 600, requestTimeoutMs: 150_000, host: '127.0.0.1' });
     expect([config.url, config.apiKey, config.port]).toEqual([undefined, undefined, undefined]);
     expect(config.dataDir).toMatch(/colloquy/);
+  });
+
+  test('reads what of the audit log is wanted', () => {
+    const filter = { tool: undefined, sinceMs: undefined, failed: false, json: false, lines: 50 };
+    expect(readInvocation(['audit'], {})).toMatchObject({ command: 'audit', filter });
+    const argv = ['audit', '--tool', 'run_query', '--since', '2026-01-31T08:00Z', '--failed', '--json', '--lines', '0'];
+    expect(readInvocation(argv, {})).toMatchObject({
+      filter: { tool: 'run_query', sinceMs: Date.UTC(2026, 0, 31, 8), failed: true, json: true, lines: 0 },
+    });
+    const before = Date.now() - 1_800_000;
+    const { filter: since } = readInvocation(['audit', '--since', '30m'], {}) as Invocation & { command: 'audit' };
+    expect(since.sinceMs).toBeGreaterThanOrEqual(before);
+    expect(since.sinceMs).toBeLessThanOrEqual(Date.now() - 1_799_000);
+    expect(refusal(['audit', '--since', 'yesterday'])).toContain('--since is "yesterday"');
+    expect(refusal(['audit', '--lines', '-1'])).toContain('--lines');
+    expect(configOf([], {}).audit).toBe(true);
+    expect(configOf(['--audit', 'off'], {}).audit).toBe(false);
+  });
+
+  test('lets secrets of the operator be, and refuses what only begins like them', () => {
+    const env = { COLLOQUY_SECRET_A: 'a', COLLOQUY_SECRET_DIR: '/s', COLLOQUY_API_KEY: 'k', HOME: '/h' };
+    expect(configOf([], { COLLOQUY_SECRET_A: 'a', COLLOQUY_SECRET_DIR: '/s' }).secretDir).toBe('/s');
+    expect([...secretVariables(env)]).toEqual([['COLLOQUY_SECRET_A', 'a']]);
+    expect(refusal([], { COLLOQUY_SECRETS: 'x' })).toContain('COLLOQUY_SECRETS');
+    expect(serviceEnvironment(configOf([], {}), env)).not.toHaveProperty('COLLOQUY_SECRET_A');
   });
 
   test('takes a flag before a variable before the default', () => {
