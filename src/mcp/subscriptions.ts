@@ -74,13 +74,13 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   };
 }
 
-/** Tells, after a call of a tool that changes something, that it was made; hands its result on. */
+/** To be called as a tool is; what is returned tells of its change, if it makes one, and hands its result on. */
 export function tellAfter<R extends object>(changes: Changes | undefined, tool: Tool, args: Arguments = {}) {
+  const done = tool.effect === 'read' ? undefined : changes?.writing(tool, args);
   return (result: R): R => {
-    if (tool.effect !== 'read' && !isInputRequiredResult(result)) {
-      if ('isError' in result && result.isError === true) changes?.look();
-      else changes?.written(tool, args);
-    }
+    if (isInputRequiredResult(result)) return result;
+    if ('isError' in result && result.isError === true) changes?.look();
+    else done?.();
     return result;
   };
 }
