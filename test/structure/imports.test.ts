@@ -18,6 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const OWNED: Record<string, readonly string[]> = {
   undici: ['http'],
   '@modelcontextprotocol/server': ['mcp'],
+  '@modelcontextprotocol/node': ['mcp'],
   '@modelcontextprotocol/client': ['cli'],
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
