@@ -153,10 +153,10 @@ export const SETTINGS = {
   guard: {
     schema: z.enum(['ask', 'off'], 'expected ask or off'),
     env: 'COLLOQUY_GUARD',
-    flag: '--guard <ask|off>',
+    flag: '--guard <mode>',
     commands: ['stdio', 'serve'],
     default: 'ask',
-    meaning: 'Ask a human before a tool deletes; off: deletes run without a question, for automation',
+    meaning: 'ask: a human is asked before a tool deletes; off: deletes run without a question, for automation',
   },
   readOnly: {
     schema: onOff,
