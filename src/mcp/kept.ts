@@ -56,11 +56,12 @@ export async function profileOf(
 export function profileTable({ rows, columns }: ResultProfile): readonly (readonly unknown[])[] {
   const room = new Room(PROFILE_BUDGET);
   const table: (readonly unknown[])[] = [HEAD];
-  for (const { name, nulls, distinct, min, max, samples } of columns ?? []) {
-    // Where no value comes twice, none is frequent.
-    const isUnique = distinct === (rows ?? 0) - (nulls ?? 0);
+  for (const { name, nulls, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
+    // Where hardly a value comes twice, none is frequent.
+    const isUnique = (distinct ?? 0) > 0.8 * ((rows ?? 0) - (nulls ?? 0));
+    const estimated = is_distinct_exact === false && distinct != null ? `~${distinct}` : (distinct ?? null);
     const frequent = isUnique ? [] : (samples ?? []).slice(0, SAMPLES_MAX).map(short);
-    const line = [short(name ?? ''), nulls ?? 0, distinct ?? null, short(min ?? null), short(max ?? null), frequent];
+    const line = [short(name ?? ''), nulls ?? 0, estimated, short(min ?? null), short(max ?? null), frequent];
     if (!room.take(JSON.stringify(line))) break;
     table.push(line);
   }
