@@ -1,5 +1,6 @@
 import { type Config, VERSION } from '../config.ts';
 import { createClient } from '../http/client.ts';
+import { isLoopbackHost } from '../http/target.ts';
 import { createApprovals } from '../mcp/approvals.ts';
 import type { Assistant, Logger } from '../mcp/assistant.ts';
 import { type Changes, createChanges } from '../mcp/changes.ts';
@@ -29,10 +30,9 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const approvals = createApprovals();
   // What one key changes, those who listen with another are told of at once.
   const peers = new Set<Changes>();
-  const { command, args } = serverCommand(bin);
   const means = { ...remoteSecretMeans(config), ...fileMeans(config) };
   const audit = auditOf(config, 'http', log);
-  const started = commandLine({ command, args: [...args, ...placeFlags(config)] });
+  const started = isForOthers(config) ? undefined : commandOf(config, bin);
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
 
   function open({ key, keyHash, roles }: MountCaller) {
@@ -51,9 +51,9 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
       guard: config.guard,
       means,
       audit,
-      command: started,
+      command: started ?? 'colloquy',
       changes,
-      approveCommand: `${started} approve`,
+      approveCommand: started === undefined ? undefined : `${started} approve`,
     };
     return {
       createServer: (era: 'legacy' | 'modern') => createServer(assistant, era),
@@ -73,8 +73,23 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   return { path: MCP_PATH, admit: serving.admit, handle: serving.handle, close };
 }
 
+function commandOf(config: Config, bin: string): string {
+  const { command, args } = serverCommand(bin);
+  return commandLine({ command, args: [...args, ...placeFlags(config)] });
+}
+
+/** Paths of this machine are of use to those who sit at it, and nobody else's business. */
+function isForOthers({ host, behindTlsProxy, trustProxy }: Config): boolean {
+  return behindTlsProxy || trustProxy !== undefined || !isLoopbackHost(inUrl(host));
+}
+
+/** A host as it stands in a URL. */
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** A name that the service was told to listen at is one that it is reached by. */
 function hostsOf({ host, allowedHosts = [] }: Config): string[] {
   if (WILDCARDS.includes(host)) return allowedHosts;
-  return [...allowedHosts, host.includes(':') ? `[${host}]` : host];
+  return [...allowedHosts, inUrl(host)];
 }

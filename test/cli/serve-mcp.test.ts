@@ -278,6 +278,21 @@ describe('a service of its own', () => {
     silent.destroy();
   }, 30_000);
 
+  it.each([
+    ['people at this machine', [], true],
+    ['others', ['--behind-tls-proxy'], false],
+  ])('says where things lie to people at this machine only (%s)', async (_, flags, isTold) => {
+    running = await startServe(own.path, flags);
+    const options = { requestInit: { headers: { authorization: `Bearer ${running.key}` } } };
+    const session = await openModern(new ModernHttp(running.url, options), undefined);
+    sessions.push(session);
+    const workspace = isTold ? 'here' : 'elsewhere';
+    await session.call('create_workspace', { name: workspace });
+    const { text, isError } = await session.call('delete_workspace', { workspace });
+    expect(isError).toBe(true);
+    expect(text.includes(own.path), text).toBe(isTold);
+  });
+
   it('refuses to show keys to a network, and says both ways out', () => {
     const { status, stderr } = spawnSync(process.execPath, [BINARY, 'serve', '--port', '0', '--host', '0.0.0.0'], {
       env: serverEnvironment(own.path),
