@@ -30,7 +30,7 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const approvals = createApprovals();
   // What one key changes, those who listen with another are told of at once.
   const peers = new Set<Changes>();
-  const means = { ...remoteSecretMeans(config), ...fileMeans(config) };
+  const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
   const started = isForOthers(config) ? undefined : commandOf(config, bin);
   if (config.guard === 'off') log.warn({}, GUARD_OFF);

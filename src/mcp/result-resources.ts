@@ -78,7 +78,7 @@ async function readFile(
   if (size > BYTES_MAX) {
     throw new ApiError(
       'content_too_large',
-      `the file has ${size} bytes, and one read gives at most ${BYTES_MAX}. It lies on the machine of the service at ${file.path ?? 'an unknown place'}; fetch_result reads it in pages.`,
+      `the file has ${size} bytes, and one read gives at most ${BYTES_MAX}. fetch_result reads the result in pages, and export_result says where the file is.`,
     );
   }
   const { data } = await client.readExport({ query_id: queryId, format, length: BYTES_MAX }, { signal });

@@ -38,7 +38,7 @@ async function fetchResult({ client, signal }: ToolContext, input: FetchInput): 
 }
 
 async function exportResult(
-  { client, signal }: ToolContext,
+  { client, signal, means }: ToolContext,
   { query_id, format }: { query_id: string; format: ExportFormat },
 ): Promise<Fenced> {
   const { rows, bytes, path, expires_at, is_whole } = await orUnknown(
@@ -52,11 +52,13 @@ async function exportResult(
       rows: rows ?? null,
       bytes: bytes ?? null,
       uri,
-      path: path ?? null,
+      ...(means.isElsewhere ? {} : { path: path ?? null }),
       expires_at: expires_at ?? null,
       ...(is_whole === false ? { truncated: true } : {}),
     },
-    next: 'Tell the human the path, which is on the machine of the service; the resource link has the same file.',
+    next: means.isElsewhere
+      ? 'The resource link is the file, for the human to open or save.'
+      : 'Tell the human the path, which is on the machine of the service; the resource link has the same file.',
     links: [
       {
         type: 'resource_link',

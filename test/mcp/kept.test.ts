@@ -20,7 +20,12 @@ function rows(count: number, keeping?: object): QueryResponse {
   } as QueryResponse;
 }
 
-async function call(name: string, args: Record<string, unknown>, answers: Parameters<typeof fakeClient>[0]) {
+async function call(
+  name: string,
+  args: Record<string, unknown>,
+  answers: Parameters<typeof fakeClient>[0],
+  means = {},
+) {
   const tool = tools().get(name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
   const { client, calls } = fakeClient(answers);
@@ -34,6 +39,7 @@ async function call(name: string, args: Record<string, unknown>, answers: Parame
     connect: async () => client,
     human,
     signal: undefined,
+    means,
     onFault,
   })) as ToolResult;
   return { result, calls, text: result.content[0].text };
@@ -144,6 +150,9 @@ describe('fetch_result and export_result', () => {
     });
     expect(result.structuredContent).toMatchObject({ uri: `colloquy://results/${ID}.csv`, path: file.path, rows: 900 });
     expect(result.content[0].text).toContain(file.path);
+    const elsewhere = { isElsewhere: true };
+    const far = await call('export_result', { query_id: ID, format: 'csv' }, { exportResult: () => file }, elsewhere);
+    expect(JSON.stringify(far.result)).not.toContain('exports');
   });
 
   it.each([{}, { query_id: '../x' }, { query_id: ID, limit: 0 }, { query_id: ID, wher: 'x' }])(
