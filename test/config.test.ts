@@ -2,15 +2,14 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  COMMANDS,
   type Invocation,
   nativeThreads,
   readInvocation,
-  SETTINGS,
   secretVariables,
   serviceEnvironment,
   VERSION,
 } from '../src/config.ts';
+import { COMMANDS, SETTINGS } from '../src/settings.ts';
 
 type Env = Record<string, string | undefined>;
 

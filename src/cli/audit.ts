@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { AuditFilter, Config } from '../config.ts';
+import type { AuditFilter } from '../config.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { readAuditLog } from '../local/audit-log.ts';
+import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

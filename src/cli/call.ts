@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { parseJson, stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from '../mcp/assistant.ts';
 import { callTool, unknownTool } from '../mcp/call.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
+import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { fileMeans } from './file-documents.ts';
 import { createLog, errorLine, plainText } from './log.ts';

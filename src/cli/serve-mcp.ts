@@ -1,4 +1,4 @@
-import { type Config, VERSION } from '../config.ts';
+import { VERSION } from '../config.ts';
 import { createClient } from '../http/client.ts';
 import { isLoopbackHost } from '../http/target.ts';
 import { createApprovals } from '../mcp/approvals.ts';
@@ -9,6 +9,7 @@ import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import { createServer } from '../mcp/server.ts';
 import { listenFor } from '../mcp/subscriptions.ts';
 import type { Mount, MountCaller } from '../service/mounts.ts';
+import type { Config } from '../settings.ts';
 import { commandLine, serverCommand } from './connect-lines.ts';
 import { fileMeans } from './file-documents.ts';
 import { auditOf, remoteSecretMeans } from './means.ts';

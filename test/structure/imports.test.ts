@@ -23,7 +23,7 @@ const OWNED: Record<string, readonly string[]> = {
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
   commander: ['config.ts'],
-  'env-paths': ['config.ts'],
+  'env-paths': ['settings.ts'],
 };
 
 /** The engine sees only what does not describe the API. */
