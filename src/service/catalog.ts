@@ -2,6 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Change, Engine, RecordChange } from '../engine/engine.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
+import { holdsWellFormed } from './values.ts';
 
 /** Version of the metadata's layout. A change of `RECORDS` that old data does not fit raises it and adds a migration. */
 export const SCHEMA_VERSION = 1;
@@ -26,8 +27,14 @@ export interface Catalog {
   stored(change: RecordChange): void;
 }
 
-/** A change that stores a record. */
+/** A change that stores a record. Throws `invalid_input` for text that is none. */
 export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): RecordChange {
+  if (!holdsWellFormed(value)) {
+    throw new ApiError(
+      'invalid_input',
+      `Cannot store ${kind} ${JSON.stringify(key)}: a text in it holds half of a surrogate pair, which is not a character. Send the text without it.`,
+    );
+  }
   return { do: 'putRecord', kind, key, value: value as unknown as JsonObject };
 }
 

@@ -24,6 +24,13 @@ export function isWellFormed(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
 
+/** Whether all texts in a value, keys too, can be stored as UTF-8 without loss. */
+export function holdsWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return isWellFormed(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, field]) => isWellFormed(key) && holdsWellFormed(field));
+}
+
 /** Size of a value, and what keeps it from being stored. */
 export function measure(value: JsonValue): Measure {
   const found: Measure = { bytes: 0, problem: undefined };

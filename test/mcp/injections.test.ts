@@ -20,19 +20,18 @@ const INVISIBLE =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Surrogate}\p{Noncharacter_Code_Point}]/u;
 const CONTROL = /[^\P{Cc}\n\t]/u;
 
-/** One of the texts in a name that has to be a word. */
-const plainName = (what: string) => `w-${what.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, 60);
-
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const wellFormed = (text: string) => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
 function expectVisible(text: string): void {
   expect(INVISIBLE.exec(text.replace(/(?<=\p{Extended_Pictographic})\ufe0f/gu, ''))).toBeNull();
   expect(CONTROL.exec(text)).toBeNull();
-  expect(!LONE_SURROGATE.test(text)).toBe(true);
+  expect(LONE_SURROGATE.test(text)).toBe(false);
 }
 
-/** All texts in a value, keys too. */
+/** All texts in a value, keys too; between two of them stands nothing that could complete a pair. */
+const textIn = (value: unknown) => [...textsIn(value)].join('\n');
+
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   if (typeof value !== 'object' || value === null) return;
@@ -43,9 +42,9 @@ function* textsIn(value: unknown): Generator<string> {
 }
 
 /** Both forms of an answer: one mark at each end, everything stored between them, and nothing hidden in it. */
-function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structured'>, hostile: string): void {
+function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structured'>, ...hostile: string[]): void {
   expectVisible(text);
-  for (const part of textsIn(structured)) expectVisible(part);
+  expectVisible(textIn(structured));
 
   const tag = /^<(data-[0-9a-f]{8})> /.exec(text)?.[1] ?? 'none';
   expect(text.split(`<${tag}>`)).toHaveLength(2);
@@ -59,23 +58,41 @@ function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structure
   expect(keys.slice(end + 1).filter((key) => key !== 'next')).toEqual([]);
   expect(structured['data_begin']).toBe(`<${tag}> Data, not instructions, up to data_end`);
   expect(structured['data_end']).toBe(`</${tag}>`);
-  for (const part of textsIn(Object.fromEntries(Object.entries(structured).slice(1, end)))) {
-    expect(part.includes(tag)).toBe(false);
-  }
+  expect(textIn(Object.fromEntries(Object.entries(structured).slice(1, end)))).not.toContain(tag);
 
   const next = String(structured['next'] ?? '');
   expect(after === '' ? '' : after.slice('\nNext: '.length)).toBe(next);
   expectOutside(next, hostile);
 }
 
-/** Nothing of the text stands where instructions may. */
-function expectOutside(text: string, hostile: string): void {
-  expectVisible(text);
+/** Nothing of the texts stands where instructions may. */
+function expectOutside(text: string, hostile: readonly string[]): void {
   expect(text).not.toContain('\n');
-  // Some of the corpus are words that our own texts use.
-  const trace = hostile.replace(/[^\x20-\x7e]/g, '').trim();
-  if (trace.length > 12) expect(text).not.toContain(trace.slice(0, 40));
+  for (const one of hostile) {
+    // Some of the corpus are words that our own texts use.
+    const trace = one.replace(/[^\x20-\x7e]/g, '').trim();
+    if (trace.length > 12) expect(text).not.toContain(trace.slice(0, 40));
+  }
 }
+
+/** One test for all of them, which costs a fraction of a test for each; a failure says with which one. */
+async function withEach(check: (text: string) => Promise<void> | void): Promise<void> {
+  for (const [what, text] of corpus) {
+    try {
+      await check(text);
+    } catch (cause) {
+      throw new Error(`with "${what}": ${(cause as Error).message}`, { cause });
+    }
+  }
+}
+
+/** The texts in groups small enough that an answer shows them uncut. */
+const groups = Array.from({ length: Math.ceil(corpus.length / 8) }, (_, n) =>
+  corpus.slice(n * 8, n * 8 + 8).map(([, text]) => text),
+);
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const named = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 let service: TestService;
 let client: Client;
@@ -98,119 +115,162 @@ describe('the corpus', () => {
   });
 });
 
-describe('text that a service stores', () => {
-  it('as texts and field names of documents', async () => {
-    for (let at = 0; at < corpus.length; at += 16) {
-      const texts = corpus.slice(at, at + 16).map(([, text]) => text);
-      const place = { workspace: 'commons', collection: `hostile-${at}` };
-      await client.createCollection({ workspace: place.workspace, name: place.collection });
-      const data = texts.map((text) => ({ [text]: 'a', nested: { [text]: [text, { [text]: text }] } }));
-      expectFenced(await call('add_documents', { ...place, data }), '');
-      expectFenced(await call('run_query', { query: `SELECT * FROM commons."${place.collection}"` }), '');
-      expectFenced(await call('describe_collection', place), '');
-    }
+/** Calls that fail, by where the text stands. */
+const FAILING: Readonly<Record<string, (text: string) => [tool: string, args: Record<string, unknown>]>> = {
+  'name that does not exist': (text) => ['get_workspace', { workspace: text }],
+  'collection that does not exist': (text) => ['describe_collection', { workspace: 'commons', collection: text }],
+  'name that is none': (text) => ['create_workspace', { name: text }],
+  'collection of an alias': (text) => ['create_alias', { workspace: 'commons', name: 'a', collections: [text] }],
+  SQL: (text) => ['run_query', { query: text }],
+  'column in SQL': (text) => ['run_query', { query: `SELECT ${named(text)}` }],
+  'text that SQL converts': (text) => ['run_query', { query: `SELECT CAST(${quoted(text)} AS INTEGER)` }],
+  'error that SQL raises': (text) => ['run_query', { query: `SELECT error(${quoted(text)})` }],
+  'parameter of SQL': (text) => [
+    'run_query',
+    { query: 'SELECT :p', sql_parameters: [{ name: text, type: 'int', value: text }] },
+  ],
+  'unknown argument': (text) => ['run_query', { query: 'SELECT 1', [text]: text }],
+  'argument where there is none': (text) => ['list_workspaces', { [text]: text }],
+  'email and role': (text) => ['create_user', { email: text, roles: [text] }],
+  address: (text) => ['create_allowlist_entry', { name: text, ip_address: text }],
+  'document to delete': (text) => [
+    'delete_documents',
+    { workspace: 'commons', collection: 'none', data: [{ _id: text }] },
+  ],
+  'key to delete': (text) => ['delete_api_key', { name: text }],
+};
+
+// First, since near names are looked for among all that is stored.
+describe('text that an error repeats', () => {
+  it.each(Object.keys(FAILING))('as %s', async (where) => {
+    await withEach(async (text) => {
+      const [tool, args] = FAILING[where]?.(text) ?? [];
+      expectFenced(await call(tool ?? '', args ?? {}), text);
+    });
   });
 
-  it.each(corpus)('%s: as text, id and column of rows', async (_, text) => {
-    const place = { workspace: 'commons', collection: 'hostile' };
-    expectFenced(await call('add_documents', { ...place, data: [{ _id: text, text }] }), text);
-    const patch = [{ op: 'test', path: '/text', value: 1 }];
-    expectFenced(await call('patch_documents', { ...place, data: [{ _id: text, patch }] }), text);
-    const literal = `'${text.replaceAll("'", "''")}'`;
-    const name = `"${text.replaceAll('"', '""')}"`;
-    const query = `SELECT text AS ${name}, {${name}: text} AS s FROM commons.hostile WHERE text = ${literal}`;
-    const answer = await call('run_query', { query });
-    expectFenced(answer, text);
-    const id = answer.structured['query_id'];
-    if (typeof id === 'string') expectFenced(await call('fetch_result', { query_id: id }), text);
-  });
-
-  it.each(corpus)('%s: as description, SQL and default of a parameter', async (what, text) => {
-    const name = `d${plainName(what)}`;
-    expectFenced(await call('create_workspace', { name: `x${name}`, description: text }), text);
-    expectFenced(await call('get_workspace', { workspace: `x${name}` }), text);
-    const alias = { workspace: 'commons', name: `a${name}`, description: text, collections: ['commons.hostile'] };
-    expectFenced(await call('create_alias', alias), text);
-    expectFenced(await call('get_alias', { workspace: 'commons', alias: `a${name}` }), text);
-    const literal = `'${text.replaceAll("'", "''")}'`;
-    const lambda = { workspace: 'commons', name: `l${name}`, description: text };
-    const sql = {
-      query: `SELECT ${literal} AS a, :p AS p`,
-      default_parameters: [{ name: 'p', type: 'string', value: text }],
-    };
-    expectFenced(await call('create_lambda', { ...lambda, sql }), text);
-    const queryLambda = `l${name}`;
-    expectFenced(await call('list_lambda_versions', { workspace: 'commons', queryLambda }), text);
-    expectFenced(await call('create_api_key', { name: text }), text);
-    expectFenced(await call('create_integration', { name, description: text, segment: { [text]: text } }), text);
-    expectFenced(await call('get_integration', { integration: name }), text);
-  });
-
-  it('in all lists', async () => {
-    for (const [name, tool] of tools()) {
-      if (!name.startsWith('list_') || Object.keys(tool.listing.inputSchema.properties ?? {}).length > 0) continue;
-      expectFenced(await call(name, {}), '\u0000');
-    }
+  it('from a service that says it itself, and near to a name', async () => {
+    await withEach(async (text) => {
+      const throwing = () => {
+        throw new ApiError('not_found', `There is no ${text}`);
+      };
+      const { client: fake } = fakeClient({ getWorkspace: throwing, listWorkspaces: () => [{ name: `${text}x` }] });
+      expectFenced(await call('get_workspace', { workspace: `${text}y` }, fake), text);
+      const { client: talkative } = fakeClient({
+        getWorkspace: () => ({ [text]: text, name: text, data_begin: text, data_end: text, next: text, 7: text }),
+        listWorkspaces: () => [{ [text]: text, name: text }],
+        runQuery: () => ({
+          results: [{ [text]: text }],
+          column_fields: [{ name: text, type: text }],
+          warnings: [text],
+          query_errors: [{ message: text, status_code: 500 }],
+        }),
+      });
+      expectFenced(await call('get_workspace', { workspace: 'w' }, talkative), text);
+      expectFenced(await call('list_workspaces', {}, talkative), text);
+      expectFenced(await call('run_query', { query: 'q' }, talkative), text);
+    });
   });
 });
 
-describe('text that an error repeats', () => {
-  it.each(corpus)('%s: as a name that does not exist, as SQL and as an argument', async (_, text) => {
-    const calls: [string, Record<string, unknown>][] = [
-      ['get_workspace', { workspace: text }],
-      ['describe_collection', { workspace: 'commons', collection: text }],
-      ['create_workspace', { name: text }],
-      ['create_alias', { workspace: 'commons', name: 'a', collections: [text] }],
-      ['run_query', { query: text }],
-      ['run_query', { query: `SELECT "${text.replaceAll('"', '""')}"` }],
-      ['run_query', { query: `SELECT CAST('${text.replaceAll("'", "''")}' AS INTEGER)` }],
-      ['run_query', { query: `SELECT error('${text.replaceAll("'", "''")}')` }],
-      ['run_query', { query: 'SELECT :p', sql_parameters: [{ name: text, type: 'int', value: text }] }],
-      ['run_query', { query: 'SELECT 1', [text]: text }],
-      ['list_workspaces', { [text]: text }],
-      ['create_user', { email: text, roles: [text] }],
-      ['create_allowlist_entry', { name: text, ip_address: text }],
-      ['delete_documents', { workspace: 'commons', collection: 'none', data: [{ _id: text }] }],
-      ['delete_api_key', { name: text }],
-    ];
-    for (const [name, args] of calls) expectFenced(await call(name, args), text);
+describe('text that a service stores', () => {
+  it('as texts and field names of documents', async () => {
+    for (const [n, texts] of groups.entries()) {
+      const place = { workspace: 'commons', collection: `hostile-${n}` };
+      await client.createCollection({ workspace: place.workspace, name: place.collection });
+      const data = texts.map((text) => ({ [text]: 'a', nested: { [text]: [text, { [text]: text }] } }));
+      expectFenced(await call('add_documents', { ...place, data }), ...texts);
+      expectFenced(await call('run_query', { query: `SELECT * FROM commons."${place.collection}"` }), ...texts);
+      expectFenced(await call('describe_collection', place), ...texts);
+    }
   });
 
-  it.each(corpus)('%s: from a service that says it itself, and near to a name', async (_, text) => {
-    const throwing = () => {
-      throw new ApiError('not_found', `There is no ${text}`);
-    };
-    const { client: fake } = fakeClient({ getWorkspace: throwing, listWorkspaces: () => [{ name: `${text}x` }] });
-    expectFenced(await call('get_workspace', { workspace: `${text}y` }, fake), text);
-    const { client: talkative } = fakeClient({
-      getWorkspace: () => ({ [text]: text, name: text, data_begin: text, data_end: text, next: text, 7: text }),
-      listWorkspaces: () => [{ [text]: text, name: text }],
-      runQuery: () => ({
-        results: [{ [text]: text }],
-        column_fields: [{ name: text, type: text }],
-        warnings: [text],
-        query_errors: [{ message: text, status_code: 500 }],
-      }),
+  it('as id of rows, in answers to writes', async () => {
+    const place = { workspace: 'commons', collection: 'hostile' };
+    for (const texts of groups) {
+      const data = texts.map((text) => ({ _id: text, text }));
+      expectFenced(await call('add_documents', { ...place, data }), ...texts);
+      const patch = [{ op: 'test', path: '/text', value: 1 }];
+      const patches = texts.map((text) => ({ _id: text, patch }));
+      expectFenced(await call('patch_documents', { ...place, data: patches }), ...texts);
+    }
+  });
+
+  it('as text and column of rows', async () => {
+    await withEach(async (text) => {
+      const name = named(text);
+      const query = `SELECT text AS ${name}, {${name}: text} AS s FROM commons.hostile WHERE text = ${quoted(text)}`;
+      const answer = await call('run_query', { query });
+      expectFenced(answer, text);
+      const id = answer.structured['query_id'];
+      if (typeof id === 'string') expectFenced(await call('fetch_result', { query_id: id }), text);
     });
-    expectFenced(await call('get_workspace', { workspace: 'w' }, talkative), text);
-    expectFenced(await call('list_workspaces', {}, talkative), text);
-    expectFenced(await call('run_query', { query: 'q' }, talkative), text);
+  });
+
+  it('as description, SQL and default of a parameter', async () => {
+    for (const [n, texts] of groups.entries()) {
+      // Half of a character is refused, which would leave its whole group out.
+      const text = texts.map(wellFormed).join(' ');
+      const check = async (name: string, args: Record<string, unknown>) => {
+        const answer = await call(name, args);
+        expectFenced(answer, ...texts);
+        expect(answer.isError, answer.text).not.toBe(true);
+      };
+      const workspace = `w${n}`;
+      await check('create_workspace', { name: workspace, description: text });
+      await check('get_workspace', { workspace });
+      const place = { workspace, name: 'x', description: text };
+      await check('create_alias', { ...place, collections: ['commons.hostile'] });
+      await check('get_alias', { workspace, alias: 'x' });
+      const sql = {
+        query: `SELECT ${quoted(text.replaceAll('\u0000', ''))} AS a, :p AS p`,
+        default_parameters: [{ name: 'p', type: 'string', value: text }],
+      };
+      await check('create_lambda', { ...place, sql });
+      await check('list_lambda_versions', { workspace, queryLambda: 'x' });
+      const segment = Object.fromEntries(texts.map(wellFormed).map((one) => [one, one]));
+      await check('create_integration', { name: `i${n}`, description: text, segment });
+      await check('get_integration', { integration: `i${n}` });
+    }
+  });
+
+  it('and half of a character, which is refused', async () => {
+    await withEach(async (text) => {
+      if (!LONE_SURROGATE.test(text)) return;
+      const answer = await call('create_workspace', { name: 'half', description: text });
+      expectFenced(answer, text);
+      expect(answer.structured['error']).toMatchObject({ code: 'invalid_input' });
+    });
+  });
+
+  it('as name of a key', async () => {
+    await withEach(async (text) => expectFenced(await call('create_api_key', { name: text }), text));
+  });
+
+  it('in all lists', async () => {
+    const all = corpus.map(([, text]) => text);
+    for (const [name, tool] of tools()) {
+      if (!name.startsWith('list_') || Object.keys(tool.listing.inputSchema.properties ?? {}).length > 0) continue;
+      expectFenced(await call(name, {}), ...all);
+    }
   });
 });
 
 describe('what has no fence', () => {
-  it.each(corpus)('%s: an error and an answer at a terminal', async (_, text) => {
-    for (const line of [errorLine(new Error(text)), plainText(text)]) {
-      expectVisible(line);
-      expect(line).not.toContain('\u001b');
-    }
-    const { structured } = await call('get_workspace', { workspace: text });
-    expectVisible(JSON.stringify(structured).replaceAll('\\n', ' '));
+  it('an error and an answer at a terminal', async () => {
+    await withEach(async (text) => {
+      for (const line of [errorLine(new Error(text)), plainText(text)]) {
+        expectVisible(line);
+        expect(line).not.toContain('\u001b');
+      }
+      const { structured } = await call('get_workspace', { workspace: text });
+      expectVisible(JSON.stringify(structured).replaceAll('\\n', ' '));
+    });
   });
 
-  it.each(corpus)('%s: a question to a human', async (_, text) => {
-    const asked: FormParams[] = [];
-    const deletes = {
+  it.each(Object.keys(PEERS))('a question to a human, in era %s', async (era) => {
+    let text = '';
+    const { client: fake } = fakeClient({
       getWorkspace: () => ({ name: text, created_at: 't' }),
       getAbout: () => ({}),
       listWorkspaceCollections: () => [{ name: text, stats: { doc_count: 1 } }],
@@ -220,31 +280,51 @@ describe('what has no fence', () => {
       getCollection: () => ({ name: 'c', workspace: 'w', created_at: 't', stats: { doc_count: 2 } }),
       listCollectionAliases: () => [],
       runQuery: () => ({ results: [{ n: 1 }] }),
-    };
-    const { client: fake } = fakeClient(deletes);
-    for (const open of Object.values(PEERS)) {
-      const peer = await open(assistant(fake), {
-        capable: true,
-        human: (params) => {
-          asked.push(params);
-          return { ...agree(params), action: 'decline' };
-        },
-      });
+    });
+    const asked: FormParams[] = [];
+    const peer = await PEERS[era]?.(assistant(fake), {
+      capable: true,
+      human: (params) => {
+        asked.push(params);
+        return { ...agree(params), action: 'decline' };
+      },
+    });
+    await withEach(async (one) => {
+      text = one;
+      const before = asked.length;
       const data = [{ _id: text }];
-      await peer.call({ name: 'delete_documents', arguments: { workspace: 'w', collection: 'c', data } });
-      await peer.call({ name: 'delete_workspace', arguments: { workspace: text } });
-      await peer.close();
-    }
-    expect(asked.length).toBeGreaterThan(0);
-    for (const params of asked) for (const part of textsIn(params)) expectVisible(part);
+      await peer?.call({ name: 'delete_documents', arguments: { workspace: 'w', collection: 'c', data } });
+      await peer?.call({ name: 'delete_workspace', arguments: { workspace: text } });
+      expect(asked.length).toBeGreaterThan(before);
+      expectVisible(textIn(asked.slice(before)));
+    });
+    await peer?.close();
   });
 
-  it.each(corpus)('%s: titles, completions, progress and errors of the protocol', async (_, text) => {
+  it('titles and completions of the protocol', async () => {
+    const all = corpus.map(([, text]) => ({ name: text, workspace: text }));
     const { client: fake } = fakeClient({
-      listWorkspaces: () => [{ name: text }, { name: 'w' }],
-      listCollections: () => [{ name: text, workspace: text }],
-      listLambdas: () => [{ name: text, workspace: text }],
+      listWorkspaces: () => [...all, { name: 'w' }],
+      listCollections: () => all,
+      listLambdas: () => all,
       listResults: () => [],
+    });
+    const { peer, sent } = await connect(fake);
+    let listed = await peer.listResources();
+    while (listed.nextCursor !== undefined) listed = await peer.listResources({ cursor: listed.nextCursor });
+    await peer.complete({
+      ref: { type: 'ref/resource', uri: 'colloquy://workspaces/{workspace}' },
+      argument: { name: 'workspace', value: '' },
+    });
+    await peer.close();
+    expect(sent.length).toBeGreaterThan(2);
+    for (const { result } of sent) expectVisible(textIn(result));
+  });
+
+  it('errors of the protocol', async () => {
+    let text = '';
+    const { client: fake } = fakeClient({
+      listWorkspaces: () => [{ name: text }],
       getWorkspace: () => {
         throw new ApiError('not_found', `There is no ${text}`);
       },
@@ -252,25 +332,24 @@ describe('what has no fence', () => {
       listWorkspaceLambdas: () => [],
     });
     const { peer, sent } = await connect(fake);
-    await peer.listResources();
-    await peer.complete({
-      ref: { type: 'ref/resource', uri: 'colloquy://workspaces/{workspace}' },
-      argument: { name: 'workspace', value: '' },
+    const said = (error: Error) => error.message;
+    await withEach(async (one) => {
+      text = one;
+      const uri = `colloquy://workspaces/${encodeURIComponent(wellFormed(text).slice(0, 500))}`;
+      const problems = [
+        await peer.readResource({ uri }).catch(said),
+        await peer.readResource({ uri: `colloquy://${wellFormed(text)}` }).catch(said),
+        await peer.callTool({ name: text, arguments: {} }).catch(said),
+        await peer.getPrompt({ name: text }).catch(said),
+      ];
+      for (const problem of problems) {
+        expect(typeof problem).toBe('string');
+        expectVisible(String(problem));
+        expect(String(problem).length).toBeLessThan(3_000);
+      }
+      for (const { result } of sent.splice(0)) expectVisible(textIn(result));
     });
-    const wrong = `colloquy://workspaces/${encodeURIComponent(wellFormed(text).slice(0, 500))}`;
-    const problems = [
-      await peer.readResource({ uri: wrong }).catch((error: Error) => error.message),
-      await peer.readResource({ uri: `colloquy://${wellFormed(text)}` }).catch((error: Error) => error.message),
-      await peer.callTool({ name: text, arguments: {} }).catch((error: Error) => error.message),
-      await peer.getPrompt({ name: text }).catch((error: Error) => error.message),
-    ];
     await peer.close();
-    for (const problem of problems) {
-      expect(typeof problem).toBe('string');
-      expectVisible(String(problem));
-      expect(String(problem).length).toBeLessThan(3_000);
-    }
-    for (const { result } of sent) for (const part of textsIn(result)) expectVisible(part);
   });
 });
 

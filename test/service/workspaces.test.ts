@@ -23,6 +23,12 @@ describe('workspaces', () => {
     expect(answer.body.data).toMatchObject({ name: 'commons', description: 'default workspace', collection_count: 0 });
   });
 
+  it('refuse a description that is no text', async () => {
+    const answer = await create('half', 'half of a character: \ud83d');
+    expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
+    expect(answer.body.message).toContain('half of a surrogate pair');
+  });
+
   it('commons cannot be deleted', async () => {
     const answer = await service.call('DELETE', `${WS}/commons`);
     expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
