@@ -64,34 +64,83 @@ const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
  * stays awake as long as somebody does.
  */
 export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: ChangesOptions): Changes {
-  const listeners = new Set<{ wanted: Listening; notify: Notify }>();
+  const watch = createWatch();
+  const looking = createLooking({
+    look: async () => watch.compare(lookAt(await connect())),
+    isNeeded: () => watch.keys().length > 0,
+    everyMs,
+    log,
+  });
+  const changes: Changes = {
+    listen(wanted, notify) {
+      const remove = watch.add({ wanted, notify });
+      const ready = wanted.list === true || wanted.uris.length > 0 ? looking.now() : Promise.resolve();
+      ready.catch(() => undefined);
+      return {
+        ready,
+        stop: () => {
+          remove();
+          looking.rest();
+        },
+      };
+    },
+    count: watch.count,
+    writing(tool, args) {
+      const unseen = watch.unseen().filter((key) => mayConcern(key, args));
+      return () => {
+        if (LISTED.test(tool.listing.name) || args['create'] === true) watch.tellWritten();
+        watch.tellAnyway(unseen);
+        for (const one of peers ?? [changes]) one.look();
+      };
+    },
+    look: () => void looking.inBackground(),
+    close() {
+      watch.clear();
+      peers?.delete(changes);
+      looking.rest();
+    },
+  };
+  peers?.add(changes);
+  return changes;
+}
+
+interface Listener {
+  wanted: Listening;
+  notify: Notify;
+}
+
+/** Who listens for what, and what was seen of it last. */
+function createWatch() {
+  const listeners = new Set<Listener>();
   /** What was seen of each address last, and of the list. */
   const seen = new Map<string, string | undefined>();
   /** What is told at the next look, whatever that sees. */
   const due = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let again: Promise<void> | undefined;
-  let failures = 0;
 
-  const watched = () => [...new Set([...listeners].flatMap(({ wanted }) => wanted.uris))].slice(0, URIS_MAX);
+  const listened = () => new Set([...listeners].flatMap(({ wanted }) => wanted.uris));
+  const watched = () => [...listened()].slice(0, URIS_MAX);
   const listIsWatched = () => [...listeners].some(({ wanted }) => wanted.list === true);
   const keys = () => [...watched(), ...(listIsWatched() ? [LIST] : [])];
-  const isNeeded = () => keys().length > 0;
+
   // Whoever listens anew is not told of what was before.
-  const forgetUnwatched = () => {
+  function forgetUnwatched(): void {
     const kept = new Set(keys());
     for (const key of [...seen.keys(), ...due]) {
       if (kept.has(key)) continue;
       seen.delete(key);
       due.delete(key);
     }
-  };
+  }
 
   function tell(wants: (wanted: Listening) => boolean, what: (notify: Notify) => void): void {
     const told = new Set([...listeners].filter(({ wanted }) => wants(wanted)).map(({ notify }) => notify));
     for (const notify of told) what(notify);
   }
+  const tellList = (list: Listening['list']) =>
+    tell(
+      (wanted) => wanted.list === list,
+      (notify) => notify.resourcesChanged(),
+    );
 
   function hasChanged(key: string, state: string | undefined): boolean {
     const differs = seen.has(key) && seen.get(key) !== state;
@@ -99,29 +148,56 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
     return due.delete(key) || differs;
   }
 
-  async function lookOnce(): Promise<void> {
-    const look = lookAt(await connect());
-    for (const uri of watched()) {
-      if (hasChanged(uri, await resourceState(look, uri))) {
+  return {
+    keys,
+    count: () => listened().size,
+    add(listener: Listener): () => void {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        forgetUnwatched();
+      };
+    },
+    clear: () => listeners.clear(),
+    /** What is watched and was not looked at yet. */
+    unseen: () => keys().filter((key) => !seen.has(key)),
+    tellAnyway(unseen: readonly string[]): void {
+      for (const key of unseen) due.add(key);
+    },
+    tellWritten: () => tellList('written'),
+    /** Looks at all that is watched, and tells what differs from the last time. */
+    async compare(look: Look): Promise<void> {
+      for (const uri of watched()) {
+        if (!hasChanged(uri, await resourceState(look, uri))) continue;
         tell(
           ({ uris }) => uris.includes(uri),
           (notify) => notify.resourceUpdated(uri),
         );
       }
-    }
-    if (listIsWatched() && hasChanged(LIST, await listState(look))) {
-      tell(
-        ({ list }) => list === true,
-        (notify) => notify.resourcesChanged(),
-      );
-    }
-    forgetUnwatched();
-  }
+      if (listIsWatched() && hasChanged(LIST, await listState(look))) tellList(true);
+      forgetUnwatched();
+    },
+  };
+}
+
+interface LookingOptions {
+  look: () => Promise<void>;
+  isNeeded: () => boolean;
+  everyMs: number;
+  log: Logger;
+}
+
+/** When it is looked: one look after the other, now and then while it is needed, more rarely after failures. */
+function createLooking({ look, isNeeded, everyMs, log }: LookingOptions) {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let again: Promise<void> | undefined;
+  let failures = 0;
 
   /** A look that begins after now: one that runs may have passed by what has just changed. */
-  function lookNow(): Promise<void> {
+  function now(): Promise<void> {
     if (running === undefined) {
-      running = lookOnce().then(
+      running = look().then(
         () => settle(0),
         (error: unknown) => {
           settle(failures + 1);
@@ -134,7 +210,7 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
       .catch(() => undefined)
       .then(() => {
         again = undefined;
-        return lookNow();
+        return now();
       });
     return again;
   }
@@ -142,10 +218,10 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   function settle(failed: number): void {
     running = undefined;
     failures = failed;
-    schedule();
+    restart();
   }
 
-  function schedule(): void {
+  function restart(): void {
     clearTimeout(timer);
     timer = undefined;
     if (!isNeeded()) return;
@@ -156,50 +232,20 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   async function inBackground(): Promise<void> {
     if (!isNeeded()) return;
     try {
-      await lookNow();
+      await now();
     } catch (error) {
       log.warn({ err: error }, 'could not look for changes of resources that are subscribed to');
     }
   }
 
-  const changes: Changes = {
-    listen(wanted, notify) {
-      const listener = { wanted, notify };
-      listeners.add(listener);
-      const ready = wanted.list === true || wanted.uris.length > 0 ? lookNow() : Promise.resolve();
-      ready.catch(() => undefined);
-      return {
-        ready,
-        stop: () => {
-          listeners.delete(listener);
-          forgetUnwatched();
-          if (!isNeeded()) schedule();
-        },
-      };
-    },
-    count: () => new Set([...listeners].flatMap(({ wanted }) => wanted.uris)).size,
-    writing(tool, args) {
-      const unseen = keys().filter((key) => !seen.has(key) && mayConcern(key, args));
-      return () => {
-        if (LISTED.test(tool.listing.name) || args['create'] === true) {
-          tell(
-            ({ list }) => list === 'written',
-            (notify) => notify.resourcesChanged(),
-          );
-        }
-        for (const key of unseen) due.add(key);
-        for (const one of peers ?? [changes]) one.look();
-      };
-    },
-    look: () => void inBackground(),
-    close() {
-      listeners.clear();
-      peers?.delete(changes);
-      schedule();
+  return {
+    now,
+    inBackground,
+    /** Ends the waiting for the next look where nobody needs it any more. */
+    rest: () => {
+      if (!isNeeded()) restart();
     },
   };
-  peers?.add(changes);
-  return changes;
 }
 
 /** Whether a call with these arguments can change a resource: not where it names another thing of the same place. */

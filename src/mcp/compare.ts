@@ -4,15 +4,13 @@ import { ApiError } from '../contract/errors.ts';
 import { LATEST, LambdaSql, type QueryLambdaVersion } from '../contract/lambdas.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
+import { handTool } from './hand-tool.ts';
 import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Arguments } from './relations.ts';
 import { presentObject } from './results.ts';
-import { inputSchema } from './schemas.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -99,36 +97,24 @@ export function compareTool(): Tool {
     to: z.string().min(1).optional().describe('Version or tag; or give sql'),
     sql: LambdaSql.optional().describe('A draft to compare with'),
   };
-  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
-    name,
-    field: name,
-    into: undefined,
-    schema,
-  }));
-  return {
+  return handTool<CompareInput>({
+    name: NAME,
     effect: 'read',
     role: 'read-only',
     toolset: 'lambdas',
-    listing: {
-      name: NAME,
-      title: 'Compare lambda versions',
-      description:
-        'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, description, and what breaks callers.',
-      inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: {
-        type: 'object',
-        properties: { same: { type: 'boolean' }, sql_diff: { type: 'string' }, parameters: { type: 'array' } },
-      },
-      annotations: annotationsOf('read'),
-    },
-    read: (sent) => readCompare(readArguments(NAME, fields, sent)),
-    run: (context, input) => compareVersions(context, input as unknown as CompareInput),
+    title: 'Compare lambda versions',
+    description:
+      'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, description, and what breaks callers.',
+    shape,
+    output: { same: { type: 'boolean' }, sql_diff: { type: 'string' }, parameters: { type: 'array' } },
+    check: checkCompare,
+    run: compareVersions,
     nearest: ({ client, signal }, input, error) => nearestOf(client, input, error, signal),
-  };
+  });
 }
 
-function readCompare(input: Arguments): Arguments {
-  if ((input['to'] === undefined) !== (input['sql'] === undefined)) return input;
+function checkCompare(input: Arguments): void {
+  if ((input['to'] === undefined) !== (input['sql'] === undefined)) return;
   const given = input['to'] === undefined ? 'neither "to" nor "sql" is given' : 'both "to" and "sql" are given';
   throw new ApiError(
     'invalid_input',

@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
 import { nearestNames } from './errors.ts';
 import { type Fenced, visibleValue } from './fence.ts';
+import { handTool } from './hand-tool.ts';
 import { identifier, inferFields, LEVELS_MAX, quotedIdentifier } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
-import { inputSchema } from './schemas.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -153,35 +151,22 @@ export function describeTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
   const sample = z.int().min(1).max(SAMPLE_MAX).optional().describe(`Documents to look at (default ${SAMPLE_DEFAULT})`);
   const shape = { workspace, collection, sample };
-  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
-    name,
-    field: name,
-    into: undefined,
-    schema,
-  }));
-  return {
+  return handTool<DescribeInput>({
+    name: NAME,
     effect: 'read',
     role: 'read-only',
     toolset: 'query',
-    listing: {
-      name: NAME,
-      title: 'Describe a collection',
-      description:
-        'List the fields of a collection or alias, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
-      inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: {
-        type: 'object',
-        properties: {
-          basis: { type: 'string' },
-          columns: { type: 'array' },
-          rows: { type: 'array' },
-          truncated: { type: 'boolean' },
-        },
-      },
-      annotations: annotationsOf('read'),
+    title: 'Describe a collection',
+    description:
+      'List the fields of a collection or alias, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
+    shape,
+    output: {
+      basis: { type: 'string' },
+      columns: { type: 'array' },
+      rows: { type: 'array' },
+      truncated: { type: 'boolean' },
     },
-    read: (sent) => readArguments(NAME, fields, sent),
-    run: (context, input) => describeCollection(context, input as unknown as DescribeInput),
+    run: describeCollection,
     next: (error) => nextStepFor(contract.getCollection, error),
     nearest: async ({ client, signal }, input, error) => {
       const alias = { ...input, alias: input['collection'] };
@@ -191,5 +176,5 @@ export function describeTool(): Tool {
       ]);
       return [...new Set(near.flat())];
     },
-  };
+  });
 }

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
+import { handTool } from './hand-tool.ts';
 import { type ResourceKind, uriOf } from './resource-kinds.ts';
-import { inputSchema } from './schemas.ts';
 import type { Tool } from './tools.ts';
 
 /** What a model may want to look up, and would be too long for the descriptions of tools. */
@@ -59,26 +57,20 @@ export const DOCS_RESOURCE: ResourceKind = {
 /** The same as a tool, for clients that do not let a model read resources. */
 export function docsTool(): Tool {
   const topic = z.enum(DOC_TOPICS as [Topic, ...Topic[]]).describe('What about');
-  const fields: Argument[] = [{ name: 'topic', field: 'topic', into: undefined, schema: topic }];
-  return {
+  return handTool<{ topic: Topic }>({
+    name: TOOL,
     effect: 'read',
     role: 'read-only',
     toolset: 'query',
-    listing: {
-      name: TOOL,
-      title: 'Read the documentation',
-      description:
-        'Read how this service works: the SQL dialect with worked examples, Query Lambdas, sources, limits, security.',
-      inputSchema: { ...inputSchema({ topic }), type: 'object' },
-      outputSchema: { type: 'object', properties: { topic: { type: 'string' }, text: { type: 'string' } } },
-      annotations: annotationsOf('read'),
-    },
-    read: (sent) => readArguments(TOOL, fields, sent),
-    async run(_, input) {
-      const name = String(input['topic']);
+    title: 'Read the documentation',
+    description:
+      'Read how this service works: the SQL dialect with worked examples, Query Lambdas, sources, limits, security.',
+    shape: { topic },
+    output: { topic: { type: 'string' }, text: { type: 'string' } },
+    async run(_, { topic: name }) {
       const text = await docsText(name);
       return { data: { topic: name, text }, text };
     },
     nearest: async () => [],
-  };
+  });
 }

@@ -3,13 +3,11 @@ import { contract } from '../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import { unwritable } from '../http/request.ts';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
 import { nearestNames, toApiError } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { CSV_TYPES, type DocumentFile, FILE_FORMATS, type FileEntry, type FileRequest } from './file.ts';
+import { handTool } from './hand-tool.ts';
 import { quotedIdentifier } from './infer.ts';
-import { inputSchema } from './schemas.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -302,36 +300,23 @@ export function loadFileTool(): Tool {
     csv_columns: z.array(z.string().min(1)).min(1).optional().describe('Column names, if the first line is data'),
     csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('By column; default STRING'),
   };
-  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
-    name,
-    field: name,
-    into: undefined,
-    schema,
-  }));
-  return {
+  return handTool<LoadInput>({
+    name: NAME,
     effect: 'update',
     role: 'member',
     toolset: 'documents',
     needs: { means: 'openFile', absent: ABSENT },
-    listing: {
-      name: NAME,
-      title: 'Load a file',
-      description:
-        "Add the documents of a JSON, JSON lines, CSV or Parquet file on the server's machine to a collection. A document whose _id exists replaces that one.",
-      inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: {
-        type: 'object',
-        properties: {
-          complete: { type: 'boolean' },
-          entries: { type: 'integer' },
-          counts: { type: 'object' },
-          failed: { type: 'array' },
-        },
-      },
-      annotations: annotationsOf('update'),
+    title: 'Load a file',
+    description:
+      "Add the documents of a JSON, JSON lines, CSV or Parquet file on the server's machine to a collection. A document whose _id exists replaces that one.",
+    shape,
+    output: {
+      complete: { type: 'boolean' },
+      entries: { type: 'integer' },
+      counts: { type: 'object' },
+      failed: { type: 'array' },
     },
-    read: (sent) => readArguments(NAME, fields, sent),
-    run: (context, input) => loadFile(context, input as unknown as LoadInput),
+    run: loadFile,
     nearest: ({ client, signal }, input, error) => nearestNames(client, contract.addDocuments, input, error, signal),
-  };
+  });
 }

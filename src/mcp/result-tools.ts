@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { EXPORT_FORMATS, type ExportFormat, PAGE_ROWS_MAX, results } from '../contract/results.ts';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
 import type { Fenced } from './fence.ts';
+import { handTool } from './hand-tool.ts';
 import { EXPORT_MIMES, exportUri } from './result-resources.ts';
 import { BUDGET, presentRows } from './results.ts';
-import { inputSchema } from './schemas.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -87,75 +85,53 @@ async function orUnknown<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-function argumentsOf(shape: Readonly<Record<string, z.ZodType>>): Argument[] {
-  return Object.entries(shape).map(([name, schema]) => ({ name, field: name, into: undefined, schema }));
-}
-
 const queryId = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'is an id from an answer of run_query');
 
 /** Pages through a kept result. */
 export function fetchResultTool(): Tool {
-  const name = 'fetch_result';
   const { offset, columns, where, order_by } = results.fetchResult.body.shape;
   const limit = z.int().min(1).max(PAGE_ROWS_MAX).optional().describe(`Default ${BUDGET.rowsMax}`);
   const shape = { query_id: queryId, offset, limit, columns, where, order_by };
-  const fields = argumentsOf(shape);
-  return {
+  return handTool<FetchInput>({
+    name: 'fetch_result',
     effect: 'read',
     role: 'read-only',
     toolset: 'query',
-    listing: {
-      name,
-      title: 'Fetch rows of a kept result',
-      description:
-        'Page, project, filter or order the whole result of an earlier query by its query_id, without running it again.',
-      inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: {
-        type: 'object',
-        properties: {
-          columns: { type: 'array' },
-          types: { type: 'array' },
-          rows: { type: 'array' },
-          returned: { type: 'integer' },
-          total: { type: 'integer' },
-          truncated: { type: 'boolean' },
-        },
-      },
-      annotations: annotationsOf('read'),
+    title: 'Fetch rows of a kept result',
+    description:
+      'Page, project, filter or order the whole result of an earlier query by its query_id, without running it again.',
+    shape,
+    output: {
+      columns: { type: 'array' },
+      types: { type: 'array' },
+      rows: { type: 'array' },
+      returned: { type: 'integer' },
+      total: { type: 'integer' },
+      truncated: { type: 'boolean' },
     },
-    read: (sent) => readArguments(name, fields, sent),
-    run: (context, input) => fetchResult(context, input as unknown as FetchInput),
+    run: fetchResult,
     nearest: async () => [],
-  };
+  });
 }
 
 /** Exports a kept result. */
 export function exportResultTool(): Tool {
-  const name = 'export_result';
   const shape = { query_id: queryId, format: z.enum(EXPORT_FORMATS) };
-  const fields = argumentsOf(shape);
-  return {
+  return handTool<{ query_id: string; format: ExportFormat }>({
+    name: 'export_result',
     effect: 'read',
     role: 'read-only',
     toolset: 'query',
-    listing: {
-      name,
-      title: 'Export a kept result',
-      description: 'Write the whole result of an earlier query to a file, for a human or another program.',
-      inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: {
-        type: 'object',
-        properties: {
-          uri: { type: 'string' },
-          path: { type: 'string' },
-          rows: { type: 'integer' },
-          bytes: { type: 'integer' },
-        },
-      },
-      annotations: annotationsOf('read'),
+    title: 'Export a kept result',
+    description: 'Write the whole result of an earlier query to a file, for a human or another program.',
+    shape,
+    output: {
+      uri: { type: 'string' },
+      path: { type: 'string' },
+      rows: { type: 'integer' },
+      bytes: { type: 'integer' },
     },
-    read: (sent) => readArguments(name, fields, sent),
-    run: (context, input) => exportResult(context, input as unknown as { query_id: string; format: ExportFormat }),
+    run: exportResult,
     nearest: async () => [],
-  };
+  });
 }

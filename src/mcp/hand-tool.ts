@@ -1,0 +1,45 @@
+import type { z } from 'zod';
+import { readArguments } from './arguments.ts';
+import { type Argument, annotationsOf } from './catalog.ts';
+import type { Arguments } from './relations.ts';
+import { inputSchema, type Schema } from './schemas.ts';
+import type { Tool } from './tools.ts';
+
+/** What a tool that is not computed from a row says of itself; the rest of a `Tool` follows from it. */
+export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
+  name: string;
+  title: string;
+  description: string;
+  /** Its arguments, by name. */
+  shape: Readonly<Record<string, z.ZodType>>;
+  /** Fields of its answer, by name. */
+  output: Readonly<Record<string, Schema>>;
+  /** What the schemas of single arguments cannot say; throws `invalid_input`. */
+  check?(input: Arguments): void;
+  run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
+}
+
+/** The tool; to be made at its first use, since schemas take their time. */
+export function handTool<Input>(described: HandTool<Input>): Tool {
+  const { name, title, description, shape, output, check, run, ...rest } = described;
+  const fields = Object.entries(shape).map(
+    ([field, schema]): Argument => ({ name: field, field, into: undefined, schema }),
+  );
+  return {
+    ...rest,
+    listing: {
+      name,
+      title,
+      description,
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: { type: 'object', properties: output },
+      annotations: annotationsOf(rest.effect),
+    },
+    read: (sent) => {
+      const input = readArguments(name, fields, sent);
+      check?.(input);
+      return input;
+    },
+    run: (context, input) => run(context, input as Input),
+  };
+}
