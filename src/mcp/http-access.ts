@@ -15,6 +15,8 @@ export interface Access {
   origins?: readonly string[] | undefined;
 }
 
+/** A name or address with a port: nothing that a URL would read as something else. */
+const HOST = /^[^\s@/\\?#]+$/;
 const SHOWN_MAX = 100;
 const METHODS = 'GET, POST, DELETE';
 const SENT =
@@ -30,7 +32,7 @@ export function createAccess({ hosts = [], origins = [] }: Access) {
   const originHostnames = [...localhostAllowedOrigins(), ...origins.map((name) => name.toLowerCase())];
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { host, origin } = request.headers;
-    if (!validateHostHeader(host, hostnames).ok) {
+    if (!HOST.test(host ?? '') || !validateHostHeader(host, hostnames).ok) {
       throw refusal(`for the host "${shown(host)}"`, 'host', '--allowed-hosts');
     }
     if (!validateOriginHeader(origin, originHostnames).ok) {

@@ -24,6 +24,9 @@ const INTERNAL_ERROR = -32_603;
 
 /** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
 const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
+/** Values of one message: 20,000 documents of 50 fields. */
+const VALUES_MAX = 1_000_000;
+const COMMA = 0x2c;
 const CLOSE = { connection: 'close' };
 const MEBIBYTE = 1024 * 1024;
 
@@ -64,13 +67,24 @@ export async function readMessages(request: IncomingMessage, signal: AbortSignal
   if (encoding !== 'identity') {
     throw new Refusal(415, REFUSED, 'The message has a Content-Encoding. Send it without.');
   }
-  const text = decode(await untilClosing(collect(request), signal));
+  const bytes = await untilClosing(collect(request), signal);
+  refuseCrowd(bytes);
+  const text = decode(bytes);
   try {
     return parseMessages(text);
   } catch {
     // The parser's own words quote the text, and whatever is in it.
     throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid JSON.');
   }
+}
+
+/** Many tiny values take far longer to read, and far more memory, than their bytes tell. */
+function refuseCrowd(bytes: Buffer): void {
+  let commas = 0;
+  for (let at = bytes.indexOf(COMMA); at >= 0; at = bytes.indexOf(COMMA, at + 1)) commas += 1;
+  if (commas <= VALUES_MAX) return;
+  const most = VALUES_MAX.toLocaleString('en-US');
+  throw new Refusal(413, REFUSED, `The message holds more than ${most} values. Write documents in smaller batches.`);
 }
 
 async function collect(request: IncomingMessage): Promise<Buffer> {

@@ -42,6 +42,8 @@ export interface HttpLimits {
   sessionsPerPartyMax: number;
   /** Streams of one key on which clients only listen (default 64). */
   listeningMax: number;
+  /** Messages of one key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
+  readingMax: number;
   /** A session, and what is kept for a key, ends after so long without a request, in milliseconds (default 30 minutes). */
   idleMs: number;
   /** How often that is looked after, and whether keys still exist, in milliseconds (default 15,000). */
@@ -71,6 +73,7 @@ const LIMITS: HttpLimits = {
   sessionsMax: 512,
   sessionsPerPartyMax: 64,
   listeningMax: 64,
+  readingMax: 16,
   idleMs: 30 * 60_000,
   sweepMs: 15_000,
   graceMs: 3_000,
@@ -86,6 +89,8 @@ interface Seat {
   calls: McpHttpHandler;
   /** Listening ones, apart so that they can end before calls do. */
   listeners: McpHttpHandler;
+  /** Gives out the right to read a body. */
+  reading: Turns;
   open: number;
   lastUsedAt: number;
 }
@@ -118,7 +123,16 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
       onError: onerror,
     });
     const { isKnown } = caller;
-    const seat = { party, isKnown, sessions, calls: handler(), listeners: handler(), open: 0, lastUsedAt: Date.now() };
+    const seat = {
+      party,
+      isKnown,
+      sessions,
+      calls: handler(),
+      listeners: handler(),
+      reading: createTurns(limits.readingMax),
+      open: 0,
+      lastUsedAt: Date.now(),
+    };
     seats.set(caller.keyHash, seat);
     return seat;
   }
@@ -172,7 +186,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   }
 
   async function answer(seat: Seat, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
-    const message = request.method === 'POST' ? await readMessages(request, signal) : undefined;
+    const message = request.method === 'POST' ? await seat.reading(() => readMessages(request, signal)) : undefined;
     if (isClosing) throw closing();
     const head = withoutBody(request);
     if (await isLegacyRequest(await toWebRequest(head), message)) {
@@ -214,6 +228,25 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   }
 
   return { admit: createAccess(options), handle, close };
+}
+
+type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Runs so much at once; the rest waits in order. */
+function createTurns(max: number): Turns {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  return async (work) => {
+    if (running >= max) await new Promise<void>((resolve) => queue.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }
 
 /** What the SDK needs of a request whose body was read already. */

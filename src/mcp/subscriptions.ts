@@ -69,6 +69,8 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
     return {};
   });
   server.oninitialized = () => {
+    // A client may say more than once that it is there.
+    stops.get('')?.();
     stops.set('', changes.listen({ uris: [], list: 'written' }, notify).stop);
   };
   server.onclose = () => {
@@ -92,7 +94,8 @@ export function tellAfter<R extends object>(changes: Changes | undefined, tool: 
 /** Begins to listen for what a client of the later protocols named; what that returns ends it. */
 export function listenFor(changes: Changes) {
   return (filter: SubscriptionFilter, notify: Notify): (() => void) => {
-    const uris = filter.resourceSubscriptions ?? [];
+    // More are not looked after, and need not be kept.
+    const uris = (filter.resourceSubscriptions ?? []).slice(0, URIS_MAX);
     return changes.listen({ uris, list: filter.resourcesListChanged === true }, notify).stop;
   };
 }

@@ -251,6 +251,30 @@ describe('messages', () => {
     expect(answer.message.error.message).toContain('smaller batches');
   });
 
+  it('of too many values are refused before they are read', async () => {
+    const { send } = await start();
+    const { headers, body } = modern('tools/call', { name: 'echo', arguments: { list: [] } }, 'echo');
+    const frame = JSON.stringify(body);
+    const crowd = (count: number) => frame.replace('"list":[]', `"list":[${'1,'.repeat(count)}1]`);
+    expect((await send('POST', crowd(10_000), headers)).status).toBe(200);
+    const answer = await send('POST', crowd(1_000_001), headers);
+    expect(answer.status).toBe(413);
+    expect(answer.message.error.message).toContain('values');
+  });
+
+  it('wait for their turn where one key sends many', async () => {
+    const { send } = await start({ limits: { readingMax: 1 } });
+    const { headers, body } = modern('server/discover');
+    const answers = await Promise.all(Array.from({ length: 12 }, () => send('POST', body, headers)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
+  });
+
+  it('for a host that a URL would read as another are refused', async () => {
+    const { serving } = await start();
+    const request = { headers: { host: 'user@localhost' } } as never;
+    expect(() => serving.admit(request, {} as never)).toThrow('Cannot answer a request for the host');
+  });
+
   it('of one client that is slow hold up no other, nor the end', async () => {
     const { send, port, serving } = await start();
     const socket = connect(port, '127.0.0.1');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Changes, createChanges, URIS_MAX } from '../../src/mcp/changes.ts';
+import { listenFor } from '../../src/mcp/subscriptions.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 import { fakeClient } from './fake-client.ts';
@@ -194,6 +195,18 @@ describe('createChanges()', () => {
     one.close();
     expect(peers).toEqual(new Set([other]));
     other.close();
+  });
+
+  it('keeps no more of what is asked for than it looks after', () => {
+    const asked: string[][] = [];
+    const changes = {
+      listen: ({ uris }: { uris: readonly string[] }) => {
+        asked.push([...uris]);
+        return { stop: () => undefined, ready: Promise.resolve() };
+      },
+    } as unknown as Changes;
+    listenFor(changes)({ resourceSubscriptions: Array(300_000).fill(ROOT) }, notify);
+    expect(asked[0]).toHaveLength(URIS_MAX);
   });
 
   it('tells one listener once, and looks after a bounded number of addresses', async () => {
