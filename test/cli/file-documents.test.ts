@@ -167,6 +167,24 @@ describe('openDocuments(): formats', () => {
     expect(entries.at(-1)).toMatchObject({ at: 6_000, document: { id: 5_999 } });
   });
 
+  it('makes few documents at once where a small Parquet file stands for large ones', async () => {
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    await connection.run(
+      `COPY (SELECT repeat('x', 1000000) AS text, i FROM range(40) numbers(i))
+       TO '${join(root, 'in/dense.parquet')}' (FORMAT parquet, COMPRESSION zstd)`,
+    );
+    connection.closeSync();
+    instance.closeSync();
+    const { openParquet } = await import('../../src/engine/duckdb/parquet.ts');
+    const parquet = await openParquet(join(root, 'in/dense.parquet'));
+    const sizes: number[] = [];
+    for await (const documents of parquet.documents) sizes.push(documents.length);
+    parquet.close();
+    expect(Math.max(...sizes)).toBeLessThan(10);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40);
+  });
+
   it('refuses Parquet that is none, and a name that would be a pattern', async () => {
     write('in/no.parquet', 'PAR1 but no more');
     await expect(openDocuments(allowed, { path: 'no.parquet' })).rejects.toThrow(/cannot be read as Parquet/);

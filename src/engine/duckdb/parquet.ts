@@ -2,12 +2,12 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
 import { quoteText } from './names.ts';
-import { AS_NUMBERS, readerOf, uniqueNames } from './values.ts';
+import { AS_NUMBERS, estimateBytes, readerOf, uniqueNames } from './values.ts';
 
 /** A Parquet file, read by an engine of its own that sees nothing else. */
 export interface ParquetFile {
   rows: number;
-  /** The rows as documents, without members that are null, some thousand at a time. */
+  /** The rows as documents, without members that are null, some at a time: few where they are large. */
   documents: AsyncIterable<JsonObject[]>;
   /** Numbers so far that JSON does not have (NaN, infinities); they are null. */
   unwritable(): number;
@@ -16,6 +16,8 @@ export interface ParquetFile {
 }
 
 const MEMORY = '512MB';
+/** Documents that are made at once, in bytes, roughly. */
+const SLICE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Opens the Parquet file at an absolute path. Rejects `invalid_input` for a file that is none.
@@ -70,13 +72,14 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
         const chunk = await result.fetchChunk();
         if (chunk === null || chunk.rowCount === 0) return;
         const vectors = readers.map((_, index) => chunk.getColumnVector(index));
-        yield Array.from({ length: chunk.rowCount }, (_, row) => {
+        const documentAt = (row: number) => {
           const fields = vectors.flatMap((vector, index): [string, JsonValue][] => {
             const value = readers[index]?.(vector, row) ?? null;
             return value === null ? [] : [[names[index] ?? '', value]];
           });
           return Object.fromEntries(fields);
-        });
+        };
+        yield* slices(chunk.rowCount, documentAt);
       }
     } catch (error) {
       throw unreadable(error);
@@ -93,6 +96,22 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
       instance.closeSync();
     },
   };
+}
+
+/** A few bytes of a file may stand for many, so not all rows of a chunk are ever made at once. */
+function* slices(count: number, documentAt: (row: number) => JsonObject): Generator<JsonObject[]> {
+  let slice: JsonObject[] = [];
+  let bytes = 0;
+  for (let row = 0; row < count; row++) {
+    const document = documentAt(row);
+    slice.push(document);
+    bytes += estimateBytes(document);
+    if (bytes < SLICE_BYTES) continue;
+    yield slice;
+    slice = [];
+    bytes = 0;
+  }
+  if (slice.length > 0) yield slice;
 }
 
 function jsonOrText(text: string): JsonValue {
