@@ -41,7 +41,8 @@ export const ResultRows = resource({
   column_fields: columnFields,
   results: z.array(AnyObject),
   offset: z.number(),
-  total: z.number().describe('Rows for which the condition holds, whatever the page'),
+  total: z.number().describe('Kept rows for which the condition holds, whatever the page'),
+  rows_kept: z.number(),
   is_whole: z.boolean().describe('False: the result has more rows than are kept'),
 });
 export type ResultRows = z.infer<typeof ResultRows>;
@@ -59,6 +60,7 @@ export const ColumnProfile = resource({
 export const ResultProfile = resource({
   query_id: z.string(),
   rows: z.number(),
+  is_whole: z.boolean().describe('False: the result has more rows, of which this says nothing'),
   columns: z.array(ColumnProfile).describe('The first hundred at most'),
 });
 export type ResultProfile = z.infer<typeof ResultProfile>;
@@ -67,7 +69,10 @@ export const ResultExport = resource({
   query_id: z.string(),
   format: z.enum(EXPORT_FORMATS),
   rows: z.number(),
-  is_whole: z.boolean(),
+  is_whole: z.boolean().describe('False: the result has more rows than the file'),
+  retyped: z
+    .array(resource({ name: z.string(), type: z.string(), written_as: z.string() }))
+    .describe('Columns with a type that the format lacks; their values are exact'),
   bytes: z.number(),
   path: z.string().describe("On the service's machine"),
   expires_at: Timestamp.describe('When the file is removed'),
@@ -88,7 +93,7 @@ const format = z.enum(EXPORT_FORMATS);
 export const PAGE_ROWS_MAX = 10_000;
 export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Results of queries, as they were; each belongs to the API key that ran the query. */
+/** Results of queries, as they were, until the service stops; each belongs to the API key that ran the query. */
 export const results = {
   listResults: {
     method: 'GET',
@@ -135,7 +140,7 @@ export const results = {
     method: 'POST',
     path: `${path}/{query_id}/exports`,
     title: 'Export a kept result',
-    summary: 'Write a kept result whole to a file, as CSV, JSON lines or Parquet.',
+    summary: 'Write all that is kept of a result to a file, as CSV, JSON lines or Parquet.',
     effect: 'read',
     role: 'read-only',
     params,

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
-export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results } from './results.ts';
+export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
 /**
  * SQL over JSON documents: what the service needs of an engine, and nothing about which engine it is.

@@ -12,8 +12,11 @@ export interface Results {
   read(id: string, page: ResultPage, signal?: AbortSignal): Promise<ResultRows>;
   /** What the columns hold, of the first 100 at most. */
   profile(id: string, signal?: AbortSignal): Promise<ColumnProfile[]>;
-  /** Writes the whole result as a Parquet file into the folder for exports; `name` is the file's. */
-  writeParquet(id: string, name: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Writes the whole result as a Parquet file into the folder for exports, every value exact; `name` is the file's.
+   * Answers which columns have another type there.
+   */
+  writeParquet(id: string, name: string, signal?: AbortSignal): Promise<Retyped[]>;
   /** Forgets a result and frees its room; nothing where there is none. */
   drop(id: string): Promise<void>;
 }
@@ -46,6 +49,15 @@ export interface ResultPage {
   orderBy?: string | undefined;
   offset: number;
   limit: number;
+  /** Integers beyond 2^53 are `bigint`; absent or false: text. */
+  hasBigints?: boolean | undefined;
+}
+
+/** A column whose type Parquet does not have. */
+export interface Retyped {
+  name: string;
+  type: string;
+  writtenAs: string;
 }
 
 export interface ResultRows {

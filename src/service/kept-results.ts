@@ -22,7 +22,7 @@ export interface ResultLimits {
   perKeyMax: number;
   /** Bytes of all results, as they lie in memory (default 512 MiB). */
   bytesMax: number;
-  /** How long a result is kept, in milliseconds (default: an hour). */
+  /** How long a result is kept at most, in milliseconds (default: an hour); none outlives the service. */
   ageMs: number;
 }
 
@@ -44,7 +44,7 @@ const SWEEP_MS = 60_000;
 export function resultGone(queryId: string): ApiError {
   return new ApiError(
     'not_found',
-    `The result of query "${shortened(queryId)}" is no longer kept: run the query again. Large results are kept for an hour at most, for the API key that ran the query.`,
+    `The result of query "${shortened(queryId)}" is no longer kept: run the query again. Large results are kept for up to an hour while the service runs, for the API key that ran the query.`,
     { messageKey: 'QUERY_NOT_FOUND' },
   );
 }

@@ -1,24 +1,28 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import type { JsonValue } from '../contract/json.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/results.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { KeptEntry } from './kept-results.ts';
 
-/** An exported result. */
-export interface ExportedFile {
-  queryId: string;
-  owner: string;
-  format: ExportFormat;
-  rows: number;
-  isWhole: boolean;
-  bytes: number;
-  path: string;
-  createdAt: number;
-  expiresAt: number;
-}
+/** An exported result, as it is noted beside the files: they outlive the process, and still belong to a key. */
+const EXPORTED = z.object({
+  queryId: z.string(),
+  /** Hash of the API key that ran the query. */
+  owner: z.string(),
+  format: z.enum(EXPORT_FORMATS),
+  rows: z.number(),
+  isWhole: z.boolean(),
+  /** Columns with a type that the format lacks. */
+  retyped: z.array(z.object({ name: z.string(), type: z.string(), writtenAs: z.string() })),
+  bytes: z.number(),
+  createdAt: z.number(),
+  expiresAt: z.number(),
+});
+export type ExportedFile = z.infer<typeof EXPORTED> & { path: string };
 
 export interface FileLimits {
   /** Files in the folder (default 100). */
@@ -33,8 +37,8 @@ export interface FileLimits {
 export interface ResultFiles {
   /** The file of a result in a format; an existing one is given again. */
   write(entry: KeptEntry, format: ExportFormat, signal: AbortSignal): Promise<ExportedFile>;
-  /** Undefined where nothing was exported, by this key and since the service started, or it is gone. */
-  find(owner: string, queryId: string, format: string): ExportedFile | undefined;
+  /** Undefined where nothing was exported by this key, or it is gone. */
+  find(owner: string, queryId: string, format: string): Promise<ExportedFile | undefined>;
   /** `length` bytes from `offset`; fewer at the end. */
   read(file: ExportedFile, offset: number, length: number): Promise<Buffer>;
   /** Removes what is past its time, also files of earlier runs. */
@@ -45,6 +49,8 @@ export interface ResultFiles {
 const LIMITS: FileLimits = { filesMax: 100, bytesMax: 1024 ** 3, ageMs: 86_400_000 };
 const SWEEP_MS = 600_000;
 const PAGE_ROWS = 5_000;
+/** What the files are and whose; a hidden file, since the folder is for humans. */
+const INDEX = '.exports.json';
 /** Nothing else in the folder is ours to remove. */
 const OURS = new RegExp(`^[0-9a-f-]{36}\\.(?:${EXPORT_FORMATS.join('|')})(?:\\.part)?$`);
 
@@ -57,8 +63,28 @@ export function createResultFiles(
   const folder = engine.results.exportsFolder;
   const files = new Map<string, ExportedFile>();
   const writing = new Map<string, Promise<ExportedFile>>();
+  const ready = readIndex(folder).then((found) => {
+    for (const file of found) files.set(`${file.queryId}.${file.format}`, file);
+  });
+  let noting: Promise<void> = ready;
+
+  /** One after the other, each with what is known then. A note that fails costs the files after a restart, no more. */
+  function note(): Promise<void> {
+    noting = noting
+      .then(() => writeIndex(folder, [...files.values()]))
+      .catch((error: unknown) => log.warn({ err: error }, 'cannot note what is exported'));
+    return noting;
+  }
+
+  const known = async (name: string): Promise<ExportedFile | undefined> => {
+    await ready;
+    const file = files.get(name);
+    if (file === undefined || file.expiresAt <= Date.now()) return undefined;
+    return (await isThere(file.path)) ? file : undefined;
+  };
 
   async function sweep(): Promise<void> {
+    await ready;
     const names = await readdir(folder).catch(() => []);
     const found = [];
     for (const name of names.filter((one) => OURS.test(one) && !writing.has(one.replace(/\.part$/, '')))) {
@@ -66,6 +92,8 @@ export function createResultFiles(
       if (about !== undefined) found.push({ name, bytes: about.size, at: about.mtimeMs });
     }
     found.sort((a, b) => b.at - a.at);
+    const before = files.size;
+    for (const [name, { path }] of [...files]) if (!(await isThere(path))) files.delete(name);
     let bytes = 0;
     for (const [index, file] of found.entries()) {
       bytes += file.bytes;
@@ -75,6 +103,7 @@ export function createResultFiles(
       files.delete(file.name);
       await rm(join(folder, file.name), { force: true });
     }
+    if (files.size < before) await note();
   }
 
   const sweepInBackground = () => {
@@ -88,18 +117,19 @@ export function createResultFiles(
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await chmod(folder, 0o700);
-      if (format === 'parquet') await engine.results.writeParquet(entry.queryId, `${name}.part`, signal);
+      let retyped: ExportedFile['retyped'] = [];
+      if (format === 'parquet') retyped = await engine.results.writeParquet(entry.queryId, `${name}.part`, signal);
       else await writeText(engine, entry.queryId, part, format, signal);
       await chmod(part, 0o600);
       await rename(part, path);
+      const createdAt = Date.now();
+      const { queryId, owner, rows, isWhole } = entry;
+      const { size: bytes } = await stat(path);
+      return { queryId, owner, format, rows, isWhole, retyped, bytes, path, createdAt, expiresAt: createdAt + ageMs };
     } catch (error) {
       await rm(part, { force: true }).catch(() => undefined);
       throw exportError(error);
     }
-    const createdAt = Date.now();
-    const { queryId, owner, rows, isWhole } = entry;
-    const { size: bytes } = await stat(path);
-    return { queryId, owner, format, rows, isWhole, bytes, path, createdAt, expiresAt: createdAt + ageMs };
   }
 
   sweepInBackground();
@@ -107,8 +137,8 @@ export function createResultFiles(
   return {
     async write(entry, format, signal) {
       const name = `${entry.queryId}.${format}`;
-      const existing = files.get(name);
-      if (existing !== undefined && (await stat(existing.path).catch(() => undefined)) !== undefined) return existing;
+      const existing = await known(name);
+      if (existing !== undefined) return existing;
       const running = writing.get(name);
       if (running !== undefined) return running;
       const made = make(entry, format, signal);
@@ -116,14 +146,15 @@ export function createResultFiles(
       try {
         const file = await made;
         files.set(name, file);
+        await note();
         return file;
       } finally {
         writing.delete(name);
         sweepInBackground();
       }
     },
-    find(owner, queryId, format) {
-      const file = files.get(`${queryId}.${format}`);
+    async find(owner, queryId, format) {
+      const file = await known(`${queryId}.${format}`);
       return file?.owner === owner ? file : undefined;
     },
     async read(file, offset, length) {
@@ -139,6 +170,29 @@ export function createResultFiles(
     sweep,
     stop: () => clearInterval(timer),
   };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+/** Nothing where there is no index, or one that is not ours: its files then just grow old. */
+async function readIndex(folder: string): Promise<ExportedFile[]> {
+  try {
+    const noted = z.array(EXPORTED).parse(JSON.parse(await readFile(join(folder, INDEX), 'utf8')));
+    return noted
+      .map((file) => ({ ...file, path: join(folder, `${file.queryId}.${file.format}`) }))
+      .filter(({ queryId, format }) => OURS.test(`${queryId}.${format}`));
+  } catch {
+    return [];
+  }
+}
+
+async function writeIndex(folder: string, files: readonly ExportedFile[]): Promise<void> {
+  const path = join(folder, INDEX);
+  const noted = files.map(({ path: _, ...file }) => file);
+  await writeFile(`${path}.part`, JSON.stringify(noted), { mode: 0o600 });
+  await rename(`${path}.part`, path);
 }
 
 function exportError(error: unknown): unknown {
@@ -169,7 +223,11 @@ async function writeText(
   const handle = await open(path, 'w', 0o600);
   try {
     for (let offset = 0; ; ) {
-      const page = await engine.results.read(queryId, { offset, limit: PAGE_ROWS }, signal);
+      const page = await engine.results.read(
+        queryId,
+        { offset, limit: PAGE_ROWS, hasBigints: format === 'jsonl' },
+        signal,
+      );
       const names = page.columns.map(({ name }) => name);
       const lines = page.rows.map((row) => (format === 'csv' ? csvLine(row) : jsonLine(names, row)));
       if (offset === 0 && format === 'csv') lines.unshift(csvLine(names));
@@ -200,6 +258,20 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-function jsonLine(names: readonly string[], row: readonly JsonValue[]): string {
-  return `{${names.map((name, index) => `${JSON.stringify(name)}:${JSON.stringify(row[index] ?? null)}`).join(',')}}`;
+/**
+ * An object in one line. Integers have all their digits; doubles that JSON would write as such integers, rounded, are in
+ * exponent notation, so that whoever reads it sees the same double. Longer decimals are text, as in answers.
+ */
+export function jsonLine(names: readonly string[], row: readonly JsonValue[]): string {
+  return `{${names.map((name, index) => `${JSON.stringify(name)}:${jsonText(row[index] ?? null)}`).join(',')}}`;
+}
+
+function jsonText(value: JsonValue): string {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    return value.toExponential();
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
+  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`);
+  return `{${members.join(',')}}`;
 }

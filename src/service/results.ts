@@ -34,7 +34,7 @@ export function listResults(ctx: CallContext): KeptResult[] {
 
 /** A page of a kept result. Throws `not_found`, `query_error` for the condition or the order, `invalid_input`. */
 export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchResult'>): Promise<ResultRows> {
-  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, isWhole }) => {
+  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => {
     const { offset = 0, limit = ROWS_DEFAULT, columns, where, order_by: orderBy } = input;
     const page = await ctx.engine.results.read(queryId, { offset, limit, columns, where, orderBy }, ctx.signal);
     const names = page.columns.map(({ name }) => name);
@@ -44,6 +44,7 @@ export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchRes
       results: toObjects(names, page.rows),
       offset,
       total: page.total,
+      rows_kept: rows,
       is_whole: isWhole,
     };
   });
@@ -51,9 +52,10 @@ export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchRes
 
 /** What the columns of a kept result hold. Throws `not_found`. */
 export async function profileResult(ctx: CallContext, input: ParsedInput<'profileResult'>): Promise<ResultProfile> {
-  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows }) => ({
+  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => ({
     query_id: queryId,
     rows,
+    is_whole: isWhole,
     columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map(({ isDistinctExact, ...column }) => ({
       ...column,
       is_distinct_exact: isDistinctExact,
@@ -64,7 +66,7 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
 /** Writes a kept result to a file. Throws `not_found`, and `resource_exceeded` where the disk is full. */
 export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
   const { query_id: queryId, format } = input;
-  const existing = ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);
+  const existing = await ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);
   const file =
     existing ??
     (await ctx.results.use(ctx.caller, queryId, (entry) => ctx.resultFiles.write(entry, format, ctx.signal)));
@@ -73,6 +75,7 @@ export async function exportResult(ctx: CallContext, input: ParsedInput<'exportR
     format: file.format,
     rows: file.rows,
     is_whole: file.isWhole,
+    retyped: file.retyped.map(({ writtenAs, ...column }) => ({ ...column, written_as: writtenAs })),
     bytes: file.bytes,
     path: file.path,
     expires_at: timeText(file.expiresAt),
@@ -81,7 +84,7 @@ export async function exportResult(ctx: CallContext, input: ParsedInput<'exportR
 
 /** A part of an exported result's file. Throws `not_found`. */
 export async function readExport(ctx: CallContext, input: ParsedInput<'readExport'>): Promise<ExportPart> {
-  const file = ctx.resultFiles.find(ctx.caller.keyHash, input.query_id, input.format);
+  const file = await ctx.resultFiles.find(ctx.caller.keyHash, input.query_id, input.format);
   if (file === undefined) throw resultGone(input.query_id);
   try {
     const part = await ctx.resultFiles.read(file, input.offset ?? 0, input.length ?? PART_BYTES_MAX);

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseJson } from '../../src/contract/json.ts';
 import { csvLine } from '../../src/service/result-files.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
 import { makeFolder, startTestService, type TestService } from './harness.ts';
@@ -66,7 +67,10 @@ describe('a query with the wish to keep its result', () => {
   it('says where the result has more rows than are kept', async () => {
     const { body } = await run('SELECT i FROM range(9000) t(i)');
     expect(body.keeping).toMatchObject({ total: 5_000, is_total_exact: false, is_kept: true });
-    expect((await rowsOf(body.query_id, { limit: 1 })).body.data.is_whole).toBe(false);
+    const page = (await rowsOf(body.query_id, { where: 'i > 6000' })).body.data;
+    expect(page).toMatchObject({ total: 0, rows_kept: 5_000, is_whole: false });
+    const { data } = (await service.call('GET', `${RESULTS}/${body.query_id}/profile`)).body;
+    expect(data).toMatchObject({ rows: 5_000, is_whole: false });
   });
 
   it('keeps what a Query Lambda answers', async () => {
@@ -165,12 +169,12 @@ there' WHEN i = 1 THEN '' WHEN i = 2 THEN NULL ELSE 'plain' END AS text, {'a': [
     ]);
   });
 
-  it('writes JSON lines as answers are', async () => {
+  it('writes JSON lines as answers are, with integers as numbers', async () => {
     const file = await exported(await kept(SQL), 'jsonl');
     const lines = readFileSync(file.path, 'utf8').trim().split('\n');
     expect(lines).toHaveLength(60);
-    expect(JSON.parse(lines[2] ?? '')).toEqual({
-      big: '1152921504606846979',
+    expect(parseJson(lines[2] ?? '')).toEqual({
+      big: 1152921504606846979n,
       text: null,
       nested: { a: [2, null] },
       d: 1.5,
@@ -186,6 +190,23 @@ there' WHEN i = 1 THEN '' WHEN i = 2 THEN NULL ELSE 'plain' END AS text, {'a': [
     const csv = await exported(id, 'csv');
     const lines = readFileSync(csv.path, 'utf8').trim().split('\n');
     expect([lines.length, lines.at(-1)]).toEqual([5_001, '4999']);
+  });
+
+  it('writes what JSON has no number for as text, and every number exactly', async () => {
+    const sql = `SELECT 123456789012345678901234567890123456789::HUGEINT AS huge, [{'a': 9007199254740993}] AS nested,
+      '{"n":[9007199254740993]}'::JSON AS j, 12345678901234567890::DECIMAL(38,0) AS whole, 1.25::DECIMAL(38,9) AS short,
+      12345678901234567890.123456789::DECIMAL(38,9) AS long, 1.2345678901234567e20::DOUBLE AS d, 'NaN'::DOUBLE AS nan
+      FROM range(60)`;
+    const file = await exported(await kept(sql), 'jsonl');
+    expect(readFileSync(file.path, 'utf8').split('\n')[0]).toBe(
+      '{"huge":123456789012345678901234567890123456789,"nested":[{"a":9007199254740993}],"j":{"n":[9007199254740993]},' +
+        '"whole":12345678901234567890,"short":1.25,"long":"12345678901234567890.123456789","d":1.2345678901234567e+20,"nan":"NaN"}',
+    );
+  });
+
+  it('tells which columns Parquet has in another type', async () => {
+    const parquet = await exported(await kept('SELECT sum(i) AS total, i FROM range(100) t(i) GROUP BY i'), 'parquet');
+    expect(parquet.retyped).toEqual([{ name: 'total', type: 'HUGEINT', written_as: 'BIGINT' }]);
   });
 
   it('is read in parts, also once the result itself is gone', async () => {
@@ -253,6 +274,29 @@ describe('the bounds', () => {
     expect(await isThere(third, id)).toBe(false);
   });
 
+  it('of a process do not hold for exported files: these are read by their owner until they expire', async () => {
+    const folder = await makeFolder();
+    const first = await start({}, folder);
+    const ids = [await kept(SQL, first), await kept(SQL, first)];
+    const answers = [];
+    for (const id of ids) answers.push(await first.call('POST', `${RESULTS}/${id}/exports`, { format: 'csv' }));
+    await first.stop();
+    rmSync(join(folder, 'exports', `${ids[1]}.csv`));
+    const second = await start({}, folder);
+    const someone = await addUser(second, 'someone@example.com', 'read-only');
+    const again = await second.call('POST', `${RESULTS}/${ids[0]}/exports`, { format: 'csv' });
+    expect(again.body).toEqual(answers[0]?.body);
+    const path = `${RESULTS}/${ids[0]}/exports/csv`;
+    const { data } = (await second.call('GET', path)).body.data;
+    expect(Buffer.from(data, 'base64').toString()).toBe(readFileSync(again.body.data.path, 'utf8'));
+    expect((await second.call('GET', path, undefined, { key: someone })).status).toBe(404);
+    expect((await second.call('GET', `${RESULTS}/${ids[1]}/exports/csv`)).status).toBe(404);
+    await second.stop();
+    writeFileSync(join(folder, 'exports/.exports.json'), '[{');
+    const third = await start({}, folder);
+    expect((await third.call('GET', path)).status).toBe(404);
+  });
+
   it('of exported files, also of those that an earlier process left', async () => {
     const folder = await makeFolder();
     const exports = join(folder, 'exports');
@@ -266,7 +310,7 @@ describe('the bounds', () => {
     const ids = [await kept(SQL, on), await kept(SQL, on)];
     for (const id of ids) await on.call('POST', `${RESULTS}/${id}/exports`, { format: 'csv' });
     await expect.poll(() => existsSync(join(exports, `${name(3)}.csv`))).toBe(false);
-    expect(readdirSync(exports).sort()).toEqual([...ids.map((id) => `${id}.csv`), 'mine.csv'].sort());
+    expect(readdirSync(exports).sort()).toEqual(['.exports.json', ...ids.map((id) => `${id}.csv`), 'mine.csv'].sort());
   });
 });
 

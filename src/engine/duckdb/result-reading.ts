@@ -5,18 +5,21 @@ import type { JsonValue } from '../../contract/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { EngineLimits } from '../engine.ts';
 import type { ColumnProfile, ResultPage, ResultRows, Results } from '../results.ts';
-import { foldName, type NamedTable, type Names, quoteName, quoteText } from './names.ts';
+import { foldName, type NamedTable, type Names, quoteName } from './names.ts';
+import { writeParquet } from './parquet-write.ts';
 import { open, parse } from './parse.ts';
 import type { Queries } from './queries.ts';
 import { DEFAULT_WORKSPACE } from './references.ts';
 import { exportsFolder } from './result-database.ts';
 import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from './result-store.ts';
-import { readRows } from './rows.ts';
+import { type Caps, readRows } from './rows.ts';
 import { toQueryError } from './sql-errors.ts';
 import { readStatement } from './statement.ts';
 import { isNode } from './tree.ts';
-import { typeName } from './values.ts';
+import { AS_LINES, typeName } from './values.ts';
 
+/** What the engine calls the place of a row in its table. */
+const ROW_PLACE = 'rowid';
 const PROFILED_COLUMNS_MAX = 100;
 /** Characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
@@ -57,11 +60,9 @@ export function createResults({ store, queries, limits, file }: Context): Result
       reading(id, signal, (connection, table, stop) => readPage(connection, table, page, limits, stop)),
     profile: (id, signal) => reading(id, signal, readProfile),
     writeParquet: (id, name, signal) =>
-      reading(id, signal, async (connection, table) => {
-        const list = table.columns.map(({ name: as, sqlName }) => `${quoteName(sqlName)} AS ${quoteName(as)}`);
-        const path = quoteText(join(exportsFolder(file), name));
-        await connection.run(`COPY (SELECT ${list.join(', ')} FROM ${fromTable(table)}) TO ${path} (FORMAT parquet)`);
-      }),
+      reading(id, signal, (connection, table) =>
+        writeParquet(connection, { table: fromTable(table), columns: table.columns }, join(exportsFolder(file), name)),
+      ),
     drop: (id) => store.drop(id),
   };
 }
@@ -163,18 +164,17 @@ async function readPage(
     const parts = [{ part: 'order_by' as const, text: orderBy, from: 1 }];
     await within(parts, () => requirePart(connection, 'order_by', orderBy, signal));
   }
-  const run = (text: string, rowsMax: number) => runGated(connection, table, text, rowsMax, limits, signal);
+  const numbers = page.hasBigints === true ? AS_LINES : undefined;
+  const run = (text: string, rowsMax: number) =>
+    runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers }, signal);
   const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
-  // The rows' own places decide between equals: pages must not overlap.
-  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n, rowid`;
-  const list = columns
-    .map(({ sqlName }) => quoteName(sqlName))
-    .join(', ')
-    .replaceAll('\n', ' ');
+  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n, ${tieBreak(table)}`;
+  const list = columns.map(({ sqlName }) => quoteName(sqlName)).join(', ');
+  const listLines = list.split('\n').length - 1;
   const whereLines = where === undefined ? 0 : where.split('\n').length + 1;
   const parts = [
-    ...(where === undefined ? [] : [{ part: 'where' as const, text: where, from: 1 }]),
-    ...(orderBy === undefined ? [] : [{ part: 'order_by' as const, text: orderBy, from: whereLines + 1 }]),
+    ...(where === undefined ? [] : [{ part: 'where' as const, text: where, from: listLines + 1 }]),
+    ...(orderBy === undefined ? [] : [{ part: 'order_by' as const, text: orderBy, from: listLines + whereLines + 1 }]),
   ];
   return within(parts, async () => {
     const limit = `LIMIT ${page.limit} OFFSET ${page.offset}`;
@@ -188,20 +188,22 @@ async function readPage(
   });
 }
 
-async function runGated(
-  connection: DuckDBConnection,
-  table: KeptTable,
-  text: string,
-  rowsMax: number,
-  limits: EngineLimits,
-  signal: AbortSignal,
-) {
+/**
+ * What decides between rows that are equal by the given order, so that pages do not overlap: the rows' own places, or,
+ * where a column hides these by its name, all columns.
+ */
+function tieBreak({ columns }: KeptTable): string {
+  const names = columns.map(({ sqlName }) => sqlName);
+  return names.some((name) => foldName(name) === ROW_PLACE) ? names.map(quoteName).join(', ') : ROW_PLACE;
+}
+
+async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
   const statement = readStatement(text);
   const { passed } = await open(connection, statement, namesOf(table), signal);
   try {
     const prepared = await connection.prepare(passed.sql);
     try {
-      return await readRows(await prepared.stream(), { rowsMax, bytesMax: limits.resultBytesMax }, signal);
+      return await readRows(await prepared.stream(), caps, signal);
     } finally {
       prepared.destroySync();
     }

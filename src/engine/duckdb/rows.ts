@@ -1,13 +1,15 @@
 import type { DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
-import { estimateBytes, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
+import { estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 
 export interface Caps {
   rowsMax: number;
   bytesMax: number;
+  /** Absent: as in answers. */
+  numbers?: Numbers | undefined;
 }
 
 /** Takes every chunk of a result, also those beyond what is returned; answers whether it wants the next one. */
@@ -24,7 +26,7 @@ export async function readRows(
   const names = uniqueNames(result.columnNames());
   const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
   const decode = decoder(
-    types.map((type) => readerOf(type)),
+    types.map((type) => readerOf(type, caps.numbers)),
     caps,
   );
   const rows: JsonValue[][] = [];

@@ -51,22 +51,26 @@ function shortestFloat(value: number): number {
 
 const DECIMAL_DIGITS_MAX = 15;
 
-/** A double holds every decimal of 15 digits; a longer one is text, with all its digits. */
-function decimalReader(width: number, scale: number): Reader {
+function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
   // Both are exact, so the quotient is the double nearest to the decimal.
   if (width <= DECIMAL_DIGITS_MAX) return leaf<DuckDBDecimalValue>((decimal) => Number(decimal.value) / 10 ** scale);
-  return leaf<DuckDBDecimalValue>((decimal) => {
-    const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
-    return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
-  });
+  if (scale === 0) return leaf<DuckDBDecimalValue>(({ value }) => numbers.integer(value));
+  const read = numbers.decimal ?? exactDecimal;
+  return leaf<DuckDBDecimalValue>(read);
 }
 
-function withoutBigints(value: JsonValue): JsonValue {
-  if (typeof value === 'bigint') return exactInteger(value);
+/** A double holds every decimal of 15 digits; a longer one is text, with all its digits. */
+export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
+  const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
+  return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
+}
+
+function withNumbers(value: JsonValue, integer: Numbers['integer']): JsonValue {
+  if (typeof value === 'bigint') return integer(value);
   if (typeof value === 'number') return exactDouble(value);
-  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (Array.isArray(value)) return value.map((item) => withNumbers(item, integer));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutBigints(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNumbers(item, integer)]));
 }
 
 /** Nothing else in JSON text can be a number that a double does not hold. */
@@ -98,12 +102,12 @@ function endOfString(text: string, start: number): number {
   return index;
 }
 
-/** A JSON column: its value as JSON, integers beyond 2^53 as text. */
-function fromJsonText(text: string): JsonValue {
+/** A JSON column: its value as JSON, integers beyond 2^53 as `integer` makes them. */
+function fromJsonText(text: string, integer: Numbers['integer']): JsonValue {
   if (isTooDeep(text)) return text;
   try {
     const value = parseJson(text);
-    return UNUSUAL_NUMBER.test(text) ? withoutBigints(value) : value;
+    return UNUSUAL_NUMBER.test(text) ? withNumbers(value, integer) : value;
   } catch {
     return text;
   }
@@ -198,21 +202,32 @@ const SMALL = new Set([
 ]);
 
 /** What a reader makes of numbers that a double, or JSON, does not have. */
-interface Numbers {
+export interface Numbers {
   integer: (value: bigint) => JsonValue;
+  /** A decimal with a fraction, of a type with more than 15 digits; absent: `exactDecimal`. */
+  decimal?: (value: DuckDBDecimalValue) => JsonValue;
   double: (value: number) => JsonValue;
   json: (text: string) => JsonValue;
 }
 
 /** For an answer: as text. */
-const AS_TEXT: Numbers = { integer: exactInteger, double: exactDouble, json: fromJsonText };
+const AS_TEXT: Numbers = {
+  integer: exactInteger,
+  double: exactDouble,
+  json: (text) => fromJsonText(text, exactInteger),
+};
+
+const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
+
+/** For a file of JSON: as an answer has them, but for integers, which are numbers however long they are. */
+export const AS_LINES: Numbers = {
+  integer: asInteger,
+  double: exactDouble,
+  json: (text) => fromJsonText(text, asInteger),
+};
 
 /** For a document: integers as they are; NaN and infinities are for the caller to refuse. */
-export const AS_NUMBERS: Numbers = {
-  integer: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value),
-  double: (value) => value,
-  json: parseJson,
-};
+export const AS_NUMBERS: Numbers = { integer: asInteger, double: (value) => value, json: parseJson };
 
 /** The reader of a column: chosen once, as it runs once per value. */
 export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
@@ -226,7 +241,7 @@ export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
     case DuckDBTypeId.FLOAT:
       return leaf<number>((value) => (Number.isFinite(value) ? shortestFloat(value) : numbers.double(value)));
     case DuckDBTypeId.DECIMAL:
-      return decimalReader(type.width, type.scale);
+      return decimalReader(type.width, type.scale, numbers);
     case DuckDBTypeId.DATE:
       return leaf<DuckDBDateValue>(dateText);
     case DuckDBTypeId.TIMESTAMP:
@@ -264,23 +279,28 @@ function isJson(type: DuckDBType): boolean {
   return type.alias === 'JSON';
 }
 
-/** The SQL name of a type, as in `column_fields`: the engine's, with JSON by its own name at every depth. */
-export function typeName(type: DuckDBType): string {
+/**
+ * The SQL name of a type, as in `column_fields`: the engine's, with JSON by its own name at every depth. `instead` may
+ * name another type for each part of it.
+ */
+export function typeName(type: DuckDBType, instead?: (part: DuckDBType) => string | undefined): string {
+  const other = instead?.(type);
+  if (other !== undefined) return other;
   if (isJson(type)) return 'JSON';
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
-      return `${typeName(type.valueType)}[]`;
+      return `${typeName(type.valueType, instead)}[]`;
     case DuckDBTypeId.ARRAY:
-      return `${typeName(type.valueType)}[${type.length}]`;
+      return `${typeName(type.valueType, instead)}[${type.length}]`;
     case DuckDBTypeId.STRUCT: {
       const entries = type.entryNames.map((name, index) => {
         const entry = type.entryTypes[index];
-        return `"${name.replaceAll('"', '""')}" ${entry === undefined ? '' : typeName(entry)}`;
+        return `"${name.replaceAll('"', '""')}" ${entry === undefined ? '' : typeName(entry, instead)}`;
       });
       return `STRUCT(${entries.join(', ')})`;
     }
     case DuckDBTypeId.MAP:
-      return `MAP(${typeName(type.keyType)}, ${typeName(type.valueType)})`;
+      return `MAP(${typeName(type.keyType, instead)}, ${typeName(type.valueType, instead)})`;
     default:
       return type.toString();
   }
