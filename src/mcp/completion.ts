@@ -14,7 +14,7 @@ export function registerCompletion(server: Server, { connect, means, tools }: As
       const where = ref.type === 'ref/resource' ? ref.uri : ref.name;
       const values =
         ref.type === 'ref/resource'
-          ? resourceValues(ref.uri, argument.name)
+          ? resourceValues(await tools, ref.uri, argument.name)
           : promptValues(await tools, ref.name, argument.name);
       if (values === undefined) {
         throw new ProtocolError(

@@ -84,6 +84,7 @@ function lambdaState(lambda: QueryLambda): object {
 
 const workspaces: ResourceKind = {
   uriTemplate: ROOT,
+  tool: 'list_workspaces',
   name: 'workspaces',
   title: 'Workspaces',
   description: 'All workspaces (as tool: list_workspaces)',
@@ -96,6 +97,7 @@ const workspaces: ResourceKind = {
 
 const workspace: ResourceKind = {
   uriTemplate: WORKSPACE,
+  tool: 'get_workspace',
   name: 'workspace',
   title: 'Workspace',
   description: 'One workspace with its collections and lambdas (as tools: get_workspace, list_workspace_collections)',
@@ -131,6 +133,7 @@ const workspace: ResourceKind = {
 
 const collection: ResourceKind = {
   uriTemplate: COLLECTION,
+  tool: 'describe_collection',
   name: 'collection',
   title: 'Collection',
   description: 'One collection with the fields of its documents, inferred from a sample (as tool: describe_collection)',
@@ -151,6 +154,7 @@ const collection: ResourceKind = {
 
 const lambda: ResourceKind = {
   uriTemplate: LAMBDA,
+  tool: 'list_lambda_versions',
   name: 'lambda',
   title: 'Query Lambda',
   description:
@@ -202,6 +206,7 @@ async function readLambda({ connect, signal }: ResourceContext, names: Names): P
 
 const lambdaVersionKind: ResourceKind = {
   uriTemplate: VERSION,
+  tool: 'get_lambda_version',
   name: 'lambda_version',
   title: 'Version of a Query Lambda',
   description:

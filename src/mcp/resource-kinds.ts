@@ -41,6 +41,8 @@ export interface ResourceKind {
   title: string;
   description: string;
   mimeType: string;
+  /** The tool that gives the same: where it is not offered, neither is this. Absent: it is for everybody. */
+  tool?: string;
   /** Absent: good for a few seconds, and for its reader alone. */
   cache?: ResourceCache | undefined;
   /** What there is of this kind, by address; absent where it is found by its template alone. */

@@ -5,7 +5,7 @@ import type { Assistant } from './assistant.ts';
 import { DATA_RESOURCES } from './data-resources.ts';
 import { DOCS_RESOURCE } from './docs-resources.ts';
 import { toApiError } from './errors.ts';
-import { lineText, visibleText } from './fence.ts';
+import { lineText } from './fence.ts';
 import {
   type ListedResource,
   type Names,
@@ -16,6 +16,7 @@ import {
   variablesOf,
 } from './resource-kinds.ts';
 import { RESULT_RESOURCES } from './result-resources.ts';
+import { visibleText } from './visible.ts';
 
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;
@@ -23,20 +24,40 @@ const LISTING_CHARS_MAX = 200;
 /** All kinds, in the order they are listed. */
 export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, ...RESULT_RESOURCES, DOCS_RESOURCE];
 
-const templated = RESOURCE_KINDS.filter(({ uriTemplate }) => variablesOf(uriTemplate).length > 0);
+type Offered = ReadonlyMap<string, unknown>;
+type Kinds = readonly ResourceKind[];
 
-export const TEMPLATES = templated.map(({ uriTemplate, name, title, description, mimeType }) => {
-  return { uriTemplate, name, title, description, mimeType };
-});
+/** The kinds that give no more than the tools that are offered. */
+export function offeredKinds(tools: Offered): Kinds {
+  return RESOURCE_KINDS.filter(({ tool }) => tool === undefined || tools.has(tool));
+}
+
+function templatesOf(kinds: Kinds) {
+  return kinds
+    .filter(({ uriTemplate }) => variablesOf(uriTemplate).length > 0)
+    .map(({ uriTemplate, name, title, description, mimeType }) => ({
+      uriTemplate,
+      name,
+      title,
+      description,
+      mimeType,
+    }));
+}
 
 /** Adds the resources: what there is to query, as an assistant's host may attach it without a tool call. */
-export function registerResources(server: Server, { connect, means }: Assistant): void {
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: TEMPLATES }));
+export function registerResources(server: Server, { connect, means, tools }: Assistant): void {
+  server.setRequestHandler('resources/templates/list', async () => ({
+    resourceTemplates: templatesOf(offeredKinds(await tools)),
+  }));
   server.setRequestHandler('resources/list', ({ params }, ctx) =>
-    asProtocolErrors(() => listResources({ connect, signal: ctx.mcpReq.signal, means }, params?.cursor)),
+    asProtocolErrors(async () =>
+      listResources({ connect, signal: ctx.mcpReq.signal, means }, offeredKinds(await tools), params?.cursor),
+    ),
   );
   server.setRequestHandler('resources/read', ({ params }, ctx) =>
-    asProtocolErrors(() => readResource({ connect, signal: ctx.mcpReq.signal, means }, params.uri)),
+    asProtocolErrors(async () =>
+      readResource({ connect, signal: ctx.mcpReq.signal, means }, offeredKinds(await tools), params.uri),
+    ),
   );
 }
 
@@ -79,9 +100,9 @@ function placeOf(cursor: string): Place {
   );
 }
 
-async function listResources(context: ResourceContext, cursor: string | undefined) {
+async function listResources(context: ResourceContext, kinds: Kinds, cursor: string | undefined) {
   const after = cursor === undefined ? { kind: -1, uri: '' } : placeOf(cursor);
-  const lists = await Promise.all(RESOURCE_KINDS.map((kind) => kind.list?.(context) ?? []));
+  const lists = await Promise.all(kinds.map((kind) => kind.list?.(context) ?? []));
   const rest = lists
     .flatMap((list, kind) => [...list].sort(byUri).map((resource) => ({ kind, resource })))
     .filter(({ kind, resource }) => kind > after.kind || (kind === after.kind && resource.uri > after.uri));
@@ -109,17 +130,23 @@ export function parseUri(uri: string): { kind: ResourceKind; names: Names } | un
 }
 
 /** As `parseUri`; throws, with what there is, where the address is none of ours. */
-export function requireUri(uri: string): { kind: ResourceKind; names: Names } {
+export function requireUri(uri: string, kinds: Kinds): { kind: ResourceKind; names: Names } {
   const parsed = parseUri(uri);
-  if (parsed !== undefined) return parsed;
-  const shapes = RESOURCE_KINDS.map(({ uriTemplate }) => uriTemplate);
+  if (parsed !== undefined && kinds.includes(parsed.kind)) return parsed;
+  if (parsed !== undefined) {
+    throw notFound(
+      uri,
+      'this server does not offer such resources; a human can change that with --toolsets or --profile.',
+    );
+  }
+  const shapes = kinds.map(({ uriTemplate }) => uriTemplate);
   const close = nearest(uri, shapes, 1);
   const hint = close.length > 0 ? ` Did you mean ${close[0]}?` : '';
   throw notFound(uri, `resources are ${shapes.join(', ')}.${hint}`);
 }
 
-async function readResource(context: ResourceContext, uri: string) {
-  const { kind, names } = requireUri(uri);
+async function readResource(context: ResourceContext, kinds: Kinds, uri: string) {
+  const { kind, names } = requireUri(uri, kinds);
   try {
     const content: ResourceContent = await kind.read(context, names);
     return { contents: [{ uri, ...content }], ...kind.cache };
@@ -153,6 +180,6 @@ function notFound(uri: string, why: string): ResourceNotFoundError {
 }
 
 /** The values that a variable of a template can have; undefined where there is no such template or variable. */
-export function resourceValues(uriTemplate: string, variable: string) {
-  return RESOURCE_KINDS.find((kind) => kind.uriTemplate === uriTemplate)?.complete[variable];
+export function resourceValues(tools: Offered, uriTemplate: string, variable: string) {
+  return offeredKinds(tools).find((kind) => kind.uriTemplate === uriTemplate)?.complete[variable];
 }

@@ -2,9 +2,10 @@ import { ApiError } from '../contract/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/results.ts';
 import type { Client } from '../http/client.ts';
 import { fencedJson } from './data-resources.ts';
-import { visibleText, visibleValue } from './fence.ts';
+import { visibleValue } from './fence.ts';
 import type { ListedResource, ResourceContent, ResourceContext, ResourceKind } from './resource-kinds.ts';
 import { uriOf } from './resource-kinds.ts';
+import { visibleJson, visibleText } from './visible.ts';
 
 const RESULT = 'colloquy://results/{query_id}';
 const EXPORT = 'colloquy://results/{query_id}.{format}';
@@ -84,14 +85,16 @@ async function readFile(
   const { data } = await client.readExport({ query_id: queryId, format, length: BYTES_MAX }, { signal });
   const mimeType = EXPORT_MIMES[format];
   if (format === 'parquet') return { mimeType, blob: data ?? '' };
-  // A fence would make it another file; what a human would not see goes all the same.
-  return { mimeType, text: visibleText(Buffer.from(data ?? '', 'base64').toString('utf8')) };
+  // A fence would make it another file; what a human would not see is shown all the same.
+  const text = Buffer.from(data ?? '', 'base64').toString('utf8');
+  return { mimeType, text: format === 'jsonl' ? visibleJson(text) : visibleText(text) };
 }
 
 /** Results that the service keeps, as they are and as files. */
 export const RESULT_RESOURCES: readonly ResourceKind[] = [
   {
     uriTemplate: EXPORT,
+    tool: 'export_result',
     name: 'result_file',
     title: 'Kept result as a file',
     description: 'The whole result of a query as CSV, JSON lines or Parquet (as a tool: export_result)',
@@ -104,6 +107,7 @@ export const RESULT_RESOURCES: readonly ResourceKind[] = [
   },
   {
     uriTemplate: RESULT,
+    tool: 'fetch_result',
     name: 'result',
     title: 'Kept result of a query',
     description: 'Columns and rows of a large result, for an hour (as a tool: fetch_result)',

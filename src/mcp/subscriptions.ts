@@ -12,7 +12,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { Assistant } from './assistant.ts';
 import { type Changes, lookAt, type Notify, resourceState, URIS_MAX } from './changes.ts';
 import type { Arguments } from './relations.ts';
-import { asProtocolErrors, requireUri, withNearest } from './resources.ts';
+import { asProtocolErrors, offeredKinds, requireUri, withNearest } from './resources.ts';
 import type { Tool } from './tools.ts';
 
 /** Who is told through the server of one connection. */
@@ -35,14 +35,14 @@ export function notifierOf(server: () => Server | undefined): Notify {
  * are told without asking, so only of what this process changed: nothing is looked after for a client that never asked.
  */
 export function registerSubscriptions(server: Server, assistant: Assistant, changes: Changes): void {
-  const { connect, means } = assistant;
+  const { connect, means, tools } = assistant;
   const notify = notifierOf(() => server);
   const stops = new Map<string, () => void>();
   let isClosed = false;
   server.setRequestHandler('resources/subscribe', ({ params }, ctx) =>
     asProtocolErrors(async () => {
       const { uri } = params;
-      const parsed = requireUri(uri);
+      const parsed = requireUri(uri, offeredKinds(await tools));
       if (stops.has(uri)) return {};
       if (changes.count() >= URIS_MAX) {
         throw new ProtocolError(

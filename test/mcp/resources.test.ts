@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DOC_TOPICS } from '../../src/mcp/docs-resources.ts';
 import { namesIn, uriOf, variablesOf } from '../../src/mcp/resource-kinds.ts';
-import { RESOURCE_KINDS, TEMPLATES } from '../../src/mcp/resources.ts';
+import { RESOURCE_KINDS } from '../../src/mcp/resources.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 
 const ROOT = 'colloquy://workspaces';
 const LAMBDA = `${ROOT}/shop/lambdas/big`;
+const TEMPLATES = RESOURCE_KINDS.filter(({ uriTemplate }) => variablesOf(uriTemplate).length > 0);
 
 let stage: Stage;
 let versions: { first: string; second: string };
@@ -54,6 +55,17 @@ describe.each(ERAS)('resources in era $name', ({ open }) => {
       expect(named.length, description).toBeGreaterThan(0);
       expect(named.filter((tool) => !tools().has(tool))).toEqual([]);
     }
+  });
+
+  it('give no more than the tools that are offered', async () => {
+    const offered = new Map([...tools()].filter(([name]) => name === 'get_organization'));
+    const narrow = await open({ ...stage.assistant(), tools: offered });
+    const uris = (await narrow.listResources()).resources.map(({ uri }) => uri);
+    expect(uris).toEqual([...DOC_TOPICS].sort().map((topic) => `colloquy://docs/${topic}`));
+    const { resourceTemplates } = await narrow.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['colloquy://docs/{topic}']);
+    await expect(narrow.readResource({ uri: `${ROOT}/shop/collections/orders` })).rejects.toThrow('does not offer');
+    await narrow.close();
   });
 
   it('show a workspace with its collections and lambdas', async () => {
