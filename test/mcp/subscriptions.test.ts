@@ -96,10 +96,13 @@ describe.each(ERAS)('subscriptions in era $name', ({ open, name }) => {
     await stop();
   });
 
-  it.runIf(name === '2025-11-25')('are refused for what does not exist, with what is near', async () => {
-    await expect(client.follow(`${SHOP}/collections/ordrs`)).rejects.toThrow(/Did you mean "?orders/);
-    await expect(client.follow('colloquy://nothing')).rejects.toThrow(/resources are/);
-  });
+  // The later protocols acknowledge a listener before the server is asked.
+  if (name === '2025-11-25') {
+    it('are refused for what does not exist, with what is near', async () => {
+      await expect(client.follow(`${SHOP}/collections/ordrs`)).rejects.toThrow(/Did you mean "?orders/);
+      await expect(client.follow('colloquy://nothing')).rejects.toThrow(/resources are/);
+    });
+  }
 });
 
 describe('createChanges()', () => {
