@@ -5,6 +5,8 @@ import type { Asked } from './approval-desk.ts';
 export interface Page {
   status: number;
   html: string;
+  /** Beside those that every page has. */
+  headers?: Record<string, string>;
 }
 
 const STYLE = `
@@ -89,4 +91,35 @@ within ten minutes. You can close this page.</p>`,
 
 export function failurePage(status: number, title: string, why: string): Page {
   return page(status, title, `<p>${escaped(why)}</p>`);
+}
+
+/** For a browser that was not paired; it says the same of every code, be there such a question or not. */
+export function unpairedPage(code: string): Page {
+  return page(
+    403,
+    'This browser is not paired with Colloquy',
+    `<p>Questions are answered by a person, in a browser that this person has paired once. In a terminal on this machine:</p>
+<p><code>colloquy approve --browser</code></p>
+<p>It prints an address; open that here, and then this page again. Or answer in the terminal:</p>
+<p><code>colloquy approve ${escaped(code)}</code></p>
+<p class="note">An assistant cannot do this for you. Nothing has been changed so far.</p>`,
+  );
+}
+
+export function pairedPage(): Page {
+  return page(
+    200,
+    'This browser is paired with Colloquy',
+    `<p>Questions of assistants can be answered here from now on. If one waits, open its page again.
+<code>colloquy approve --forget-browsers</code> ends this.</p>`,
+  );
+}
+
+/** For who was led here by another page: browsers keep the pairing to themselves then, and the person should know. */
+export function cameFromElsewherePage(path: string): Page {
+  return page(
+    403,
+    'Another page has led you here',
+    `<p>If that is what you wanted: <a href="${escaped(path)}">go on</a>.</p>`,
+  );
 }

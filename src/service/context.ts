@@ -10,6 +10,7 @@ import type { KeyAccess } from './key-access.ts';
 import type { LambdaStates } from './lambda-states.ts';
 import type { LambdaStats } from './lambda-stats.ts';
 import type { Origin } from './origin.ts';
+import type { PairedBrowsers } from './paired-browsers.ts';
 import type { ResultFiles } from './result-files.ts';
 import type { Secrets } from './secrets.ts';
 import type { Trash } from './trash-entries.ts';
@@ -27,6 +28,7 @@ export interface ServiceContext {
   lambdaStats: LambdaStats;
   approvals: ApprovalDesk;
   approvePage: ApprovePage;
+  pairedBrowsers: PairedBrowsers;
   trash: Trash;
   results: KeptResults;
   resultFiles: ResultFiles;

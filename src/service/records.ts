@@ -238,6 +238,8 @@ export const RECORDS = {
   lambdaStats: LAMBDA_STATS,
   /** By the engine's table: figures of a collection that follow its use. */
   usage: USAGE,
+  /** By the hash of its token: a browser in which questions are answered; since when, in milliseconds since 1970. */
+  browser: z.object({ pairedAt: z.number() }),
   /** By id: something deleted that can be restored. */
   trash: z.object({
     workspace: z.string(),

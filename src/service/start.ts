@@ -18,6 +18,7 @@ import { createLifecycle } from './lifecycle.ts';
 import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
 import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
 import type { Mount } from './mounts.ts';
+import { createPairedBrowsers } from './paired-browsers.ts';
 import { createResultFiles, type FileLimits } from './result-files.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
@@ -158,7 +159,9 @@ async function startOn(
   };
   const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
   const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
-  const approvePage = createApprovePage(approvals, log);
+  const place = options.databaseFile;
+  const pairedBrowsers = createPairedBrowsers({ catalog, place, hold: () => lifecycle.hold() });
+  const approvePage = createApprovePage(approvals, pairedBrowsers, log);
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
   const local = new WeakSet<Socket>();
@@ -176,6 +179,7 @@ async function startOn(
     resultFiles,
     approvals,
     approvePage,
+    pairedBrowsers,
     log,
     version: options.version,
     nextOffset,
@@ -209,6 +213,7 @@ async function startOn(
   async function closeAll(): Promise<void> {
     lifecycle.close();
     approvals.close();
+    pairedBrowsers.close();
     // The socket files go first, so that nobody finds a service that no longer answers.
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);

@@ -7,16 +7,20 @@ import { type Client, createClient } from '../../src/http/client.ts';
 import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { tools } from '../../src/mcp/tools.ts';
+import { pairAt } from '../service/browser.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 import { DELETE_TARGETS, makeDeleteWorkspace } from './delete-targets.ts';
 import { agree, type FormParams, type HumanAnswer, PEERS, type Peer, type RawResult } from './peers.ts';
 
 let service: TestService;
 let client: Client;
+/** Of the human's own browser. */
+let cookie: string;
 beforeAll(async () => {
   service = await startTestService();
   client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
   await makeDeleteWorkspace(client);
+  cookie = await pairAt((await client.pairBrowser({})).url);
 });
 afterAll(async () => {
   await client.close();
@@ -99,11 +103,11 @@ function expectRefused(result: RawResult, code: string) {
 async function answerOnPage(result: RawResult, decision: 'approve' | 'decline') {
   const approval = result.structuredContent?.['approval'] as { url: string } | undefined;
   const url = approval?.url ?? '';
-  const html = await (await fetch(url)).text();
+  const html = await (await fetch(url, { headers: { cookie } })).text();
   const token = /name="token" value="([^"]+)"/.exec(html)?.[1] ?? '';
   const name = /To approve, type <code>(.*)<\/code>/.exec(html)?.[1] ?? '';
   const body = new URLSearchParams({ token, decision, name });
-  const answered = await fetch(url, { method: 'POST', body, headers: { origin: new URL(url).origin } });
+  const answered = await fetch(url, { method: 'POST', body, headers: { cookie, origin: new URL(url).origin } });
   expect(answered.status).toBe(200);
 }
 

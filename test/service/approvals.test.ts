@@ -8,14 +8,20 @@ import {
   PER_KEY_MAX,
   type Question,
 } from '../../src/service/approval-desk.ts';
-import { answeredPage, failurePage, questionPage } from '../../src/service/approve-page.ts';
-import { WRONG_CODES_MAX } from '../../src/service/approve-server.ts';
+import {
+  answeredPage,
+  cameFromElsewherePage,
+  failurePage,
+  questionPage,
+  unpairedPage,
+} from '../../src/service/approve-page.ts';
+import { pairAt } from './browser.ts';
 import { startTestService, type TestService } from './harness.ts';
 import { addUser } from './people.ts';
 
 const ME = { keyHash: 'me', email: 'me@example.com' };
 const YOU = { keyHash: 'you', email: 'you@example.com' };
-const QUESTION: Question = { tool: 'delete_x', binding: 'b', target: 't', message: 'Delete x?', typedName: undefined };
+const QUESTION: Question = { tool: 'delete_x', binding: 'b', target: 't', extent: {}, message: 'Delete x?', typedName: undefined };
 
 function desk() {
   const clock = { now: 1_000_000 };
@@ -127,6 +133,8 @@ describe('the pages', () => {
       questionPage(asked, hostile, hostile),
       answeredPage({ ...asked, status: 'approved' }),
       failurePage(400, hostile, hostile),
+      unpairedPage(hostile),
+      cameFromElsewherePage(hostile),
     ];
     for (const { html } of pages) {
       expect(html).not.toContain('<script');
@@ -138,9 +146,12 @@ describe('the pages', () => {
 describe('a question over HTTP', () => {
   let service: TestService;
   let member: string;
+  let cookie: string;
   let count = 0;
+  const pairing = async () => (await service.call('POST', '/v1/colloquy/browsers')).body.data.url as string;
   beforeAll(async () => {
     service = await startTestService();
+    cookie = await pairAt(await pairing());
     member = await addUser(service, 'member@example.com', 'member');
   });
   afterAll(() => service.remove());
@@ -154,8 +165,9 @@ describe('a question over HTTP', () => {
     asked = await ask();
   });
 
-  /** Sends headers as they are, which fetch() does not. */
-  function send(method: string, path: string, headers: Record<string, string> = {}, text = '') {
+  /** Sends as a paired browser does, and headers as they are, which fetch() does not. */
+  function send(method: string, path: string, more: Record<string, string> = {}, text = '') {
+    const headers = { cookie, ...more };
     const { hostname, port } = new URL(asked.url);
     return new Promise<{ status: number; html: string; headers: object }>((resolve, reject) => {
       const sent = request({ hostname, port, method, path, headers }, (response) => {
@@ -200,6 +212,9 @@ describe('a question over HTTP', () => {
       ['another port', { origin: 'http://127.0.0.1:1' }, fields, 403],
       ['another site', { ...own, 'sec-fetch-site': 'cross-site' }, fields, 403],
       ['the same site', { ...own, 'sec-fetch-site': 'same-site' }, fields, 403],
+      ['no pairing', { ...own, cookie: '' }, fields, 403],
+      ['the pairing of another place', { ...own, cookie: `x-${cookie}` }, fields, 403],
+      ['a pairing that was made up', { ...own, cookie: `${cookie.split('=')[0]}=AAAA` }, fields, 403],
       ['another host', { ...own, host: 'evil.example' }, fields, 403],
       ['through a proxy', { ...own, 'x-forwarded-for': '203.0.113.9' }, fields, 403],
       ['JSON', { ...own, 'content-type': 'application/json' }, fields, 415],
@@ -221,7 +236,9 @@ describe('a question over HTTP', () => {
 
   it('is for the name that it was opened with, and nothing else lies beside it', async () => {
     expect((await send('GET', path(), { host: 'rebound.example' })).status).toBe(403);
-    expect((await send('GET', path(), { host: `localhost:${new URL(asked.url).port}` })).status).toBe(200);
+    expect((await send('GET', path(), { host: `localhost:${new URL(asked.url).port}` })).html).toContain(
+      `Open this page at http://127.0.0.1:${new URL(asked.url).port}.`,
+    );
     for (const other of ['/', '/v1/orgs/self', '/ready', '/health', '/approve/', `${path()}/x`, '/mcp']) {
       expect([other, (await send('GET', other)).status]).toEqual([other, 404]);
     }
@@ -255,12 +272,47 @@ describe('a question over HTTP', () => {
     expect((await service.call('GET', `${PATH}/AAAA-BBBB-CCCC`)).status).toBe(404);
   });
 
-  it('answers nobody for a while after too many wrong codes', async () => {
-    let tries = 0;
-    while ((await send('GET', '/approve/WRONG')).status === 404) tries += 1;
-    expect(tries).toBeLessThanOrEqual(WRONG_CODES_MAX);
-    expect((await send('GET', '/approve/WRONG')).status).toBe(429);
-    expect((await send('GET', path())).status).toBe(429);
+  it('gives nothing to whoever has the address alone, as the model has', async () => {
+    const answers = [];
+    for (const at of [path(), '/approve/AAAA-BBBB-CCCC']) {
+      const { status, html } = await send('GET', at, { cookie: '' });
+      expect(status).toBe(403);
+      expect(html).toContain('colloquy approve --browser');
+      expect(html).not.toMatch(/<form|token|Delete/);
+      answers.push(html.replaceAll(at.slice('/approve/'.length), ''));
+    }
+    expect(answers[0]).toBe(answers[1]);
+  });
+
+  it('is not locked by wrong codes', async () => {
+    for (let n = 0; n < 50; n++) expect((await send('GET', '/approve/WRONG')).status).toBe(404);
+    expect((await send('GET', path())).status).toBe(200);
+  });
+
+  it.each(['cross-site', 'same-site'])(
+    'shows nothing to whom a page of another origin leads here: %s',
+    async (site) => {
+      const from = { 'sec-fetch-site': site };
+      const { status, html } = await send('GET', path(), from);
+      expect(status).toBe(403);
+      expect(html).not.toMatch(/<form|Delete/);
+      expect(html).toContain(`<a href="${path()}">`);
+      const { pathname } = new URL(await pairing());
+      const led = await send('GET', pathname, from);
+      expect(led.status).toBe(403);
+      expect(led.headers).not.toHaveProperty('set-cookie');
+      // The invitation was not used up by that, nor by what only looks.
+      expect((await send('HEAD', pathname)).status).toBe(405);
+      expect((await send('GET', pathname, { 'sec-fetch-site': 'none' })).status).toBe(200);
+      expect((await send('GET', pathname)).status).toBe(404);
+    },
+  );
+
+  it('pairs browsers only for an admin at this machine', async () => {
+    for (const method of ['POST', 'DELETE']) {
+      expect((await service.call(method, '/v1/colloquy/browsers', undefined, { key: member })).status).toBe(403);
+    }
+    expect((await send('GET', path())).status).toBe(200);
   });
 });
 
@@ -269,7 +321,7 @@ describe('a service that has a question open', () => {
   const body = { tool: 't', binding: 'b', target: 't', message: 'm' };
 
   it('leaves for being idle once the answer was fetched', async () => {
-    const service = await startTestService({ idleMs: 50 });
+    const service = await startTestService({ idleMs: 2_000 });
     const { code } = (await service.call('POST', PATH, body)).body.data;
     await service.call('POST', `${PATH}/${code}`, { decision: 'decline' });
     expect((await service.call('POST', PATH, body)).body.data.status).toBe('declined');

@@ -11,6 +11,7 @@ import { openKeyAccess } from '../../src/service/key-access.ts';
 import { createLambdaStates } from '../../src/service/lambda-states.ts';
 import { openLambdaStats } from '../../src/service/lambda-stats.ts';
 import { createLifecycle } from '../../src/service/lifecycle.ts';
+import { createPairedBrowsers } from '../../src/service/paired-browsers.ts';
 import { createResultFiles } from '../../src/service/result-files.ts';
 import { openSecrets } from '../../src/service/secrets.ts';
 import { createTrash } from '../../src/service/trash-entries.ts';
@@ -88,7 +89,12 @@ describe('buildApp() before the service is ready', () => {
       lambdaStates: createLambdaStates(engine, log),
       lambdaStats: openLambdaStats(catalog, log),
       approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
-      approvePage: { urlOf: async () => undefined, close: async () => undefined },
+      approvePage: {
+        urlOf: async () => undefined,
+        pairingUrlOf: async () => undefined,
+        close: async () => undefined,
+      },
+      pairedBrowsers: createPairedBrowsers({ catalog, place: '', hold: () => () => undefined }),
       trash: createTrash(0),
       results: createKeptResults(engine, log),
       resultFiles: createResultFiles(engine, log),
