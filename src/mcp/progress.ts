@@ -26,7 +26,12 @@ interface Told {
 const requests = new WeakMap<AbortSignal, Told>();
 
 /** Paces the reports of one call of `tool`, and reports the seconds it took where the tool itself says nothing. */
-export function pacedReports(send: Progress, tool: string, signal: AbortSignal | undefined): Reports {
+export function pacedReports(
+  send: Progress,
+  tool: string,
+  signal: AbortSignal | undefined,
+  doing = 'has been running',
+): Reports {
   const told = toldIn(signal);
   let hasEnded = false;
   const tell: Progress = (done, total, message) => {
@@ -38,7 +43,7 @@ export function pacedReports(send: Progress, tool: string, signal: AbortSignal |
   };
   const heartbeat = setInterval(() => {
     const secs = Math.floor((performance.now() - told.startedAt) / 1_000);
-    if (!told.isOwn) tell(secs, undefined, `${tool} has been running for ${secs} s`);
+    if (!told.isOwn) tell(secs, undefined, `${tool} ${doing} for ${secs} s`);
   }, HEARTBEAT_MS);
   return {
     report(done, total, message) {
@@ -50,6 +55,24 @@ export function pacedReports(send: Progress, tool: string, signal: AbortSignal |
       clearInterval(heartbeat);
     },
   };
+}
+
+/**
+ * Does `work`, a wait for a human between the two runs of a request, and reports that it goes on: a client that hears
+ * nothing gives the call up while its human still reads the question.
+ */
+export async function reportedWait<T>(
+  send: Progress | undefined,
+  tool: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const reports = send === undefined ? undefined : pacedReports(send, tool, signal, 'has been waiting for a human');
+  try {
+    return await work();
+  } finally {
+    reports?.end();
+  }
 }
 
 function toldIn(signal: AbortSignal | undefined): Told {

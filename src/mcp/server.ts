@@ -1,6 +1,7 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
+  type InputRequiredResult,
   isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -12,7 +13,7 @@ import { type Caller, refusedCall } from './audit.ts';
 import { notOffered, runTool, unknownTool } from './call.ts';
 import { registerCompletion } from './completion.ts';
 import { canShowForms, elicitingHuman, nobody, type Round } from './guard.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, reportedWait } from './progress.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { askInSession } from './session-elicitation.ts';
@@ -100,9 +101,14 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
     if (era === 'modern') {
       return run({ canAsk, state: ctx.mcpReq.requestState(), responses: ctx.mcpReq.inputResponses });
     }
-    const result = await run({ ...FIRST_ROUND, canAsk });
-    if (!isInputRequiredResult(result)) return result;
-    return run((await askInSession(ctx, result, approvals.ttlMs)) ?? { ...FIRST_ROUND, canAsk: false });
+    const ask = (asked: InputRequiredResult) =>
+      reportedWait(progressOf(ctx), params.name, ctx.mcpReq.signal, () => askInSession(ctx, asked, approvals.ttlMs));
+    let result = await run({ ...FIRST_ROUND, canAsk });
+    // What a human is asked once more about is bounded by the guard.
+    while (isInputRequiredResult(result)) {
+      result = await run((await ask(result)) ?? { ...FIRST_ROUND, canAsk: false });
+    }
+    return result;
   });
   registerResources(server, assistant);
   // The later protocols listen by a request that the SDK answers by itself.

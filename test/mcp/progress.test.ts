@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { pacedReports } from '../../src/mcp/progress.ts';
+import { pacedReports, reportedWait } from '../../src/mcp/progress.ts';
 
 describe('pacedReports()', () => {
   beforeEach(() => {
@@ -77,5 +77,21 @@ describe('pacedReports()', () => {
     vi.advanceTimersByTime(3_000);
     expect(sent).toEqual([]);
     end();
+  });
+
+  it('goes on while a human is asked', async () => {
+    const { signal } = new AbortController();
+    const first = start(signal);
+    vi.advanceTimersByTime(1_000);
+    first.end();
+    const messages: string[] = [];
+    const send = (_done: number, _total: number | undefined, message: string) => void messages.push(message);
+    const asking = reportedWait(send, 'delete_x', signal, async () => vi.advanceTimersByTime(2_000));
+    await asking;
+    vi.advanceTimersByTime(2_000);
+    expect(messages).toEqual([
+      'delete_x has been waiting for a human for 2 s',
+      'delete_x has been waiting for a human for 3 s',
+    ]);
   });
 });
