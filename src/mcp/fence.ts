@@ -44,6 +44,7 @@ function visibleName(key: string, names: Set<string>): string {
   names.add(name);
   return name;
 }
+  description?: string | undefined;
 
 /** Text in one line, for what has no fence: titles, and messages of the protocol. */
 export function lineText(text: string, charsMax = 1_000): string {

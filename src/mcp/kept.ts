@@ -11,6 +11,8 @@ export interface Whole {
   total: number;
   /** False: there are more rows than `total`. */
   isTotalExact: boolean;
+  /** Rows from the first one on that are kept. */
+  keptRows: number;
   /** Rows before the first one of the answer. */
   offset: number;
   /** Why it is not kept though it should be. */
@@ -30,6 +32,7 @@ export function wholeOf({ query_id, keeping }: QueryResponse): Whole | undefined
     queryId: isKept ? query_id : null,
     total: data.total,
     isTotalExact: data.is_total_exact === true,
+    keptRows: data.rows_kept ?? data.total,
     offset: 0,
     reason: data.reason,
   };

@@ -55,9 +55,12 @@ async function readRows(client: Client, queryId: string, signal: AbortSignal | u
     const total = page.total ?? rows.length;
     if (bytes <= BYTES_MAX && rows.length > before && rows.length < total) continue;
     const truncated = rows.length < total || page.is_whole === false;
-    const next = `${rows.length} of ${total} rows are here: the tool fetch_result pages and filters, ${exportUri(queryId, 'csv')} is the file.`;
+    const isPart = page.is_whole === false;
+    const more = isPart ? ` The query has more rows than these ${total}, which are the first; no more are kept.` : '';
+    const next = `${rows.length} of ${total} rows are here: the tool fetch_result pages and filters, ${exportUri(queryId, 'csv')} is the file.${more}`;
     const types = fields.map(({ type }) => type ?? null);
-    const data = { query_id: queryId, columns: names, types, rows, returned: rows.length, total, truncated };
+    const extent = isPart ? { at_least: total, kept: `only the first ${total} rows` } : { total };
+    const data = { query_id: queryId, columns: names, types, rows, returned: rows.length, ...extent, truncated };
     return fencedJson({ data, next: truncated ? next : undefined });
   }
 }
@@ -97,7 +100,8 @@ export const RESULT_RESOURCES: readonly ResourceKind[] = [
     tool: 'export_result',
     name: 'result_file',
     title: 'Kept result as a file',
-    description: 'The whole result of a query as CSV, JSON lines or Parquet (as a tool: export_result)',
+    description:
+      'All that is kept of a result, as CSV, JSON lines or Parquet, for up to a day (as a tool: export_result)',
     mimeType: EXPORT_MIMES.csv,
     read: async ({ connect, signal }, { query_id = '', format = '' }) => {
       const known = requireFormat(format);
@@ -110,15 +114,16 @@ export const RESULT_RESOURCES: readonly ResourceKind[] = [
     tool: 'fetch_result',
     name: 'result',
     title: 'Kept result of a query',
-    description: 'Columns and rows of a large result, for an hour (as a tool: fetch_result)',
+    description:
+      'Columns and rows of a large result, for up to an hour while the service runs (as a tool: fetch_result)',
     mimeType: JSON_MIME,
     list: async ({ connect, signal }) =>
-      (await listed(await connect(), signal)).map(({ query_id, rows }): ListedResource => {
+      (await listed(await connect(), signal)).map(({ query_id, rows, is_whole }): ListedResource => {
         const name = query_id ?? '';
         return {
           uri: uriOf(RESULT, { query_id: name }),
           name,
-          title: `Result of ${rows ?? 0} rows`,
+          title: is_whole === false ? `First ${rows ?? 0} rows of a larger result` : `Result of ${rows ?? 0} rows`,
           mimeType: JSON_MIME,
         };
       }),

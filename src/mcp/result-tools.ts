@@ -26,11 +26,12 @@ interface FetchInput {
 async function fetchResult({ client, signal }: ToolContext, input: FetchInput): Promise<Fenced> {
   const limit = input.limit ?? BUDGET.rowsMax;
   const page = await orUnknown(client.fetchResult({ ...input, limit }, { signal }));
-  const { column_fields, results: rows, total, offset, is_whole } = page;
+  const { column_fields, results: rows, total, rows_kept, offset, is_whole } = page;
   return presentRows({ column_fields, results: rows } as QueryResponse, { ...BUDGET, rowsMax: limit }, Infinity, {
     queryId: input.query_id,
     total: total ?? rows?.length ?? 0,
     isTotalExact: is_whole !== false,
+    keptRows: rows_kept ?? total ?? 0,
     offset: offset ?? 0,
   });
 }
@@ -39,10 +40,22 @@ async function exportResult(
   { client, signal, means }: ToolContext,
   { query_id, format }: { query_id: string; format: ExportFormat },
 ): Promise<Fenced> {
-  const { rows, bytes, path, expires_at, is_whole } = await orUnknown(
+  const { rows, bytes, path, expires_at, is_whole, retyped } = await orUnknown(
     client.exportResult({ query_id, format }, { signal }),
   );
   const uri = exportUri(query_id, format);
+  const firstRows = is_whole === false ? `the first ${rows ?? 0} rows` : undefined;
+  const written = (retyped ?? []).map(({ name, type, written_as }) => [name, type, written_as]);
+  const hints = [
+    means.isElsewhere
+      ? 'The resource link is the file, for the human to open or save.'
+      : 'Tell the human the path, which is on the machine of the service; the resource link has the same file.',
+    firstRows !== undefined &&
+      `The file is NOT the whole result: it has ${firstRows}, and the query has more. Tell the human so. For the rest, export the query in parts, each with a WHERE of its own.`,
+    written.length > 0 &&
+      'written_as lists columns (name, type, type in the file) whose type Parquet does not have; their values are exact. CAST such columns in the SQL to choose another type.',
+    format === 'jsonl' && 'Integers are numbers with all their digits; decimals of more than 15 digits are text.',
+  ];
   return {
     data: {
       query_id,
@@ -52,16 +65,16 @@ async function exportResult(
       uri,
       ...(means.isElsewhere ? {} : { path: path ?? null }),
       expires_at: expires_at ?? null,
-      ...(is_whole === false ? { truncated: true } : {}),
+      ...(firstRows === undefined ? {} : { truncated: true, holds: `only ${firstRows}` }),
+      ...(written.length > 0 ? { written_as: written } : {}),
     },
-    next: means.isElsewhere
-      ? 'The resource link is the file, for the human to open or save.'
-      : 'Tell the human the path, which is on the machine of the service; the resource link has the same file.',
+    next: hints.filter(Boolean).join(' '),
     links: [
       {
         type: 'resource_link',
         uri,
         name: `${query_id}.${format}`,
+        ...(firstRows === undefined ? {} : { description: `Only ${firstRows} of a larger result` }),
         mimeType: EXPORT_MIMES[format],
         size: bytes ?? undefined,
       },
@@ -99,7 +112,7 @@ export function fetchResultTool(): Tool {
     toolset: 'query',
     title: 'Fetch rows of a kept result',
     description:
-      'Page, project, filter or order the whole result of an earlier query by its query_id, without running it again.',
+      'Page, project, filter or order the kept rows of an earlier query by its query_id, without running it again.',
     shape,
     output: {
       columns: { type: 'array' },
@@ -123,7 +136,7 @@ export function exportResultTool(): Tool {
     role: 'read-only',
     toolset: 'query',
     title: 'Export a kept result',
-    description: 'Write the whole result of an earlier query to a file, for a human or another program.',
+    description: 'Write the kept rows of an earlier query to a file, for a human or another program.',
     shape,
     output: {
       uri: { type: 'string' },

@@ -164,7 +164,10 @@ export function presentRows(
   const isCut = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
   const more = whole === undefined ? isCut : !whole.isTotalExact;
   const offset = whole?.offset ?? 0;
-  const total = whole?.total ?? results.length;
+  // Where not even the first row is carried, there is one all the same.
+  const isTooLarge = more && results.length === 0 && whole?.queryId == null;
+  const total = isTooLarge ? 1 : (whole?.total ?? results.length);
+  const firstRows = more && whole?.queryId != null ? `the first ${whole.keptRows} rows` : undefined;
   const others = problems
     .filter((problem) => problem.status_code !== 429)
     .map((problem) => cutText(String(problem.message ?? ''), NOTE_CHARS_MAX));
@@ -181,6 +184,8 @@ export function presentRows(
       ...(more ? { at_least: total } : { total }),
       truncated,
       ...(whole?.profile === undefined ? {} : { profile: whole.profile }),
+      ...(firstRows === undefined ? {} : { kept: `only ${firstRows}` }),
+      ...(whole?.profile === undefined || firstRows === undefined ? {} : { profile_of: firstRows }),
       ...(isPart && whole?.reason ? { not_kept: cutText(visibleText(whole.reason), NOTE_CHARS_MAX) } : {}),
       ...(fit.cut.cells > 0 ? { cells_cut: fit.cut.cells } : {}),
       ...(shown.length < columns.length ? { columns_cut: columns.length - shown.length } : {}),
@@ -194,7 +199,11 @@ export function presentRows(
         : {}),
     },
     next: truncated
-      ? rowsHint(fit, { total, more, offset, queryId: whole?.queryId }, columns.length - shown.length)
+      ? rowsHint(
+          fit,
+          { total, more, offset, firstRows, isTooLarge, queryId: whole?.queryId },
+          columns.length - shown.length,
+        )
       : undefined,
   };
 }
@@ -204,16 +213,32 @@ interface Extent {
   more: boolean;
   offset: number;
   queryId: string | null | undefined;
+  /** What is kept of a result that has more rows. */
+  firstRows: string | undefined;
+  /** The first row alone is over the limit. */
+  isTooLarge: boolean;
 }
 
-function rowsHint(fit: Fit, { total, more, offset, queryId }: Extent, columnsCut: number): string {
+const TOO_LARGE =
+  'the result is not empty: its first row alone is larger than a result may be, so no row is shown, and paging does not help. Select fewer columns, or less of the large ones: aggregate lists and texts, or take parts with list_slice(column, 1, 100) or substr(column, 1, 1000)';
+
+function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
+  const { total, more, offset, firstRows, isTooLarge, queryId } = extent;
   const hints: string[] = [];
   const end = offset + fit.rows.length;
-  if (more || end < total) {
+  if (isTooLarge) hints.push(TOO_LARGE);
+  else if (more || end < total) {
     const from = offset > 0 ? ` from ${offset}` : '';
     const shown = `${fit.rows.length}${from} of ${more ? 'at least ' : ''}${total} rows are shown: `;
     const page = JSON.stringify({ query_id: queryId, offset: end });
-    if (queryId == null) {
+    if (firstRows !== undefined) {
+      const among = `${fit.rows.length}${from} of ${total} rows among ${firstRows} are shown`;
+      hints.push(
+        `${among}, and the query has more rows than these`,
+        `profile, where, order_by and export_result see ${firstRows} only: a count, least, greatest or missing value is of them, and for the whole it is to be asked of run_query with WHERE, ORDER BY or aggregates`,
+        end < total ? `fetch_result ${page} for the next` : 'no more are kept',
+      );
+    } else if (queryId == null) {
       hints.push(
         `${shown}aggregate, filter or select fewer columns; or page with ORDER BY … LIMIT … OFFSET ${fit.rows.length}`,
       );

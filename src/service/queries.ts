@@ -92,9 +92,9 @@ export function checkParameters(what: string, field: string, parameters: readonl
 
 function cutError(cut: NonNullable<QueryOutcome['cut']>, rows: number) {
   const limit = cut.reason === 'rows' ? `${cut.limit} rows` : `${cut.limit} bytes`;
-  return {
-    type: 'ResourceExceeded',
-    message: `Only the first ${rows} rows were returned: the result is larger than ${limit}. Filter or aggregate in the SQL, select fewer columns, or page with ORDER BY, LIMIT and OFFSET.`,
-    status_code: 429,
-  };
+  const message =
+    rows === 0
+      ? `No row was returned: the first one alone is larger than the limit of ${limit}. Select fewer columns, or parts of long texts and lists.`
+      : `Only the first ${rows} rows were returned: the result is larger than ${limit}. Filter or aggregate in the SQL, select fewer columns, or page with ORDER BY, LIMIT and OFFSET.`;
+  return { type: 'ResourceExceeded', message, status_code: 429 };
 }

@@ -101,6 +101,17 @@ describe('query() with keep', () => {
     small.dispose();
   });
 
+  it('carries and keeps nothing where the first row alone is too large, and says that there is more', async () => {
+    const small = temporaryFolder();
+    const other = await openSmall(small.file, { resultBytesMax: 400_000 });
+    for (const items of [60_000, 400_000]) {
+      const { rows, cut, keeping } = await keep(`SELECT list(i) AS l FROM range(${items}) t(i)`, 50, other);
+      expect([rows, cut, keeping]).toMatchObject([[], { reason: 'bytes' }, { isTotalExact: false, kept: null }]);
+    }
+    await other.close();
+    small.dispose();
+  });
+
   it('gives the same values as the answer, of every type, exactly', async () => {
     const sql = `SELECT * FROM (SELECT
       1152921504606846977::BIGINT AS big, -170141183460469231731687303715884105727::HUGEINT AS huge,

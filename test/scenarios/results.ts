@@ -66,11 +66,24 @@ const limits: Scenario = {
     const written = await ok(session, 'run_query', { query: 'SELECT * FROM range(5000) LIMIT 300' });
     expect(written.structured).toMatchObject({ returned: 50, total: 300 });
     const most = await ok(session, 'run_query', { query: 'SELECT * FROM range(200000)' });
-    expect(most.structured).toMatchObject({ returned: 50, at_least: 100_000 });
+    expect(most.structured).toMatchObject({
+      returned: 50,
+      at_least: 100_000,
+      kept: 'only the first 100000 rows',
+      profile_of: 'the first 100000 rows',
+    });
     const { query_id } = most.structured;
     const end = await ok(session, 'fetch_result', { query_id, offset: 99_999 });
     expect(end.structured).toMatchObject({ rows: [[99_999]], at_least: 100_000, truncated: true });
     expect(end.text).toContain('no more are kept');
+    const top = await ok(session, 'fetch_result', { query_id, order_by: 'range DESC', limit: 1 });
+    expect(top.structured['kept']).toBe('only the first 100000 rows');
+    const missing = await ok(session, 'fetch_result', { query_id, where: 'range >= 150000' });
+    expect(missing.text).toContain('0 of 0 rows among the first 100000 rows are shown, and the query has more rows');
+    const file = await ok(session, 'export_result', { query_id, format: 'jsonl' });
+    expect(file.text).toContain('NOT the whole result');
+    const whole = JSON.parse(await session.read(`colloquy://results/${query_id}`));
+    expect(whole).toMatchObject({ kept: 'only the first 100000 rows', truncated: true });
   },
 };
 
@@ -86,7 +99,7 @@ const exporting: Scenario = {
     expect(text).toBe(readFileSync(String(csv['path']), 'utf8'));
     expect(text.split('\n')[1]).toBe('0,1152921504606846976,g0,"{""at"":""2026-06-30T22:00:00.000000Z"",""l"":[0]}"');
     const lines = (await session.read(`${uri}.jsonl`)).trim().split('\n');
-    expect([lines.length, JSON.parse(lines[1] ?? '').big]).toEqual([2_500, '1152921504606846977']);
+    expect([lines.length, lines[1]]).toEqual([2_500, expect.stringContaining('"big":1152921504606846977,')]);
     const whole = JSON.parse(await session.read(uri));
     expect(whole).toMatchObject({ returned: 2_500, total: 2_500, truncated: false, columns: ['n', 'big', 'grp', 's'] });
     expect(whole.rows[2_499][1]).toBe('1152921504606849475');

@@ -1,7 +1,8 @@
-import type { DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
+import type { DuckDBDataChunk, DuckDBResult, DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
+import { vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 
@@ -39,12 +40,18 @@ export async function readRows(
   return { columns, rows, cut };
 }
 
+/** How much more room values may take in the engine than as JSON text. */
+const FAR = 3;
+
 /** Adds the rows of one chunk after another to `rows`; answers which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
   let bytes = 0;
   return (chunk: DuckDBDataChunk, rows: JsonValue[][]): Rows['cut'] => {
     const vectors = rows.length === caps.rowsMax ? [] : readers.map((_, index) => chunk.getColumnVector(index));
     const { rowCount } = chunk;
+    if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
+      return { reason: 'bytes', limit: caps.bytesMax };
+    }
     for (let row = 0; row < rowCount; row++) {
       if (rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
       const values: JsonValue[] = new Array(readers.length);
@@ -59,4 +66,9 @@ function decoder(readers: readonly Reader[], caps: Caps) {
     }
     return null;
   };
+}
+
+/** A row of many millions of items would take long to read, only to be left out. */
+function isFarTooLarge(vectors: readonly DuckDBVector[], { bytesMax }: Caps): boolean {
+  return vectors.reduce((sum, vector) => sum + vectorBytes(vector), 0) > FAR * bytesMax;
 }
