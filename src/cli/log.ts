@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { visibleText } from '../mcp/fence.ts';
+import { visibleText } from '../mcp/visible.ts';
 import type { Config } from '../settings.ts';
 
 /**
@@ -23,7 +23,7 @@ export function errorLine(error: unknown): string {
   return `colloquy: ${plainText(message)}\n`;
 }
 
-/** Text as a terminal may show it: what is invisible is gone, and other control characters than line breaks are spaces. */
+/** Text as a terminal may show it: what is invisible, or would move the cursor, is an escape such as `\u001b`. */
 export function plainText(text: string): string {
-  return visibleText(text.replace(/[^\P{Cc}\n]/gu, ' '));
+  return visibleText(text.replaceAll('\r\n', '\n')).replaceAll('\t', ' ');
 }

@@ -7,6 +7,7 @@ import type { RowTool } from './catalog.ts';
 import { quotedIdentifier } from './infer.ts';
 import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
 import { findTarget, fingerprint, namedBy, siblingCount } from './target.ts';
+import { distinctText } from './visible.ts';
 
 const NAMES_MAX = 5;
 /** A human should not wait long for a question. */
@@ -78,7 +79,7 @@ export async function blastRadius(
   }
   lines.push(await undoLine(client, tool, signal));
   return {
-    message: lines.join('\n'),
+    message: distinctText(lines.join('\n')),
     typedName: isSevere && last !== undefined ? name : undefined,
     target: fingerprint(target),
   };

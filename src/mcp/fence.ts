@@ -1,25 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { visibleText } from './visible.ts';
 
 /**
  * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result carry it between two marks
- * with a random tag, which no stored text can know, and without the characters that a human would not see.
+ * with a random tag, which no stored text can know, and with every character that a human would not see as an escape.
  */
 
 /** Nothing a service stores is nested deeper than this for a good reason. */
 const DEPTH_MAX = 64;
-
-// Control characters except tab and line feed; soft hyphen, fillers, zero-width and bidirectional controls, separators
-// that break lines invisibly, variation selectors (except FE0F, which emoji use) and the tag block.
-const INVISIBLE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
-  // biome-ignore lint/suspicious/noMisleadingCharacterClass: single code points are meant
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Noncharacter_Code_Point}]|(?<!\p{Extended_Pictographic}|[#*0-9])\ufe0f/gu;
-const LONE_SURROGATE = /\p{Surrogate}/gu;
-
-/** `text` without invisible, control and bidirectional characters; lone surrogates become U+FFFD. */
-export function visibleText(text: string): string {
-  return text.replace(INVISIBLE, '').replace(LONE_SURROGATE, '\ufffd');
-}
 
 /** A copy of `value` that JSON can write: visible text only, and integers beyond 2^53 as strings of digits. */
 export function visibleValue(value: unknown, depth = 0): unknown {
@@ -44,7 +32,6 @@ function visibleName(key: string, names: Set<string>): string {
   names.add(name);
   return name;
 }
-  description?: string | undefined;
 
 /** Text in one line, for what has no fence: titles, and messages of the protocol. */
 export function lineText(text: string, charsMax = 1_000): string {
@@ -57,6 +44,7 @@ export interface ResourceLink {
   type: 'resource_link';
   uri: string;
   name: string;
+  description?: string | undefined;
   mimeType: string;
   size?: number | undefined;
 }

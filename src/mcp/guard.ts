@@ -5,8 +5,9 @@ import { stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import { type Approvals, digest } from './approvals.ts';
 import type { Blast } from './blast.ts';
-import { lineText, visibleText } from './fence.ts';
+import { lineText } from './fence.ts';
 import type { Arguments } from './relations.ts';
+import { visibleJson, visibleText } from './visible.ts';
 
 /** Something that needs a human's consent. */
 export interface Question {
@@ -199,7 +200,7 @@ function pending(question: Question, asker: Asker, approval: Pending): Verdict {
 }
 
 function cannotAsk({ tool, args }: Question, { command }: Asker): Verdict {
-  const json = stringifyJson(args).replaceAll("'", "'\\''");
+  const json = visibleJson(stringifyJson(args)).replaceAll("'", "'\\''");
   return {
     kind: 'refused',
     code: 'cannot_ask',

@@ -1,7 +1,6 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { nearest } from '../contract/nearest.ts';
 import type { Assistant } from './assistant.ts';
-import { visibleText } from './fence.ts';
 import {
   administer,
   authorLambda,
@@ -11,6 +10,7 @@ import {
   type PromptArgument,
 } from './prompt-texts.ts';
 import type { Names } from './resource-kinds.ts';
+import { visibleText } from './visible.ts';
 
 /** In the order they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];
@@ -52,6 +52,9 @@ export function promptValues(tools: Offered, prompt: string, argument: string) {
   return found?.arguments.find(({ name }) => name === argument)?.values;
 }
 
+/** What there is to see in a text that is not empty. */
+const SEEN = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+
 function readPromptArguments(prompt: Prompt, given: Readonly<Record<string, unknown>>): Names {
   const read: [string, string][] = [];
   const known = prompt.arguments.map(({ name }) => ({ name }));
@@ -60,7 +63,8 @@ function readPromptArguments(prompt: Prompt, given: Readonly<Record<string, unkn
   }
   for (const { name, required, charsMax } of prompt.arguments) {
     const value = given[name];
-    const text = typeof value === 'string' ? visibleText(value).trim() : '';
+    const isGiven = typeof value === 'string' && SEEN.test(value);
+    const text = isGiven ? visibleText(value).trim() : '';
     if (text === '' && required) throw wrong(`argument "${name}" is missing: ${prompt.name} needs it.`);
     if (text.length > charsMax) {
       throw wrong(`argument "${name}" has ${text.length} characters, and at most ${charsMax} are taken.`);

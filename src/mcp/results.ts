@@ -1,8 +1,9 @@
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Fenced } from './fence.ts';
-import { visibleText, visibleValue } from './fence.ts';
+import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
 import { nameOf } from './relations.ts';
+import { visibleText } from './visible.ts';
 
 /** How much one answer may hold; whichever is reached first cuts it. */
 export interface Budget {

@@ -1,4 +1,4 @@
-import type { ApiError } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Effect, Role } from '../contract/row.ts';
 import { holdsSecret } from '../contract/secret.ts';
@@ -17,11 +17,12 @@ import { profileOf, wholeOf } from './kept.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
 import type { Progress } from './progress.ts';
-import type { Arguments } from './relations.ts';
+import { type Arguments, pathParameters } from './relations.ts';
 import { exportResultTool, fetchResultTool } from './result-tools.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
 import type { Toolset } from './toolsets.ts';
+import { shownEscape } from './visible.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
@@ -65,7 +66,11 @@ function toolOf(rowTool: RowTool): Tool {
     role: row.role,
     toolset: toolsetOf(rowTool.operation),
     secretArguments: rowTool.arguments.filter(({ schema }) => holdsSecret(schema)),
-    read: (sent, secrets) => readArguments(listing.name, rowTool.arguments, sent, secrets),
+    read: (sent, secrets) => {
+      const input = readArguments(listing.name, rowTool.arguments, sent, secrets);
+      refuseShownNames(rowTool, input);
+      return input;
+    },
     ...(row.effect === 'delete'
       ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
       : {}),
@@ -85,6 +90,26 @@ function toolOf(rowTool: RowTool): Tool {
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
 }
+
+/**
+ * What names something to change must not be how another name is shown: a document whose `_id` looks like an escape is
+ * not the one whose `_id` holds the character.
+ */
+function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): void {
+  const items = kind === 'writes' && Array.isArray(input['data']) ? input['data'] : [];
+  const ids = items.map((item: unknown) => (item as { _id?: unknown } | null)?._id);
+  const names = row.effect === 'delete' ? pathParameters(row.path).map((parameter) => input[parameter]) : [];
+  for (const name of [...names, ...ids]) {
+    const shown = typeof name === 'string' ? shownEscape(name) : undefined;
+    if (shown === undefined) continue;
+    throw new ApiError(
+      row.method === 'POST' ? 'invalid_input' : 'not_found',
+      `Cannot call ${listing.name} with ${JSON.stringify(String(name).slice(0, SHOWN_CHARS_MAX))}: ${shown} is how an invisible character is shown, and no name. Give the character itself, which in JSON is its escape with one backslash.`,
+    );
+  }
+}
+
+const SHOWN_CHARS_MAX = 200;
 
 /** The rows; where they are not all of a result that is kept, with what its columns hold. */
 async function presentQuery(
