@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ApiError } from '../../contract/errors.ts';
 import { isSameTree, type Passed, passGate } from './gate.ts';
+import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
@@ -102,5 +103,6 @@ export async function open(
       throw errorAt(statement, undefined, 'The SQL is spelled in a way that is not supported. Write it more plainly.');
     }
   }
+  await makeMacros(connection, passed.macros);
   return { statement, passed };
 }

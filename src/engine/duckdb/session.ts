@@ -4,7 +4,8 @@ import { GUARD_SQL } from './guards.ts';
 /** How often a stopped statement is told again: an interrupt between two steps of the engine is lost. */
 const INTERRUPT_EVERY_MS = 5;
 
-const BEGIN = 'BEGIN TRANSACTION READ ONLY';
+/** How a session's transaction begins. */
+export const BEGIN = 'BEGIN TRANSACTION READ ONLY';
 
 /** Makes a session's connection take statements again, after one that failed while it ran. */
 export async function resume(connection: DuckDBConnection): Promise<void> {
