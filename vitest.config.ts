@@ -1,6 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+/** Markdown is text, as in the bundle. */
+const markdown = {
+  name: 'markdown',
+  transform: (code: string, id: string) =>
+    id.endsWith('.md') ? { code: `export default ${JSON.stringify(code)};`, map: null } : undefined,
+};
+
 export default defineConfig({
+  plugins: [markdown],
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',

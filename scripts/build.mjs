@@ -21,6 +21,32 @@ const englishOnly = {
   },
 };
 
+/**
+ * The SDK loads and compiles a JSON Schema validator before it does anything, and needs it only where a client of the
+ * older protocol answers a question. So it is made then; what it checks stays the same.
+ */
+const validatorWhenNeeded = {
+  name: 'validator-when-needed',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, () => ({
+      path: 'shims',
+      namespace: 'when-needed',
+    }));
+    onLoad({ filter: /^shims$/, namespace: 'when-needed' }, () => ({
+      resolveDir: root,
+      contents: `
+        import process from 'node:process';
+        class DefaultJsonSchemaValidator {
+          getValidator(schema) {
+            this.made ??= new (require('@modelcontextprotocol/server/validators/ajv').AjvJsonSchemaValidator)();
+            return this.made.getValidator(schema);
+          }
+        }
+        export { DefaultJsonSchemaValidator, process };`,
+    }));
+  },
+};
+
 try {
   const { metafile } = await build({
     entryPoints: { colloquy: 'src/main.ts' },
@@ -36,8 +62,9 @@ try {
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
+    loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
-    plugins: [englishOnly],
+    plugins: [englishOnly, validatorWhenNeeded],
     // The engine is native code and stays a dependency; everything else is in the bundle.
     external: ['@duckdb/node-api'],
     // CommonJS packages inside an ES module still ask for `require`.

@@ -13,11 +13,19 @@ async function run(invocation: Invocation): Promise<number> {
     case 'stdio':
       return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
-      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local);
+      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local, bin);
     case 'call':
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':
       return (await import('./cli/stop.ts')).stop(invocation.config);
+    case 'doctor':
+      return (await import('./cli/doctor.ts')).doctor(invocation, bin);
+    case 'trash':
+      return (await import('./cli/trash.ts')).trash(invocation, bin);
+    case 'audit':
+      return (await import('./cli/audit.ts')).audit(invocation);
+    case 'approve':
+      return (await import('./cli/approve.ts')).approve(invocation);
     case 'demo':
       return (await import('./cli/demo.ts')).runDemo();
   }

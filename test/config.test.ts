@@ -31,6 +31,8 @@ describe('readInvocation()', () => {
     [['serve'], { command: 'serve', local: false }],
     [['serve', '--local'], { command: 'serve', local: true }],
     [['demo'], { command: 'demo' }],
+    [['doctor'], { command: 'doctor', json: false }],
+    [['doctor', '--json'], { command: 'doctor', json: true }],
     [['call', 'run_query'], { command: 'call', tool: 'run_query', input: undefined }],
     [['call', 'run_query', '{"a":1}'], { command: 'call', tool: 'run_query', input: '{"a":1}' }],
     [['call', 'run_query', '-1'], { command: 'call', input: '-1' }],
@@ -210,5 +212,52 @@ describe('nativeThreads()', () => {
     expect(nativeThreads({ UV_THREADPOOL_SIZE: 'many' })).toBe(4);
     expect(nativeThreads(serviceEnvironment(configOf([]), {}))).toBeGreaterThan(4);
     expect(nativeThreads(serviceEnvironment(configOf([]), { UV_THREADPOOL_SIZE: '9' }))).toBe(9);
+  });
+});
+
+describe('the settings of what is offered', () => {
+  test('toolsets are read with what of them is wanted', () => {
+    expect(configOf(['--toolsets', 'query, collections:read'])).toMatchObject({
+      toolsets: [
+        { toolset: 'query', readOnly: false },
+        { toolset: 'collections', readOnly: true },
+      ],
+    });
+    expect(configOf([], { COLLOQUY_TOOLSETS: 'api-keys' }).toolsets).toEqual([
+      { toolset: 'api-keys', readOnly: false },
+    ]);
+    expect(configOf([]).toolsets).toBeUndefined();
+  });
+
+  test.each([
+    ['querry', 'there is no toolset "querry" (did you mean "query"?)'],
+    ['lambda:read', 'there is no toolset "lambda" (did you mean "lambdas"?)'],
+    ['query:write', 'there is no toolset "query:write"'],
+    ['explore', 'that is a profile'],
+    ['zzzzzz', 'the toolsets are query, documents'],
+    [',', 'expected toolsets: query'],
+  ])('toolsets %j are refused', (text, why) => {
+    expect(refusal(['--toolsets', text])).toContain(why);
+    expect(refusal([], { COLLOQUY_TOOLSETS: text })).toContain(why);
+  });
+
+  test('a profile is one of three', () => {
+    expect(configOf(['serve', '--profile', 'explore']).profile).toBe('explore');
+    expect(refusal(['--profile', 'root'])).toContain('expected one of explore, author, admin');
+  });
+
+  test('read-only is a flag without a value, and a word in the environment', () => {
+    expect(configOf([]).readOnly).toBe(false);
+    expect(configOf(['--read-only']).readOnly).toBe(true);
+    expect(configOf(['--read-only', 'call']).readOnly).toBe(true);
+    expect(configOf([], { COLLOQUY_READ_ONLY: '1' }).readOnly).toBe(true);
+    expect(configOf([], { COLLOQUY_READ_ONLY: 'False' }).readOnly).toBe(false);
+    expect(refusal([], { COLLOQUY_READ_ONLY: 'maybe' })).toContain('expected true or false');
+  });
+
+  test('the local service does not take them over', () => {
+    const config = configOf(['--read-only', '--profile', 'explore', '--toolsets', 'documents']);
+    const passed = Object.keys(serviceEnvironment(config, {}));
+    expect(passed.filter((name) => /READ_ONLY|PROFILE|TOOLSETS/.test(name))).toEqual([]);
   });
 });

@@ -1,12 +1,17 @@
-import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { parseJson, stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
+import type { Means } from '../mcp/assistant.ts';
 import { callTool, unknownTool } from '../mcp/call.ts';
-import { tools } from '../mcp/tools.ts';
+import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import { connectService } from './connect.ts';
+import { fileMeans } from './file-documents.ts';
 import { createLog, errorLine, plainText } from './log.ts';
+import { auditOf, secretMeans } from './means.ts';
+import { offerOf } from './offer.ts';
+import { shownProgress } from './progress.ts';
+import { askAtTerminal } from './terminal.ts';
 
 export interface CallCommand {
   config: Config;
@@ -22,41 +27,89 @@ export interface CallCommand {
  */
 export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
   if (tool === undefined) {
-    process.stdout.write(toolList());
+    process.stdout.write(toolList(config));
     return 0;
   }
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   // Whoever reads the answer may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
+  const shown = shownProgress(process.stderr);
   let client: Client | undefined;
+  let audit: ReturnType<typeof auditOf>;
+  const secrets: ShownSecret[] = [];
   try {
     const args = argumentsIn(input);
-    if (!tools().has(tool)) throw new ApiError('not_found', unknownTool(tool));
-    client = await connectService(config, bin, createLog(config));
-    const answer = await callTool({ client, name: tool, args, confirm, signal: stop.signal });
+    refuseHidden(config, tool);
+    const log = createLog(config);
+    audit = auditOf(config, 'call', log);
+    client = await connectService(config, bin, log);
+    const means = {
+      ...secretMeans(config),
+      ...fileMeans(config),
+      ...(process.stdout.isTTY ? { keepSecret: shownHere(secrets) } : {}),
+    };
+    const answer = await callTool({
+      client,
+      name: tool,
+      args,
+      signal: stop.signal,
+      means,
+      audit,
+      progress: shown.report,
+      confirm: (...question) => shown.quietly(() => confirm(...question)),
+    });
+    shown.clear();
     if (answer.isError) {
       process.stderr.write(failureText(answer.structured) ?? `${plainText(answer.text)}\n`);
       return 1;
     }
     process.stdout.write(`${stringifyJson(answer.structured)}\n`);
+    for (const { label, secret } of secrets) process.stdout.write(`${plainText(label)}: ${plainText(secret)}\n`);
     return 0;
   } catch (error) {
+    shown.clear();
     process.stderr.write(errorLine(error));
     return 1;
   } finally {
+    await audit?.settled();
     await client?.close();
   }
 }
 
+interface ShownSecret {
+  label: string;
+  secret: string;
+}
+
+/**
+ * A person at a terminal is shown a new secret. Whoever reads the output of this program otherwise may be an assistant
+ * with a shell, and gets it as every assistant does: in a file of the data folder.
+ */
+function shownHere(secrets: ShownSecret[]): NonNullable<Means['keepSecret']> {
+  return async (label, secret) => {
+    secrets.push({ label, secret });
+    return 'this terminal';
+  };
+}
+
 /** The tools, each with its arguments; those in brackets may be left out. */
-function toolList(): string {
-  const lines = Array.from(tools().values(), ({ listing }) => {
+function toolList(config: Config): string {
+  const lines = Array.from(offeredTools(offerOf(config)).values(), ({ listing }) => {
     const { properties = {}, required = [] } = listing.inputSchema;
     const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `[${name}]`));
     return `${listing.name} ${names.join(' ')}\n    ${listing.description}\n`;
   });
   return lines.join('');
+}
+
+/** Throws where there is no such tool, or the settings hide it. */
+function refuseHidden(config: Config, tool: string): void {
+  const offered = offeredTools(offerOf(config));
+  if (offered.has(tool)) return;
+  const hidden = hiddenTools(offerOf(config)).find((one) => one.tool === tool);
+  if (hidden === undefined) throw new ApiError('not_found', unknownTool(tool, offered));
+  throw new ApiError('forbidden', `Cannot call tool "${tool}": ${hidden.why}. Leave that setting out to call it.`);
 }
 
 function argumentsIn(input: string | undefined): Record<string, unknown> {
@@ -83,13 +136,8 @@ function failureText({ error, next }: Readonly<Record<string, unknown>>): string
 
 /** Asks the person at the terminal; without one the answer is no, so that no program can give it. */
 async function confirm(message: string, typedName: string | undefined): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const wanted = typedName === undefined ? '[y/N] ' : `Type ${plainText(typedName)} to confirm: `;
-    const typed = (await terminal.question(`${plainText(message)}\n${wanted}`)).trim();
-    return typedName === undefined ? /^y(es)?$/i.test(typed) : typed === typedName;
-  } finally {
-    terminal.close();
-  }
+  const wanted = typedName === undefined ? '[y/N] ' : `Type ${typedName} to confirm: `;
+  const typed = await askAtTerminal(`${message}\n${wanted}`);
+  if (typed === undefined) return false;
+  return typedName === undefined ? /^y(es)?$/i.test(typed) : typed === typedName;
 }

@@ -7,12 +7,12 @@ import type { Client } from '../http/client.ts';
  * if nobody listens. Rejects `connection_failed` when it cannot be started.
  */
 export async function connectService(config: Config, bin: string, log: Logger): Promise<Client> {
-  const { url, apiKey, requestTimeoutMs: timeoutMs } = config;
+  const { url, apiKey, requestTimeoutMs: timeoutMs, readOnly } = config;
   if (url !== undefined && apiKey !== undefined) {
     const { createClient } = await import('../http/client.ts');
-    return createClient({ target: { url }, apiKey, timeoutMs });
+    return createClient({ target: { url }, apiKey, timeoutMs, readOnly });
   }
   const { connectLocal } = await import('../local/connect.ts');
   const env = serviceEnvironment(config);
-  return connectLocal({ dataDir: config.dataDir, bin, version: VERSION, env, log, timeoutMs });
+  return connectLocal({ dataDir: config.dataDir, bin, version: VERSION, env, log, timeoutMs, readOnly });
 }

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
+import { visibleText } from '../mcp/fence.ts';
 
 /**
  * The process's logger. It writes to standard error, since standard output belongs to MCP, and at once, so that the last
@@ -22,7 +23,7 @@ export function errorLine(error: unknown): string {
   return `colloquy: ${plainText(message)}\n`;
 }
 
-/** Text as a terminal may show it: control characters other than line breaks become spaces. */
+/** Text as a terminal may show it: what is invisible is gone, and other control characters than line breaks are spaces. */
 export function plainText(text: string): string {
-  return text.replace(/[^\P{Cc}\n]/gu, ' ');
+  return visibleText(text.replace(/[^\P{Cc}\n]/gu, ' '));
 }

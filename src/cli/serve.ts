@@ -1,11 +1,14 @@
+import type { Logger } from 'pino';
 import { type Config, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
+import type { TlsFiles } from '../service/listen.ts';
 import type { Service } from '../service/start.ts';
 import { createLog, errorLine } from './log.ts';
+import { readTlsFiles } from './tls-files.ts';
 
 const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
@@ -18,7 +21,7 @@ const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
  * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which leaves
  * when idle, keeps its log short, and leaves the field quietly to a service that came first.
  */
-export async function serve(config: Config, local: boolean): Promise<number> {
+export async function serve(config: Config, local: boolean, bin: string): Promise<number> {
   const log = createLog({ logLevel: levelOf(config, local, process.stderr.isTTY) });
   process.stdout.on('error', () => {});
   try {
@@ -29,15 +32,17 @@ export async function serve(config: Config, local: boolean): Promise<number> {
       databaseFile: folder.databaseFile,
       adminKeyFile: folder.adminKeyFile,
       secretKeyFile: folder.secretKeyFile,
-      listen: addressesOf(config, folder),
+      listen: addressesOf(config, folder, await readTlsFiles(config)),
+      mounts: await mountsOf(config, local, folder, bin, log),
       limits: limitsOf(config),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
+      trashDays: config.trashDays,
       version: VERSION,
       log,
     });
     stopOnSignals(service);
-    if (!local) process.stdout.write(welcome(service, folder));
+    if (!local) process.stdout.write(welcome(config, service, folder));
     await service.closed;
   } catch (error) {
     process.stderr.write(errorLine(error));
@@ -63,12 +68,19 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-function addressesOf({ socket, port, host }: Config, folder: DataFolder) {
+function addressesOf({ socket, port, host }: Config, folder: DataFolder, tls: TlsFiles | undefined) {
   return [
     { path: folder.socketPath },
     ...(socket === undefined ? [] : [{ path: socket }]),
-    ...(port === undefined ? [] : [{ host, port }]),
+    ...(port === undefined ? [] : [{ host, port, tls }]),
   ];
+}
+
+/** The shared local service serves the processes of one user, which speak MCP themselves. */
+async function mountsOf(config: Config, local: boolean, folder: DataFolder, bin: string, log: Logger) {
+  if (local || !config.mcp) return [];
+  const { mcpMount } = await import('./serve-mcp.ts');
+  return [mcpMount(config, folder.socketPath, bin, log)];
 }
 
 function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Partial<EngineLimits> {
@@ -96,11 +108,13 @@ function stopOnSignals(service: Service): void {
   }
 }
 
-function welcome({ addresses }: Service, folder: DataFolder): string {
+function welcome({ mcp }: Config, { addresses }: Service, folder: DataFolder): string {
+  const urls = mcp ? addresses.filter((address) => address.startsWith('http')) : [];
   return [
     `Colloquy ${VERSION} serves "${folder.path}" at:`,
     ...addresses.map((address) => `  ${address}`),
     `Clients send the header "Authorization: ApiKey <key>"; the admin's key is in ${folder.adminKeyFile}`,
+    ...urls.map((url) => `MCP clients connect to ${url}/mcp with the header "Authorization: Bearer <key>"`),
     'Ctrl-C stops it.',
     '',
   ].join('\n');

@@ -12,30 +12,44 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     { connectService },
     { runStdio },
     { createApprovals },
-    { tools },
+    { toolsFor },
+    { auditOf, secretMeans },
+    { fileMeans },
   ] = await Promise.all([
     import('./connect-lines.ts'),
     import('./log.ts'),
     import('./connect.ts'),
     import('../mcp/stdio.ts'),
     import('../mcp/approvals.ts'),
-    import('../mcp/tools.ts'),
+    import('./offer.ts'),
+    import('./means.ts'),
+    import('./file-documents.ts'),
   ]);
   const log = createLog(config);
+  const audit = auditOf(config, 'stdio', log);
   const { command, args } = serverCommand(bin);
+  const started = commandLine({ command, args: [...args, ...placeFlags(config)] });
+  if (config.guard === 'off') log.warn(GUARD_OFF);
   await runStdio({
     connect: () => connectService(config, bin, log),
     version: VERSION,
     log,
     principal: 'stdio',
-    tools: tools(),
+    ...toolsFor(config, log),
     approvals: createApprovals(),
-    means: {},
-    command: commandLine({ command, args: [...args, ...placeFlags(config)] }),
+    guard: config.guard,
+    means: { ...secretMeans(config), ...fileMeans(config) },
+    audit,
+    command: started,
+    approveCommand: config.url === undefined ? `${started} approve` : undefined,
   });
+  await audit?.settled();
   // Nobody is left to read an answer, so what still runs (a service being waited for) need not be.
   process.exit(0);
 }
+
+/** What the log says at the start where nobody is asked. */
+export const GUARD_OFF = 'deletes run without asking a human, since the setting "guard" is off';
 
 /** The flags with which another process of this program reaches the same service. */
 export function placeFlags({ url, dataDir }: Config): string[] {

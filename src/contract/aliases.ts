@@ -17,11 +17,11 @@ export type Alias = z.infer<typeof Alias>;
 
 const path = '/v1/orgs/self/ws/{workspace}/aliases/{alias}';
 const inWorkspace = z.object({ workspace: WorkspaceParam });
-const params = z.object({ workspace: WorkspaceParam, alias: z.string().min(1).describe('Alias name') });
+const params = z.object({ workspace: WorkspaceParam, alias: z.string().min(1) });
 const collections = z
   .array(z.string())
   .min(1)
-  .describe('Collections it stands for, as workspace.collection; several make the union of their documents');
+  .describe('As workspace.collection; several make the union of their documents');
 
 export const aliases = {
   createAlias: {
@@ -35,7 +35,7 @@ export const aliases = {
     params: inWorkspace,
     body: z.object({
       name: NewName.describe('Letters, digits, - and _'),
-      description: z.string().optional().describe('What it is for'),
+      description: z.string().optional(),
       collections,
     }),
     result: Alias,
@@ -50,7 +50,7 @@ export const aliases = {
     effect: 'update',
     role: 'member',
     params,
-    body: z.object({ description: z.string().optional().describe('What it is for'), collections }),
+    body: z.object({ description: z.string().optional(), collections }),
     result: Alias,
     envelope: 'data',
   },

@@ -13,7 +13,7 @@ export const AllowlistEntry = resource({
 export type AllowlistEntry = z.infer<typeof AllowlistEntry>;
 
 const path = '/v1/orgs/self/ip/allowlist/{name}';
-const params = z.object({ name: z.string().min(1).describe('Name of the entry') });
+const params = z.object({ name: z.string().min(1) });
 
 export const allowlist = {
   createAllowlistEntry: {
@@ -28,7 +28,7 @@ export const allowlist = {
     params: z.object({}),
     body: z.object({
       name: NewName.describe('Letters, digits, - and _'),
-      description: z.string().optional().describe('Whose address it is'),
+      description: z.string().optional(),
       ip_address: z.string().describe('One IP address, or a range in CIDR notation'),
     }),
     result: AllowlistEntry,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
+import { issued, secret } from './secret.ts';
 
 /** A user may hold this many keys (api.md, Limits). */
 export const API_KEYS_MAX = 10;
@@ -8,9 +9,7 @@ export const API_KEYS_MAX = 10;
 export const ApiKey = resource({
   created_at: Timestamp,
   name: z.string().describe('Label, unique among the keys of its user'),
-  key: z
-    .string()
-    .describe('64 alphanumerics, whole only in the answer that creates it; else the first 4 and asterisks'),
+  key: secret(z.string().describe('The first 4 of its 64 alphanumerics, then asterisks')),
   last_access_time: Timestamp,
   state: z.string().describe('ACTIVE'),
   role: z.string(),
@@ -19,8 +18,12 @@ export const ApiKey = resource({
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-const user = z.string().min(1).describe('E-mail of the user');
-const name = z.string().min(1).describe('Name of the key');
+const NewApiKey = ApiKey.extend({
+  key: issued(z.string().describe('64 alphanumerics, whole in this answer only')).nullish(),
+});
+
+const user = z.string().min(1).describe('E-mail');
+const name = z.string().min(1);
 const body = z.object({ name: z.string().min(1).max(128).describe('Label of the new key; one key per use is best') });
 
 export const apiKeys = {
@@ -34,7 +37,7 @@ export const apiKeys = {
     role: 'read-only',
     params: z.object({}),
     body,
-    result: ApiKey,
+    result: NewApiKey,
     envelope: 'data',
   },
   createUserApiKey: {
@@ -47,7 +50,7 @@ export const apiKeys = {
     role: 'admin',
     params: z.object({ user }),
     body,
-    result: ApiKey,
+    result: NewApiKey,
     envelope: 'data',
   },
   deleteApiKey: {

@@ -3,16 +3,36 @@ import { about } from './about.ts';
 import { aliases } from './aliases.ts';
 import { allowlist } from './allowlist.ts';
 import { apiKeys } from './api-keys.ts';
+import { approvals } from './approvals.ts';
 import { collections } from './collections.ts';
 import { documents } from './documents.ts';
 import { integrations } from './integrations.ts';
 import { lambdas } from './lambdas.ts';
 import { organization } from './organization.ts';
 import { queries } from './queries.ts';
+import { results } from './results.ts';
 import type { Contract, Row } from './row.ts';
+import { trash } from './trash.ts';
 import { users } from './users.ts';
 import { virtualInstances } from './virtual-instances.ts';
 import { workspaces } from './workspaces.ts';
+
+/** The rows by noun. */
+export const nouns = {
+  queries,
+  documents,
+  apiKeys,
+  aliases,
+  collections,
+  allowlist,
+  integrations,
+  organization,
+  lambdas,
+  users,
+  virtualInstances,
+  workspaces,
+} as const satisfies Record<string, Contract>;
+export type Noun = keyof typeof nouns;
 
 /** The API: one row per endpoint, by operation name, grouped as in the interface description. */
 export const contract = {
@@ -33,6 +53,9 @@ export const contract = {
 /** What this service adds to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
 export const extensions = {
   ...about,
+  ...approvals,
+  ...results,
+  ...trash,
 } as const satisfies Contract;
 
 /** Everything that a client can call and this service answers. */

@@ -62,9 +62,10 @@ export const documents = {
     summary: 'Delete documents of a collection by _id.',
     effect: 'delete',
     role: 'member',
+    trash: true,
     params,
     body: z.object({
-      data: z.array(z.object({ _id: z.string() })).describe('Objects that hold the _id of each document'),
+      data: z.array(z.object({ _id: z.string() })).describe('One entry per document'),
     }),
     result: WriteResult,
     envelope: 'bare',
@@ -74,7 +75,8 @@ export const documents = {
     method: 'PATCH',
     path,
     title: 'Patch documents',
-    summary: 'Change parts of documents with JSON Patch; all operations of one document apply, or none does.',
+    summary:
+      'Change parts of documents with JSON Patch, and its op increment; all operations of one document apply, or none does.',
     effect: 'update',
     role: 'member',
     params,

@@ -34,5 +34,5 @@ export const NewWorkspaceName = z
   .regex(WORKSPACE_NAME, `a workspace name is ${NAME_RULE}; dots separate parent and child`);
 
 /** Names of things that should exist already: any text is looked up, so that a wrong one is "not found". */
-export const WorkspaceParam = z.string().min(1).describe('Workspace name, e.g. commons');
-export const CollectionParam = z.string().min(1).describe('Collection name');
+export const WorkspaceParam = z.string().min(1);
+export const CollectionParam = z.string().min(1);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Collection } from './collections.ts';
 import { AnyObject, NewName, resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
+import { secret } from './secret.ts';
 
 /** The kinds of integration; one integration has exactly one of them. */
 export const INTEGRATION_KINDS = [
@@ -28,7 +29,7 @@ export const MONGODB_URI = new RegExp(
 
 const ShownAccessKey = resource({
   cloud_access_key_id: z.string(),
-  cloud_secret_access_key: z.string().describe('Masked'),
+  cloud_secret_access_key: secret(z.string().describe('Masked')),
 });
 
 const ShownKeyOrRole = resource({
@@ -44,7 +45,7 @@ const shown = {
   redshift: resource({
     cloud_access_key: ShownAccessKey,
     username: z.string(),
-    password: z.string().describe('Masked'),
+    password: secret(z.string().describe('Masked')),
     host: z.string(),
     port: z.int(),
     s3_bucket_path: z.string(),
@@ -63,7 +64,7 @@ const Text = z.string().min(1);
 
 const AccessKey = z.object({
   cloud_access_key_id: Text,
-  cloud_secret_access_key: Text.describe('Secret; never returned'),
+  cloud_secret_access_key: secret(Text.describe('Secret; never returned')),
 });
 
 // No message of these schemas may repeat a value: it could be a secret. So rules on texts are refinements, since the
@@ -89,7 +90,7 @@ const given = {
     .object({
       cloud_access_key: AccessKey,
       username: Text,
-      password: Text.describe('Secret; never returned'),
+      password: secret(Text.describe('Secret; never returned')),
       host: Text,
       port: z.int().min(1).max(65_535),
       s3_bucket_path: Text,
@@ -97,10 +98,12 @@ const given = {
     .nullish(),
   gcs: z
     .object({
-      gcp_service_account: AnyObject.refine(isFilled, 'the object is empty').describe('Holds a secret; never returned'),
+      gcp_service_account: secret(
+        AnyObject.refine(isFilled, 'the object is empty').describe('Holds a secret; never returned'),
+      ),
     })
     .nullish(),
-  segment: AnyObject.nullish(),
+  segment: secret(AnyObject.describe('Holds secrets; never returned')).nullish(),
   kafka: z
     .object({
       kafka_topic_names: z.array(Text).min(1),
@@ -109,13 +112,15 @@ const given = {
     .nullish(),
   mongodb: z
     .object({
-      connection_uri: z
-        .string()
-        .refine(
-          (text) => MONGODB_URI.test(text),
-          'a MongoDB connection string is mongodb://user:password@host:27017/database, with : / ? # [ ] @ in user and password percent-encoded',
-        )
-        .describe('Holds a secret; never returned'),
+      connection_uri: secret(
+        z
+          .string()
+          .refine(
+            (text) => MONGODB_URI.test(text),
+            'a MongoDB connection string is mongodb://user:password@host:27017/database, with : / ? # [ ] @ in user and password percent-encoded',
+          )
+          .describe('Holds a secret; never returned'),
+      ),
     })
     .nullish(),
 };
@@ -137,7 +142,7 @@ export function kindsIn(body: { readonly [K in IntegrationKind]?: unknown }): In
 }
 
 const path = '/v1/orgs/self/integrations/{integration}';
-const params = z.object({ integration: z.string().min(1).describe('Integration name') });
+const params = z.object({ integration: z.string().min(1) });
 
 export const integrations = {
   createIntegration: {
@@ -152,7 +157,7 @@ export const integrations = {
     body: z
       .object({
         name: NewName.describe('Letters, digits, - and _'),
-        description: z.string().optional().describe('What it is for'),
+        description: z.string().optional(),
         ...given,
       })
       .refine((body) => kindsIn(body).length === 1, {

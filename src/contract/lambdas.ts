@@ -48,9 +48,9 @@ export const LambdaSql = z.object({
 export type LambdaSql = z.infer<typeof LambdaSql>;
 
 const path = '/v1/orgs/self/ws/{workspace}/lambdas/{queryLambda}';
-const lambdaName = z.string().min(1).describe('Query Lambda name');
-const versionName = z.string().min(1).describe('Version hash');
-const tagName = z.string().min(1).describe('Tag, e.g. latest');
+const lambdaName = z.string().min(1);
+const versionName = z.string().min(1).describe('16 hex digits');
+const tagName = z.string().min(1).describe('e.g. latest');
 const inWorkspace = z.object({ workspace: WorkspaceParam });
 const params = z.object({ workspace: WorkspaceParam, queryLambda: lambdaName });
 const versionParams = params.extend({ version: versionName });
@@ -58,9 +58,9 @@ const tagParams = params.extend({ tag: tagName });
 const description = z.string().optional().describe('What it answers, or what changed');
 
 const execution = z.object({
-  parameters: z.array(QueryParameter).optional().describe('Values for the :name parameters; they replace defaults'),
-  default_row_limit: z.int().min(1).optional().describe('Row limit used when the SQL has no LIMIT of its own'),
-  generate_warnings: z.boolean().optional().describe('Also return warnings about the query'),
+  parameters: z.array(QueryParameter).optional().describe('Values of :name parameters; they replace defaults'),
+  default_row_limit: z.int().min(1).optional().describe('Used when the SQL has no LIMIT'),
+  generate_warnings: z.boolean().optional(),
 });
 
 export const lambdas = {
@@ -72,7 +72,7 @@ export const lambdas = {
     summary: 'List the Query Lambdas that use an alias.',
     effect: 'read',
     role: 'read-only',
-    params: z.object({ workspace: WorkspaceParam, alias: z.string().min(1).describe('Alias name') }),
+    params: z.object({ workspace: WorkspaceParam, alias: z.string().min(1) }),
     result: z.array(QueryLambda),
     envelope: 'data',
   },
@@ -113,6 +113,7 @@ export const lambdas = {
     summary: 'Delete a Query Lambda with all its versions and tags.',
     effect: 'delete',
     role: 'member',
+    trash: true,
     params,
     result: QueryLambda,
     envelope: 'data',
@@ -167,7 +168,9 @@ export const lambdas = {
     summary: 'Delete one version and its tags; the only version cannot be deleted.',
     effect: 'delete',
     role: 'member',
+    trash: true,
     params: versionParams,
+    refuses: { last: true },
     result: QueryLambdaVersion,
     envelope: 'data',
   },

@@ -19,17 +19,17 @@ export const PARAMETER_TYPES = [
 ] as const;
 
 export const QueryParameter = z.object({
-  name: z.string().min(1).describe('Name as in the SQL, without the colon; "1" for :1'),
-  type: z.enum(PARAMETER_TYPES).optional().describe('Type of the value; taken from the value if absent'),
+  name: z.string().min(1).describe('Without the colon; "1" for :1'),
+  type: z.enum(PARAMETER_TYPES).optional().describe('Taken from the value if absent'),
   value: Json.optional().describe('Text, number, boolean or JSON'),
 });
 export type QueryParameter = z.infer<typeof QueryParameter>;
 
 export const SqlBody = z.object({
   query: z.string().min(1).describe('One SQL statement that reads; parameters are :name'),
-  parameters: z.array(QueryParameter).optional().describe('Values for the :name parameters'),
-  default_row_limit: z.int().min(1).optional().describe('Row limit used when the SQL has no LIMIT of its own'),
-  generate_warnings: z.boolean().optional().describe('Also return warnings about the query'),
+  parameters: z.array(QueryParameter).optional().describe('Values of :name parameters'),
+  default_row_limit: z.int().min(1).optional().describe('Used when the SQL has no LIMIT'),
+  generate_warnings: z.boolean().optional(),
 });
 export type SqlBody = z.infer<typeof SqlBody>;
 

@@ -41,7 +41,13 @@ export interface Row {
     readonly contents?: boolean;
     /** What goes by one of these names, always. */
     readonly names?: readonly string[];
+    /** The only one that is left. */
+    readonly last?: boolean;
   };
+  /** Of a delete: so severe that the name has to be typed, even where what goes holds nothing. */
+  readonly severe?: true;
+  /** Of a delete: what it deletes goes to the trash, where a service keeps one. */
+  readonly trash?: true;
   /** Accepted over a local socket only: for the person at this machine. */
   readonly localOnly?: true;
   /** `data`: the result travels as `{"data": result}`; `bare`: as it is. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AnyObject, resource, Timestamp } from './fields.ts';
+import { secret } from './secret.ts';
 
 /** Progress of a source (api.md, SourceStatus). */
 const SourceStatus = resource({
@@ -58,7 +59,7 @@ export const Source = resource({
   integration_name: z.string(),
   s3: resource({
     access_key: z.string(),
-    secret_access: z.string(),
+    secret_access: secret(z.string()),
     prefix: z.string(),
     pattern: z.string(),
     region: z.string(),

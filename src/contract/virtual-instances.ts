@@ -36,7 +36,7 @@ export const VirtualInstance = resource({
 export type VirtualInstance = z.infer<typeof VirtualInstance>;
 
 const path = '/v1/orgs/self/virtualinstances/{virtualInstanceId}';
-const params = z.object({ virtualInstanceId: z.string().min(1).describe('Id of the virtual instance, a UUID') });
+const params = z.object({ virtualInstanceId: z.string().min(1).describe('UUID') });
 
 export const virtualInstances = {
   getVirtualInstance: {
@@ -73,8 +73,8 @@ export const virtualInstances = {
     role: 'admin',
     params,
     body: z.object({
-      new_size: z.enum(SIZES).describe('Size from FREE to XLARGE16; in the local service a share of the machine'),
-      new_type: z.string().optional().describe('Type of instance'),
+      new_size: z.enum(SIZES).describe('In the local service a share of the machine'),
+      new_type: z.string().optional(),
     }),
     result: VirtualInstance,
     envelope: 'data',

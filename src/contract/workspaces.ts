@@ -29,7 +29,7 @@ export const workspaces = {
     params: z.object({}),
     body: z.object({
       name: NewWorkspaceName.describe('Letters, digits, - and _; dots make a child'),
-      description: z.string().optional().describe('What it is for'),
+      description: z.string().optional(),
     }),
     result: Workspace,
     envelope: 'data',

@@ -1,4 +1,7 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { Keeping, KeepRequest, Results } from './results.ts';
+
+export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results } from './results.ts';
 
 /**
  * SQL over JSON documents: what the service needs of an engine, and nothing about which engine it is.
@@ -20,8 +23,18 @@ export interface Engine {
    */
   addDocuments(table: string, documents: readonly NewDocument[]): Promise<WriteOutcome[]>;
 
-  /** Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. */
-  deleteDocuments(table: string, ids: readonly string[]): Promise<WriteOutcome[]>;
+  /**
+   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep` those that
+   * are deleted are in the trash after that; where none is, nothing is kept.
+   */
+  deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<WriteOutcome[]>;
+
+  /**
+   * Brings documents of the trash back into a table, some thousands at most, in one durable step: equal to what they
+   * were, event time included. One whose id exists there (again) stays in the trash. None brought back: there are no more
+   * but these. `after` says what is stored with it, given what is then left in the trash.
+   */
+  restoreDocuments(trash: string, table: string, after: (left: Kept) => readonly RecordChange[]): Promise<Restored>;
 
   /**
    * Reads the documents with these ids, passes each to `change`, and stores what it returns, in one durable step with
@@ -40,11 +53,14 @@ export interface Engine {
    */
   purge(table: string): Promise<Purged>;
 
-  /** Size and document count of a collection's table. */
+  /** Size and document count of a collection's table, also of one in the trash. */
   stats(table: string): Promise<TableStats>;
 
   /** Runs one reading statement. Rejects `query_error`, `query_timeout`, `resource_exceeded` or `aborted`. */
   query(request: QueryRequest): Promise<QueryOutcome>;
+
+  /** What `query` kept. */
+  readonly results: Results;
 
   /** Grows with every change of what SQL can name: workspaces, collections, aliases, columns. */
   readonly namesVersion: number;
@@ -91,9 +107,12 @@ export interface StoredRecord {
   value: JsonObject;
 }
 
-export type Change =
+export type RecordChange =
   | { do: 'putRecord'; kind: string; key: string; value: JsonObject }
-  | { do: 'deleteRecord'; kind: string; key: string }
+  | { do: 'deleteRecord'; kind: string; key: string };
+
+export type Change =
+  | RecordChange
   | { do: 'createWorkspace'; workspace: string }
   | { do: 'dropWorkspace'; workspace: string }
   /** `table` is an opaque id that the caller makes up (letters, digits, `_`); SQL sees `workspace.name`. */
@@ -105,7 +124,14 @@ export type Change =
       /** Documents whose event time is longer ago are as if they were not there; absent or null: they stay. */
       retentionSecs?: number | null | undefined;
     }
+  /** Also one in the trash. */
   | { do: 'dropCollection'; table: string }
+  /** Takes away the name, which is free then, and keeps the documents; costs the same however many there are. */
+  | { do: 'trashCollection'; table: string }
+  /** Under the name that it had. */
+  | { do: 'restoreCollection'; table: string }
+  /** Drops documents of the trash for good. */
+  | { do: 'dropDocuments'; trash: string }
   /**
    * Makes a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.
@@ -124,6 +150,28 @@ export interface NewDocument {
 export type WriteOutcome =
   | { status: 'added' | 'replaced' | 'deleted' | 'changed' }
   | { status: 'error'; message: string };
+
+/** Where deleted documents go. */
+export interface Keep {
+  /** A new opaque id that the caller makes up. */
+  trash: string;
+  /** What is stored with them. */
+  record: (kept: Kept) => RecordChange;
+}
+
+/** Documents in the trash. */
+export interface Kept {
+  docCount: number;
+  /** Bytes of these documents as JSON text, estimated. */
+  bytes: number;
+}
+
+export interface Restored {
+  docCount: number;
+  left: Kept;
+  /** The ids of documents that are left, in order; a hundred at most. */
+  leftIds: string[];
+}
 
 export interface Purged {
   docCount: number;
@@ -201,6 +249,8 @@ export interface QueryRequest {
   /** Rows to return where the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;
   generateWarnings?: boolean | undefined;
+  /** Keeps the whole result as well, unless it is small; EXPLAIN and SHOW are not kept. */
+  keep?: KeepRequest | undefined;
   /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
   timeoutMs?: number | undefined;
   /** Aborting stops the statement in the engine. */
@@ -219,6 +269,8 @@ export interface QueryOutcome {
   warnings: string[];
   /** Set when rows were left out because a limit of the engine was reached. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
+  /** What is known of the whole result, where it was to be kept. */
+  keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
 }

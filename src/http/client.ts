@@ -1,5 +1,6 @@
 import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { KEEP_HEADER } from '../contract/results.ts';
 import type { Contract, Row } from '../contract/row.ts';
 import { type WireRequest, wireRequest } from './request.ts';
 import { type Exchange, readFailure, readResult } from './response.ts';
@@ -20,6 +21,8 @@ export interface ClientOptions {
   /** Longest answer accepted, in bytes (default 80 MiB). */
   responseBytesMax?: number | undefined;
   retry?: RetryOptions | undefined;
+  /** Refuses everything that is not a read, with `forbidden`, before anything is sent (default false). */
+  readOnly?: boolean | undefined;
   /**
    * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. What
    * it rejects with becomes the call's error. Give it only for a service that answers `not_ready` before it does
@@ -33,6 +36,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
+  /** Asks for a query's whole result to be kept, and for so many rows of it in the answer; see `KEEP_HEADER`. */
+  keepResult?: number | undefined;
 }
 
 /** The API as functions, one per contract row; each rejects with `ApiError`. */
@@ -90,12 +95,13 @@ async function call(
   input: unknown,
   callOptions: CallOptions,
 ): Promise<unknown> {
+  if (context.options.readOnly === true && row.effect !== 'read') refuseChange(operation);
   const request = wireRequest(operation, row, input);
   const deadline = startDeadline(context, operation, row, callOptions);
   try {
     for (let tries = 1; ; tries++) {
       try {
-        return await once(context, operation, row, request, deadline.signal);
+        return await once(context, operation, row, request, deadline.signal, callOptions.keepResult);
       } catch (error) {
         await beforeRetry(context.options, row, error, tries, deadline);
       }
@@ -105,14 +111,31 @@ async function call(
   }
 }
 
-async function once(context: Context, operation: string, row: Row, request: WireRequest, signal: AbortSignal) {
+function refuseChange(operation: string): never {
+  throw new ApiError(
+    'forbidden',
+    `${operation} was not sent: it changes something, and this connection is set to read only. A human can start the program without that setting.`,
+  );
+}
+
+async function once(
+  context: Context,
+  operation: string,
+  row: Row,
+  request: WireRequest,
+  signal: AbortSignal,
+  keepResult: number | undefined,
+) {
   const { options, address, transport } = context;
   const apiKey = checkKey(typeof options.apiKey === 'string' ? options.apiKey : options.apiKey());
   const response = await transport.send({
     purpose: operation,
     method: row.method,
     path: request.path,
-    headers: headersFor(apiKey, request.body !== undefined),
+    headers: {
+      ...headersFor(apiKey, request.body !== undefined),
+      ...(keepResult === undefined ? {} : { [KEEP_HEADER]: String(keepResult) }),
+    },
     body: request.body,
     changes: row.effect !== 'read',
     signal,

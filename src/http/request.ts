@@ -39,7 +39,7 @@ function refuse(operation: string, why: string): never {
 }
 
 /** Where a value holds a number that JSON cannot write (it would silently become null), or undefined. */
-function unwritable(value: unknown): PropertyKey[] | undefined {
+export function unwritable(value: unknown): PropertyKey[] | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
   if (typeof value !== 'object' || value === null) return undefined;
   // The path is put together on the way back only: nearly every value has none.

@@ -20,6 +20,8 @@ export interface LocalOptions {
   log: Pick<Logger, 'info' | 'warn'>;
   /** Time for the service to become ready, in milliseconds (default 20,000). */
   readyTimeoutMs?: number | undefined;
+  /** The client lets only reads through (default false). */
+  readOnly?: boolean | undefined;
   /** Time for one call unless it says otherwise, in milliseconds. */
   timeoutMs?: number | undefined;
 }
@@ -55,6 +57,7 @@ export async function connectLocal(options: LocalOptions): Promise<Client> {
     target: { socketPath: folder.socketPath },
     apiKey: () => apiKey,
     timeoutMs: options.timeoutMs,
+    readOnly: options.readOnly,
     recover: ensure,
   });
 }

@@ -1,13 +1,13 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-
-/** How long a human may take to answer. */
-export const APPROVAL_TTL_MS = 10 * 60 * 1_000;
+import { APPROVAL_TTL_MS } from '../contract/approvals.ts';
 
 /** What an approval is for; it holds for nothing else. */
 export interface Binding {
   tool: string;
   args: unknown;
+  /** Who calls: what a human allowed one principal, no other one may do. */
+  principal: string;
 }
 
 export type Settled =
@@ -20,9 +20,11 @@ export type Settled =
  * The key lives as long as the process, so a state from another process is a forged one.
  */
 export interface Approvals {
+  /** How long a human may take to answer, in milliseconds. */
+  readonly ttlMs: number;
   /** A new state for a question about `target` as it is now. */
   open(binding: Binding, target: string): string;
-  /** Uses the state up, whatever the answer was; `valid` only for the same tool and arguments, once and in time. */
+  /** Uses the state up, whatever the answer was; `valid` only for the same binding, once and in time. */
   settle(state: string, binding: Binding): Settled;
 }
 
@@ -35,6 +37,7 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
   const sign = (text: string) => createHmac('sha256', key).update(text).digest();
 
   return {
+    ttlMs,
     open(binding, target) {
       for (const [nonce, expires] of used) if (expires < now()) used.delete(nonce);
       const state = {

@@ -4,6 +4,7 @@ import { parseJson } from '../contract/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Argument } from './catalog.ts';
 import type { Arguments } from './relations.ts';
+import type { CallSecrets } from './secrets.ts';
 
 const ISSUES_MAX = 5;
 
@@ -13,14 +14,21 @@ const ISSUES_MAX = 5;
  *
  * Unknown arguments are refused with the nearest known ones. Three slips that models make are put right: null for an
  * absent argument, an array or object sent as its JSON text, and the flattened fields sent in the object that the API
- * has for them.
+ * has for them. `secrets` puts secrets in the place of the references to them.
  */
-export function readArguments(tool: string, known: readonly Argument[], given: Arguments): Arguments {
+export function readArguments(
+  tool: string,
+  known: readonly Argument[],
+  given: Arguments,
+  secrets?: CallSecrets,
+): Arguments {
   const sent = flattened(known, given);
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
   for (const argument of known) {
-    const value = settle(argument.schema, sent[argument.name]);
+    const settled = settle(argument.schema, sent[argument.name]);
+    // What a reference stood for may be the JSON of an object as well.
+    const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
     const parsed = argument.schema.safeParse(value);
     if (!parsed.success) {
       problems.push(...describeIssues(argument, parsed.error.issues, sent[argument.name] === undefined));

@@ -1,5 +1,9 @@
 import type { Client } from '../http/client.ts';
 import type { Approvals } from './approvals.ts';
+import type { Audit } from './audit.ts';
+import type { Changes } from './changes.ts';
+import type { OpenFile } from './file.ts';
+import type { Hidden } from './offer.ts';
 import type { Tool } from './tools.ts';
 
 /** The part of a pino logger that is used here. */
@@ -20,14 +24,36 @@ export interface Assistant {
   log: Logger;
   /** Who calls: what was approved for one principal, or kept for it, is none of another's. */
   principal: string;
-  /** The tools that are listed, and that can be called, by name; chosen at start. */
-  tools: ReadonlyMap<string, Tool>;
+  /** The tools that are listed, and that can be called, by name: the same for as long as it lasts. */
+  tools: ReadonlyMap<string, Tool> | Promise<ReadonlyMap<string, Tool>>;
+  /** Why each of the others is not among them; absent where all are. */
+  hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;
+  /** `off`: deletes run without a question. The operator's choice at the start, never the model's. */
+  guard: 'ask' | 'off';
   /** How a human starts this program in a shell, with the flags that lead to the same service. */
   command: string;
+  /** How a human answers a question in a shell: `command` with what it needs there; absent for a service elsewhere. */
+  approveCommand?: string | undefined;
   means: Means;
+  /** Absent: resources cannot be subscribed to. */
+  changes?: Changes | undefined;
+  /** Where calls of tools are put on record; absent: nowhere. */
+  audit?: Audit | undefined;
 }
 
 /** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */
-// biome-ignore lint/complexity/noBannedTypes: filled by what needs it
-export type Means = {};
+export interface Means {
+  /**
+   * Puts a new secret where only the human finds it, and resolves to that place, in words. `label` says what it belongs
+   * to. Absent: what would make a secret is refused.
+   */
+  keepSecret?: (label: string, secret: string) => Promise<string>;
+  /** Absent: arguments take no references to secrets. */
+  secretOf?: SecretOf;
+  /** Absent: no files can be loaded. */
+  openFile?: OpenFile;
+}
+
+/** The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, which names the reference alone. */
+export type SecretOf = (reference: string) => string;

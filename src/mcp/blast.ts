@@ -3,14 +3,15 @@ import { DOCUMENTS_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
-import { digest } from './approvals.ts';
 import type { RowTool } from './catalog.ts';
 import { quotedIdentifier } from './infer.ts';
-import { type Arguments, contentsOf, getterOf, nameOf, pathArguments, pathParameters } from './relations.ts';
+import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
+import { findTarget, fingerprint, namedBy, siblingCount } from './target.ts';
 
 const NAMES_MAX = 5;
 /** A human should not wait long for a question. */
 const COUNT_TIMEOUT_MS = 10_000;
+const DAY_MS = 86_400_000;
 
 /** What a human has to know before saying yes, as of now. */
 export interface Blast {
@@ -42,17 +43,23 @@ export async function blastRadius(
   const name = last === undefined ? '' : String(args[last]);
   if (refuses?.names?.includes(name) === true)
     throw refusal('invalid_input', last, name, 'it always exists. Delete what is in it instead.');
-  const getter = getterOf(path);
   const call = (operation: Operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
-  const target = getter === undefined ? undefined : ((await call(getter.operation)) as Arguments);
+  const { thing: target, exact } = await findTarget(call, path, args);
   const documents = documentCount(target);
   const lines = [
     `${tool.row.title}: ${pathParameters(path)
       .map((parameter) => `${parameter} ${quoted(args[parameter])}`)
       .join(', ')}.`,
   ];
-  let isSevere = false;
-  if (getter?.exact === true) {
+  let isSevere = tool.row.severe === true;
+  if (exact) {
+    if (refuses?.last === true) {
+      if ((await siblingCount(call, path)) === 1)
+        throw refusal('invalid_input', last, name, 'it is the only one. Delete what it belongs to instead.');
+      for (const { kind, names } of await namedBy(call, path, name)) {
+        lines.push(`Its ${kind} go with it: ${listed(names)}.`);
+      }
+    }
     if (documents !== undefined) lines.push(`${counted(documents, 'documents')} in it will be gone.`);
     const contents: string[] = [];
     for (const { operation, kind } of contentsOf(path)) {
@@ -64,17 +71,26 @@ export async function blastRadius(
       throw refusal('dependent_resources', last, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
     }
     lines.push(...contents);
-    isSevere = (documents ?? 0) > 0 || contents.length > 0 || Number(target?.['collection_count'] ?? 0) > 0;
+    isSevere ||= (documents ?? 0) > 0 || contents.length > 0 || Number(target?.['collection_count'] ?? 0) > 0;
   } else {
     const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
     if (named !== undefined) lines.push(await namedLine(client, args, named, documents, signal));
   }
-  lines.push('This cannot be undone.');
+  lines.push(await undoLine(client, tool, signal));
   return {
     message: lines.join('\n'),
     typedName: isSevere && last !== undefined ? name : undefined,
-    target: digest([target?.['created_at'] ?? null, nameOf(target) ?? null, target?.['id'] ?? null]),
+    target: fingerprint(target),
   };
+}
+
+/** Whether and until when it can be undone. A service that says nothing of a trash keeps none. */
+async function undoLine(client: Client, { row }: RowTool, signal: AbortSignal | undefined): Promise<string> {
+  const about = row.trash === true ? await client.getAbout({}, { signal }).catch(() => undefined) : undefined;
+  const days = about?.trash_days ?? 0;
+  if (days <= 0) return 'This cannot be undone.';
+  const until = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+  return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`.`;
 }
 
 function refusal(code: 'invalid_input' | 'dependent_resources', noun: string | undefined, name: string, why: string) {
@@ -88,10 +104,15 @@ function documentCount(target: unknown): number | undefined {
 
 function contentLine(kind: string, items: readonly unknown[]): string {
   const documents = items.reduce<number>((sum, item) => sum + (documentCount(item) ?? 0), 0);
-  const names = items.slice(0, NAMES_MAX).map((item) => quoted(nameOf(item)));
-  const more = items.length > NAMES_MAX ? `, and ${items.length - NAMES_MAX} more` : '';
+  const names = items.map((item) => nameOf(item, kind.replace(/s$/, '')));
   const inThem = documents > 0 ? `, with ${counted(documents, 'documents')}` : '';
-  return `It has ${counted(items.length, kind)} (${names.join(', ')}${more})${inThem}.`;
+  return `It has ${counted(items.length, kind)} (${listed(names)})${inThem}.`;
+}
+
+/** The first few of some names. */
+function listed(names: readonly unknown[]): string {
+  const more = names.length > NAMES_MAX ? `, and ${(names.length - NAMES_MAX).toLocaleString('en-US')} more` : '';
+  return `${names.slice(0, NAMES_MAX).map(quoted).join(', ')}${more}`;
 }
 
 /** What becomes of the documents that the arguments name one by one; rejects where none of them exists. */
@@ -119,11 +140,10 @@ async function namedLine(
       `Cannot delete documents of collection ${quoted(args['collection'])}: ${none}. Find the _id with run_query.`,
     );
   }
-  const shown = ids.slice(0, NAMES_MAX).map(quoted).join(', ');
-  const more = length > NAMES_MAX ? `, and ${(length - NAMES_MAX).toLocaleString('en-US')} more` : '';
+  const shown = listed(ids);
   const of = documents === undefined ? '' : ` of the ${documents.toLocaleString('en-US')} it has`;
-  if (existing === length) return `${counted(length, 'documents')}${of} will be gone: ${shown}${more}.`;
-  const those = `${counted(length, 'documents')} named (${shown}${more})`;
+  if (existing === length) return `${counted(length, 'documents')}${of} will be gone: ${shown}.`;
+  const those = `${counted(length, 'documents')} named (${shown})`;
   if (existing === undefined) return `Of ${those}, what exists will be gone; it could not be counted.`;
   return `Of ${those}, ${existing.toLocaleString('en-US')} ${existing === 1 ? 'exists' : 'exist'}: ${counted(existing, 'documents')}${of} will be gone.`;
 }

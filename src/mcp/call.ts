@@ -3,11 +3,15 @@ import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from './assistant.ts';
+import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
-import { fence, type ToolResult } from './fence.ts';
+import { fence, lineText, type ToolResult } from './fence.ts';
 import type { Human, Question } from './guard.ts';
+import type { Hidden } from './offer.ts';
+import { type Progress, pacedReports } from './progress.ts';
 import type { Arguments } from './relations.ts';
-import { type Progress, type Tool, tools } from './tools.ts';
+import { secretsOfCall } from './secrets.ts';
+import { type Tool, tools } from './tools.ts';
 
 export interface Run {
   tool: Tool;
@@ -16,8 +20,12 @@ export interface Run {
   connect: () => Promise<Client>;
   human: Human;
   signal: AbortSignal | undefined;
+  /** Where somebody waits who wants to know how far it is. */
   progress?: Progress | undefined;
   means?: Means | undefined;
+  /** Where the call is put on record; absent: nowhere. */
+  audit?: Audit | undefined;
+  caller?: Caller | undefined;
   /** Told of failures that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
@@ -26,47 +34,76 @@ export interface Run {
  * Runs a tool: checks the arguments, asks a human where it deletes, calls the service and presents the answer. Errors
  * become results. It may be entered twice for one delete, so nothing happens before the approval.
  */
-export async function runTool({
+export async function runTool(run: Run): Promise<ToolResult | InputRequiredResult> {
+  if (run.audit === undefined) return runOnce(run);
+  const record = openRecord(run.tool, run.args, run.caller ?? { principal: '' }, run.audit);
+  const result = await runOnce({ ...run, human: record.watched(run.human) });
+  record.end(result);
+  return result;
+}
+
+async function runOnce({
   tool,
   args,
   connect,
   human,
   signal,
-  progress = () => undefined,
+  progress: send,
   means = {},
   onFault,
 }: Run): Promise<ToolResult | InputRequiredResult> {
   const { name } = tool.listing;
   let input: Arguments = {};
+  const reports = send === undefined ? undefined : pacedReports(send, name, signal);
+  const progress = reports?.report ?? (() => undefined);
   let client: Client | undefined;
+  const secrets = secretsOfCall(means.secretOf);
   try {
-    input = tool.read(args);
+    input = tool.read(args, secrets);
     client = await connect();
     const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
-      const verdict = await human.ask({ tool: name, args, blast: await tool.blast(context, input) });
+      const blast = await tool.blast(context, input);
+      const verdict = await human.ask({ tool: name, args, blast, client, signal });
       if (verdict.kind === 'asked') return verdict.result;
       if (verdict.kind === 'refused') {
-        const { code, reason, next } = verdict;
-        const data = { error: { tool: name, code, message: reason } };
+        const { code, reason, next, approval } = verdict;
+        const data = { error: { tool: name, code, message: reason }, ...(approval === undefined ? {} : { approval }) };
         return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
       }
     }
-    return fence(await tool.run(context, input));
+    return fence(secrets.hide(await tool.run(context, input)));
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(presentError(name, apiError, suggestions));
+    return fence(secrets.hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
+  } finally {
+    reports?.end();
   }
 }
+
+const NAME_CHARS_MAX = 100;
 
 /** Why there is no such tool, with the nearest names. */
 export function unknownTool(name: string, offered: ReadonlyMap<string, Tool> = tools()): string {
   const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
-  return `Cannot call tool "${name}": it does not exist; ${hint}`;
+  return `Cannot call tool "${lineText(name, NAME_CHARS_MAX)}": it does not exist; ${hint}`;
+}
+
+const SETTINGS_NEXT =
+  'A human can change that: the settings --toolsets, --profile and --read-only of this server, then a restart; "colloquy doctor" shows what is hidden and why.';
+const ROLE_NEXT = 'A human can change that, with an API key of that role.';
+
+/** What the call of a tool answers that exists and is not offered; undefined where it is not for that reason. */
+export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult | undefined {
+  const found = hidden.find(({ tool }) => tool === name);
+  if (found === undefined) return undefined;
+  const message = `Cannot call tool "${name}": this server does not offer it, since ${found.why}.`;
+  const next = found.by === 'role' ? ROLE_NEXT : SETTINGS_NEXT;
+  return fence({ ...presentError(name, new ApiError('forbidden', message)), next });
 }
 
 /** One call from outside MCP. */
@@ -82,6 +119,10 @@ export interface CallRequest {
    */
   confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
   signal?: AbortSignal;
+  /** Told how far it is, where it takes longer than a moment. */
+  progress?: Progress;
+  means?: Means;
+  audit?: Audit | undefined;
 }
 
 export interface CallAnswer {
@@ -95,7 +136,8 @@ export interface CallAnswer {
  * Calls a tool as the MCP server would: for `colloquy call <tool> '<json>'`. Errors of the call are answers with
  * `isError`; rejects only where there is no such tool (`not_found`).
  */
-export async function callTool({ client, name, args, confirm, signal }: CallRequest): Promise<CallAnswer> {
+export async function callTool(request: CallRequest): Promise<CallAnswer> {
+  const { client, name, args, confirm, signal, progress, means, audit } = request;
   const tool = tools().get(name);
   if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
   let fault: unknown;
@@ -113,7 +155,9 @@ export async function callTool({ client, name, args, confirm, signal }: CallRequ
   const onFault = (error: unknown) => {
     fault = error;
   };
-  const result = await runTool({ tool, args, connect: async () => client, human, signal, onFault });
+  const caller = { principal: 'terminal' };
+  const connect = async () => client;
+  const result = await runTool({ tool, args, connect, human, signal, progress, means, audit, caller, onFault });
   if (fault !== undefined) throw fault;
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
   const { content, structuredContent, isError } = result as ToolResult;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { contract, OPERATIONS, type Operation } from '../contract/contract.ts';
+import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../contract/contract.ts';
 import type { Effect, Row } from '../contract/row.ts';
 import { inputSchema, outputSchema, type Schema } from './schemas.ts';
+import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
 
 /** What the answer of a tool is made of; decided by the shape of the row's result. */
 export type ResultKind = 'rows' | 'writes' | 'list' | 'object';
@@ -82,6 +83,13 @@ export function annotationsOf(effect: Effect): Annotations {
 /** The tool name of an operation: `listWorkspaces` → `list_workspaces`. */
 export function toolName(operation: string): string {
   return operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The toolset of an operation: that of the noun it is about. */
+export function toolsetOf(operation: Operation): Toolset {
+  const noun = (Object.keys(nouns) as Noun[]).find((name) => Object.hasOwn(nouns[name], operation));
+  if (noun === undefined) throw new Error(`${operation} belongs to no noun`);
+  return TOOLSET_OF_NOUN[noun];
 }
 
 /**

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
 import { readArguments } from './arguments.ts';
 import { type Argument, annotationsOf } from './catalog.ts';
 import { nearestNames } from './errors.ts';
 import { type Fenced, visibleValue } from './fence.ts';
 import { identifier, inferFields, LEVELS_MAX, quotedIdentifier } from './infer.ts';
+import { nextStepFor } from './next-steps.ts';
 import { inputSchema } from './schemas.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
@@ -28,17 +30,18 @@ interface DescribeInput {
   sample?: number | undefined;
 }
 
-/** The fields of a collection, inferred from its first documents: path, type, share of documents, examples. */
+/** The fields of a collection or alias, inferred from its first documents: path, type, share of documents, examples. */
 export async function describeCollection(
-  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  context: Pick<ToolContext, 'client' | 'signal'>,
   input: DescribeInput,
 ): Promise<Fenced> {
-  const about = await client.getCollection({ workspace: input.workspace, collection: input.collection }, { signal });
+  const { client, signal } = context;
+  const about = await readAbout(context, input);
   const table = `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`;
   const limit = input.sample ?? SAMPLE_DEFAULT;
   const answer = await client.runQuery({ sql: { query: `SELECT * FROM ${table} LIMIT ${limit}` } }, { signal });
   const documents = answer.results ?? [];
-  const total = about.stats?.doc_count ?? documents.length;
+  const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX);
   const sqlTypes = new Map((answer.column_fields ?? []).map(({ name, type }) => [identifier(name ?? ''), type ?? '']));
   const rows = inferred.map((field) => {
@@ -53,6 +56,7 @@ export async function describeCollection(
     data: {
       collection: table,
       ...(about.description ? { description: about.description } : {}),
+      ...(about.collections === undefined ? {} : { alias_of: about.collections }),
       basis: `inferred from ${documents.length.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} documents`,
       columns: ['path', 'type', 'present', 'examples'],
       rows: visibleValue(rows),
@@ -72,6 +76,35 @@ export async function describeCollection(
       isDeeper,
     }),
   };
+}
+
+interface About {
+  description?: string | null | undefined;
+  /** How many there are, where the service has counted them. */
+  documents?: number | null | undefined;
+  /** Of an alias: what it stands for. */
+  collections?: readonly string[] | undefined;
+}
+
+/** What goes by the name: a collection, or else an alias. Rejects `not_found` as for a collection. */
+async function readAbout(
+  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  { workspace, collection }: DescribeInput,
+): Promise<About> {
+  try {
+    const { description, stats } = await client.getCollection({ workspace, collection }, { signal });
+    return { description, documents: stats?.doc_count };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+    const alias = await client.getAlias({ workspace, alias: collection }, { signal }).catch(() => undefined);
+    if (alias === undefined) throw error;
+    return { description: alias.description, collections: alias.collections ?? [] };
+  }
+}
+
+async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>, table: string): Promise<number> {
+  const { results } = await client.runQuery({ sql: { query: `SELECT count(*) AS n FROM ${table}` } }, { signal });
+  return Number(results?.[0]?.['n']);
 }
 
 /** Documents that disagree on a field's type make its column JSON, which alone would not say what to expect in it. */
@@ -96,7 +129,9 @@ interface Found {
 
 /** What stands here is outside the fence, so no field of a document is named. */
 function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): string {
-  const hints = [`run_query with FROM ${table}`];
+  // Names that the service would not have given are not repeated outside the fence.
+  const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
+  const hints = [`run_query with FROM ${from}`];
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
   if (paths.some((path) => path.endsWith('[]'))) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
   if (found.isMixed) hints.push("x of several types by a cast (TRY_CAST(x->>'$' AS DOUBLE))");
@@ -105,9 +140,7 @@ function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): st
       `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
     );
   if (leftAtTop > 0)
-    hints.push(
-      `${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${table} lists all columns`,
-    );
+    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${from} lists all columns`);
   if (leftBelow > 0)
     hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
   if (found.isDeeper)
@@ -128,11 +161,13 @@ export function describeTool(): Tool {
   }));
   return {
     effect: 'read',
+    role: 'read-only',
+    toolset: 'query',
     listing: {
       name: NAME,
       title: 'Describe a collection',
       description:
-        'List the fields of a collection, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
+        'List the fields of a collection or alias, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
       inputSchema: { ...inputSchema(shape), type: 'object' },
       outputSchema: {
         type: 'object',
@@ -147,6 +182,14 @@ export function describeTool(): Tool {
     },
     read: (sent) => readArguments(NAME, fields, sent),
     run: (context, input) => describeCollection(context, input as unknown as DescribeInput),
-    nearest: ({ client, signal }, input, error) => nearestNames(client, contract.getCollection, input, error, signal),
+    next: (error) => nextStepFor(contract.getCollection, error),
+    nearest: async ({ client, signal }, input, error) => {
+      const alias = { ...input, alias: input['collection'] };
+      const near = await Promise.all([
+        nearestNames(client, contract.getCollection, input, error, signal),
+        nearestNames(client, contract.getAlias, alias, error, signal),
+      ]);
+      return [...new Set(near.flat())];
+    },
   };
 }

@@ -44,6 +44,9 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
 ];
 
 const HINTED = /did you mean/i;
+/** A message repeats names and SQL, which can be of any length. */
+const MESSAGE_CHARS_MAX = 4_000;
+const NAME_CHARS_MAX = 200;
 
 /** The error as an `ApiError`; anything else is a fault of this server, whose details stay in its log. */
 export function toApiError(error: unknown): ApiError {
@@ -53,12 +56,22 @@ export function toApiError(error: unknown): ApiError {
   });
 }
 
-/** An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. */
-export function presentError(tool: string, error: ApiError, suggestions: readonly string[] = []): Fenced {
+/**
+ * An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. `next` is
+ * what the tool itself says about that; a near name is better advice.
+ */
+export function presentError(
+  tool: string,
+  error: ApiError,
+  suggestions: readonly string[] = [],
+  next: string | undefined = undefined,
+): Fenced {
   const { line, column, traceId, retryAfterMs } = error.details;
   const at = line === undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
-  const text = [`${tool} failed (${error.code})${at}: ${error.message}`];
-  if (suggestions.length > 0) text.push(`Did you mean: ${suggestions.join(', ')}`);
+  const message = cut(error.message, MESSAGE_CHARS_MAX);
+  const names = suggestions.map((name) => cut(name, NAME_CHARS_MAX));
+  const text = [`${tool} failed (${error.code})${at}: ${message}`];
+  if (names.length > 0) text.push(`Did you mean: ${names.join(', ')}`);
   if (traceId !== undefined) text.push(`Trace id: ${traceId}`);
   return {
     text: text.join('\n'),
@@ -66,25 +79,31 @@ export function presentError(tool: string, error: ApiError, suggestions: readonl
       error: {
         tool,
         code: error.code,
-        message: error.message,
+        message,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
-        ...(suggestions.length === 0 ? {} : { did_you_mean: suggestions }),
+        ...(names.length === 0 ? {} : { did_you_mean: names }),
         ...(traceId === undefined ? {} : { trace_id: traceId }),
       },
     },
-    next: nextStep(error, suggestions, retryAfterMs),
+    next: nextStep(error, suggestions, next, retryAfterMs),
     isError: true,
   };
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
 
 function nextStep(
   error: ApiError,
   suggestions: readonly string[],
+  own: string | undefined,
   retryAfterMs: number | undefined,
 ): string | undefined {
   if (error.code === 'not_found' && suggestions.length > 0) return 'Call again with one of the names in did_you_mean.';
   if (error.code === 'not_found' && HINTED.test(error.message)) return 'Call again with the right name.';
+  if (own !== undefined) return own;
   if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
   if (error.code === 'query_error') {
     const [said = ''] = error.message.split('\n', 1);

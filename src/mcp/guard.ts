@@ -1,9 +1,11 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { inputRequired, inputResponse } from '@modelcontextprotocol/server';
+import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { Approvals } from './approvals.ts';
+import type { Client } from '../http/client.ts';
+import { type Approvals, digest } from './approvals.ts';
 import type { Blast } from './blast.ts';
-import { visibleText } from './fence.ts';
+import { lineText, visibleText } from './fence.ts';
 import type { Arguments } from './relations.ts';
 
 /** Something that needs a human's consent. */
@@ -11,14 +13,26 @@ export interface Question {
   tool: string;
   args: Arguments;
   blast: Blast;
+  /** The service, which can reach a human where the client cannot. */
+  client?: Client | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export type Verdict =
   | { kind: 'approved' }
+  /** Nobody was asked, because the operator of this server wants it so. */
+  | { kind: 'off' }
   /** Nothing was changed; `reason` says why and `next` what can be done. */
-  | { kind: 'refused'; code: string; reason: string; next: string }
+  | { kind: 'refused'; code: string; reason: string; next: string; approval?: Pending | undefined }
   /** The client has to ask its human and call again. */
   | { kind: 'asked'; result: InputRequiredResult };
+
+/** A question that waits for a human outside the client. */
+export interface Pending {
+  code: string;
+  url: string | null;
+  expires_at: string | null;
+}
 
 /** Where a human can be asked. */
 export interface Human {
@@ -34,7 +48,19 @@ export interface Round {
   responses: Record<string, unknown> | undefined;
 }
 
+/** For whom is asked, and how a human gets at the question outside the client. */
+export interface Asker {
+  principal: string;
+  /** Starts this program in a shell. */
+  command: string;
+  /** Answers questions in a shell on this machine; absent where the service is on another one. */
+  approveCommand?: string | undefined;
+}
+
 const KEY = 'approval';
+
+/** For `--guard=off`. */
+export const nobody: Human = { ask: () => ({ kind: 'off' }) };
 
 /** Whether a client's capabilities let it show a form: `elicitation: {}` means that it can. */
 export function canShowForms(capabilities: { elicitation?: unknown } | undefined): boolean {
@@ -45,16 +71,16 @@ export function canShowForms(capabilities: { elicitation?: unknown } | undefined
 
 /**
  * A human behind an MCP client, asked through elicitation. The first round asks; the second one brings the answer
- * together with the state that binds it to the tool, its arguments and the target. Everything unclear is a refusal.
- * Where the client cannot ask, the human is told of `command`, which starts this program in a terminal.
+ * together with the state that binds it to the tool, its arguments, the principal and the target. Everything unclear is
+ * a refusal. Where the client cannot ask, the service does: on a page, or in a terminal, where no model gets at it.
  */
-export function elicitingHuman(approvals: Approvals, round: Round, command = 'colloquy'): Human {
+export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker): Human {
   return {
     ask(question) {
-      if (!round.canAsk) return cannotAsk(question, command);
+      if (!round.canAsk) return askElsewhere(question, asker);
       const hasAnswer = round.state !== undefined || round.responses !== undefined;
-      if (!hasAnswer) return ask(approvals, question);
-      const settled = settle(approvals, round, question);
+      if (!hasAnswer) return ask(approvals, question, asker);
+      const settled = settle(approvals, round, question, asker);
       if (settled !== 'valid') return refused(settled);
       const answer = inputResponse(round.responses, KEY);
       if (answer.kind !== 'elicit') return refused('unanswered');
@@ -69,9 +95,9 @@ export function elicitingHuman(approvals: Approvals, round: Round, command = 'co
 
 type Field = { type: 'boolean'; title: string } | { type: 'string'; title: string };
 
-function ask(approvals: Approvals, { tool, args, blast }: Question): Verdict {
-  const requestState = approvals.open({ tool, args }, blast.target);
-  const name = visibleText(blast.typedName ?? '');
+function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker): Verdict {
+  const requestState = approvals.open({ tool, args, principal }, blast.target);
+  const name = lineText(blast.typedName ?? '');
   const form: Record<string, Field> =
     blast.typedName === undefined
       ? { yes: { type: 'boolean', title: 'Yes, do it' } }
@@ -85,10 +111,15 @@ function ask(approvals: Approvals, { tool, args, blast }: Question): Verdict {
 
 type Settlement = 'valid' | 'unasked' | 'forged' | 'expired' | 'used' | 'changed' | 'replaced';
 
-function settle(approvals: Approvals, { state }: Round, { tool, args, blast }: Question): Settlement {
+function settle(
+  approvals: Approvals,
+  { state }: Round,
+  { tool, args, blast }: Question,
+  { principal }: Asker,
+): Settlement {
   if (state === undefined) return 'unasked';
   if (typeof state !== 'string') return 'forged';
-  const settled = approvals.settle(state, { tool, args });
+  const settled = approvals.settle(state, { tool, args, principal });
   if (settled.outcome !== 'valid') return settled.outcome;
   return settled.target === blast.target ? 'valid' : 'replaced';
 }
@@ -105,7 +136,10 @@ const REFUSALS = {
   forged: ['the approval was not issued by this server', 'Call again without an answer, so that the human is asked.'],
   expired: ['the approval has expired', 'Call again, so that the human is asked anew.'],
   used: ['the approval was used before', 'Call again, so that the human is asked anew.'],
-  changed: ['the approval was given for other arguments', 'Call again, so that the human is asked about these.'],
+  changed: [
+    'the approval was given for other arguments, or to somebody else',
+    'Call again, so that the human is asked about these.',
+  ],
   replaced: ['the target was replaced since the human was asked', 'Call again, so that the human is asked anew.'],
 } as const;
 
@@ -114,12 +148,63 @@ function refused(why: keyof typeof REFUSALS): Verdict {
   return { kind: 'refused', code: why, reason: `Nothing was changed: ${reason}.`, next };
 }
 
-function cannotAsk({ tool, args }: Question, command: string): Verdict {
+/**
+ * Asks through the service, which holds the question until a human has answered it on its page or in a terminal. The
+ * answer is fetched by calling again; nothing waits here.
+ */
+async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> {
+  const { tool, args, blast, client, signal } = question;
+  if (client === undefined) return cannotAsk(question, asker);
+  const { principal } = asker;
+  try {
+    const { status, code, url, expires_at } = await client.requestApproval(
+      {
+        tool,
+        binding: digest({ tool, args, principal }),
+        target: blast.target,
+        message: visibleText(blast.message),
+        typed_name: blast.typedName ?? null,
+      },
+      { signal },
+    );
+    if (status === 'approved') return { kind: 'approved' };
+    if (status === 'declined') return refused('declined');
+    if (status !== 'pending' || !code) return cannotAsk(question, asker);
+    return pending(question, asker, { code, url: url ?? null, expires_at: expires_at ?? null });
+  } catch (error) {
+    // A service that knows no such questions, and so cannot ask anybody.
+    if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'method_not_allowed')) {
+      return cannotAsk(question, asker);
+    }
+    throw error;
+  }
+}
+
+function pending(question: Question, asker: Asker, approval: Pending): Verdict {
+  const { code, url, expires_at } = approval;
+  const { approveCommand } = asker;
+  const terminal =
+    approveCommand === undefined
+      ? `in a terminal on the machine of the service: colloquy approve ${code}`
+      : `in a terminal: ${approveCommand} ${code}`;
+  const ways = url === null ? terminal : `${url} in a browser on the machine where Colloquy runs, or ${terminal}`;
+  const until = expires_at === null ? '' : ` It waits until ${expires_at}.`;
+  return {
+    kind: 'refused',
+    code: 'pending',
+    reason: `Nothing was changed: this needs the consent of a human, whom the client cannot ask. The question waits: ${visibleText(question.blast.message)}`,
+    next: `Tell the human to answer it: ${ways}.${until} Then call ${question.tool} again with the same arguments; do not answer it yourself.`,
+    approval,
+  };
+}
+
+function cannotAsk({ tool, args }: Question, { command }: Asker): Verdict {
   const json = stringifyJson(args).replaceAll("'", "'\\''");
   return {
     kind: 'refused',
     code: 'cannot_ask',
-    reason: 'Nothing was changed: this needs the consent of a human, and the client cannot ask one (no elicitation).',
-    next: `Tell the human; in a terminal they can run: ${command} call ${tool} '${json}'`,
+    // The arguments may be copied from data, so they stay inside the fence.
+    reason: `Nothing was changed: this needs the consent of a human, and the client cannot ask one (no elicitation). In a terminal a human can run: ${command} call ${tool} '${json}'`,
+    next: 'Tell the human, who can run the command named there; do not run it yourself.',
   };
 }

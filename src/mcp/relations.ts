@@ -26,18 +26,25 @@ export function pathArguments(operation: Operation, args: Arguments): Arguments 
 
 /** The operation that gets the one thing a path is about: the thing at the path, or else the nearest one above it. */
 export function getterOf(path: string): { operation: Operation; exact: boolean } | undefined {
-  for (let at = path; at.includes('{'); at = at.slice(0, at.lastIndexOf('/'))) {
+  const whole = asListed(path);
+  for (let at = whole; at.includes('{'); at = at.slice(0, at.lastIndexOf('/'))) {
     const operation = getters.find((name) => contract[name].path === at && !isList(contract[name]));
-    if (operation !== undefined && at.endsWith('}')) return { operation, exact: at === path };
+    if (operation !== undefined && at.endsWith('}')) return { operation, exact: at === whole };
   }
   return undefined;
 }
 
+/** The path at which a thing is read: the interface description deletes a version under `version`, not `versions`. */
+function asListed(path: string): string {
+  return path.replace(/\/version(?=\/\{version\}$)/, '/versions');
+}
+
 /** The operation that lists the things a path parameter can name. */
 export function listerOf(path: string, parameter: string): Operation | undefined {
-  const end = path.indexOf(`/{${parameter}}`);
+  const listed = asListed(path);
+  const end = listed.indexOf(`/{${parameter}}`);
   if (end < 0) return undefined;
-  return getters.find((name) => contract[name].path === path.slice(0, end) && isList(contract[name]));
+  return getters.find((name) => contract[name].path === listed.slice(0, end) && isList(contract[name]));
 }
 
 /** What lies directly under the thing at a path, as the operations that list it; `kind` is the plural noun. */
@@ -46,9 +53,12 @@ export function contentsOf(path: string): { operation: Operation; kind: string }
     const row: Row = contract[operation];
     const kind = row.path.slice(path.length + 1);
     const isChild = row.path.startsWith(`${path}/`) && !kind.includes('/') && !kind.includes('{');
-    return isChild && isList(row) ? [{ operation, kind: kind === 'ws' ? 'child workspaces' : kind }] : [];
+    return isChild && isList(row) ? [{ operation, kind: KINDS[kind] ?? kind }] : [];
   });
 }
+
+/** Path segments that are no plural nouns for people. */
+const KINDS: Readonly<Record<string, string>> = { ws: 'child workspaces', apikeys: 'API keys' };
 
 /** What a listed thing is called: the value that the path parameter `parameter` takes for it. */
 export function nameOf(item: unknown, parameter = 'name'): string | undefined {

@@ -1,64 +1,46 @@
-import { randomBytes } from 'node:crypto';
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
-import { contract } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { Client } from '../http/client.ts';
-import { describeCollection } from './describe.ts';
-import { nearestNames, toApiError } from './errors.ts';
-import { type Fenced, fenceObject, visibleText, visibleValue } from './fence.ts';
-import type { Arguments } from './relations.ts';
-import { presentList, presentObject } from './results.ts';
+import { nearest } from '../contract/nearest.ts';
+import type { Assistant } from './assistant.ts';
+import { DATA_RESOURCES } from './data-resources.ts';
+import { DOCS_RESOURCE } from './docs-resources.ts';
+import { toApiError } from './errors.ts';
+import { lineText, visibleText } from './fence.ts';
+import {
+  type ListedResource,
+  type Names,
+  namesIn,
+  type ResourceContent,
+  type ResourceContext,
+  type ResourceKind,
+  variablesOf,
+} from './resource-kinds.ts';
 
-const MIME = 'application/json';
-const ROOT = 'colloquy://workspaces';
 const PAGE = 100;
-const COMPLETIONS_MAX = 100;
+const LISTING_CHARS_MAX = 200;
 
-export const TEMPLATES = [
-  {
-    uriTemplate: `${ROOT}/{workspace}`,
-    name: 'workspace',
-    title: 'Workspace',
-    description: 'One workspace and its collections',
-    mimeType: MIME,
-  },
-  {
-    uriTemplate: `${ROOT}/{workspace}/collections/{collection}`,
-    name: 'collection',
-    title: 'Collection',
-    description: 'One collection with the fields of its documents, inferred from a sample',
-    mimeType: MIME,
-  },
-];
+/** All kinds, in the order they are listed. */
+export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, DOCS_RESOURCE];
+
+const templated = RESOURCE_KINDS.filter(({ uriTemplate }) => variablesOf(uriTemplate).length > 0);
+
+export const TEMPLATES = templated.map(({ uriTemplate, name, title, description, mimeType }) => {
+  return { uriTemplate, name, title, description, mimeType };
+});
 
 /** Adds the resources: what there is to query, as an assistant's host may attach it without a tool call. */
-export function registerResources(server: Server, connect: () => Promise<Client>): void {
+export function registerResources(server: Server, { connect, means }: Assistant): void {
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: TEMPLATES }));
   server.setRequestHandler('resources/list', ({ params }, ctx) =>
-    asProtocolErrors(async () => listResources(await connect(), params?.cursor, ctx.mcpReq.signal)),
+    asProtocolErrors(() => listResources({ connect, signal: ctx.mcpReq.signal, means }, params?.cursor)),
   );
   server.setRequestHandler('resources/read', ({ params }, ctx) =>
-    asProtocolErrors(async () => readResource(params.uri, connect, ctx.mcpReq.signal)),
-  );
-  server.setRequestHandler('completion/complete', ({ params }, ctx) =>
-    asProtocolErrors(async () => {
-      const known = params.ref.type === 'ref/resource' ? TEMPLATES.map((template) => template.uriTemplate) : [];
-      const uri = params.ref.type === 'ref/resource' ? params.ref.uri : params.ref.name;
-      if (!known.includes(uri)) {
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidParams,
-          `Cannot complete for "${uri}": it is not a template of this server.`,
-        );
-      }
-      const { name, value } = params.argument;
-      const names = await namesFor(await connect(), name, params.context?.arguments ?? {}, ctx.mcpReq.signal);
-      return { completion: completionOf(names, value) };
-    }),
+    asProtocolErrors(() => readResource({ connect, signal: ctx.mcpReq.signal, means }, params.uri)),
   );
 }
 
 /** Every failure as a JSON-RPC error that says what to do; none as an empty success. */
-async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
+export async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -67,122 +49,109 @@ async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
     const isCallers = code === 'invalid_input' || code === 'not_found';
     throw new ProtocolError(
       isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
-      visibleText(message),
+      lineText(message),
       { code },
     );
   }
 }
 
-function segment(name: string): string {
-  return encodeURIComponent(name);
+/** The place after which a page begins: an address, so that what comes and goes elsewhere shifts nothing. */
+interface Place {
+  kind: number;
+  uri: string;
 }
 
-async function listResources(client: Client, cursor: string | undefined, signal: AbortSignal) {
-  const start = cursor === undefined ? 0 : Number(cursor);
-  if (!Number.isInteger(start) || start < 0) {
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `Cannot list resources: cursor "${visibleText(cursor ?? '')}" is not one that this server gave.`,
-    );
-  }
-  const [workspaces, collections] = await Promise.all([
-    client.listWorkspaces({}, { signal }),
-    client.listCollections({}, { signal }),
-  ]);
-  // What people describe them by is data: it is in the resource itself, behind a fence.
-  const all = [
-    { uri: ROOT, name: 'workspaces', title: 'Workspaces' },
-    ...workspaces.map(({ name }) => ({
-      uri: `${ROOT}/${segment(name ?? '')}`,
-      name: name ?? '',
-      title: `Workspace ${name}`,
-    })),
-    ...collections.map(({ name, workspace }) => ({
-      uri: `${ROOT}/${segment(workspace ?? '')}/collections/${segment(name ?? '')}`,
-      name: `${workspace}.${name}`,
-      title: `Collection ${workspace}.${name}`,
-    })),
-  ];
-  const page = all.slice(start, start + PAGE).map((resource) => ({
-    uri: resource.uri,
-    name: visibleText(resource.name),
-    title: visibleText(resource.title),
-    mimeType: MIME,
-  }));
-  return { resources: page, ...(start + PAGE < all.length ? { nextCursor: String(start + PAGE) } : {}) };
+function cursorAt({ kind, uri }: Place): string {
+  return Buffer.from(JSON.stringify([kind, uri])).toString('base64url');
 }
 
-/** The names in a resource's address; undefined where it is none of ours. */
-export function parseUri(uri: string): { workspace?: string; collection?: string } | undefined {
-  const match = /^colloquy:\/\/workspaces(?:\/([^/?#]+)(?:\/collections\/([^/?#]+))?)?$/.exec(uri);
-  if (match === null) return undefined;
+function placeOf(cursor: string): Place {
   try {
-    const [, workspace, collection] = match;
-    if (workspace === undefined) return {};
-    if (collection === undefined) return { workspace: decodeURIComponent(workspace) };
-    return { workspace: decodeURIComponent(workspace), collection: decodeURIComponent(collection) };
+    const [kind, uri] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof kind === 'number' && typeof uri === 'string') return { kind, uri };
   } catch {
-    return undefined;
+    // What follows says it.
+  }
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `Cannot list resources: cursor "${visibleText(cursor.slice(0, LISTING_CHARS_MAX))}" is not one that this server gave. List from the start.`,
+  );
+}
+
+async function listResources(context: ResourceContext, cursor: string | undefined) {
+  const after = cursor === undefined ? { kind: -1, uri: '' } : placeOf(cursor);
+  const lists = await Promise.all(RESOURCE_KINDS.map((kind) => kind.list?.(context) ?? []));
+  const rest = lists
+    .flatMap((list, kind) => [...list].sort(byUri).map((resource) => ({ kind, resource })))
+    .filter(({ kind, resource }) => kind > after.kind || (kind === after.kind && resource.uri > after.uri));
+  const page = rest.slice(0, PAGE);
+  const last = page.at(-1);
+  const more = last !== undefined && rest.length > PAGE;
+  return {
+    resources: page.map(({ resource }) => resource),
+    ...(more ? { nextCursor: cursorAt({ kind: last.kind, uri: last.resource.uri }) } : {}),
+  };
+}
+
+function byUri(a: ListedResource, b: ListedResource): number {
+  if (a.uri === b.uri) return 0;
+  return a.uri < b.uri ? -1 : 1;
+}
+
+/** The kind of an address and the names in it; undefined where it is none of ours. */
+export function parseUri(uri: string): { kind: ResourceKind; names: Names } | undefined {
+  for (const kind of RESOURCE_KINDS) {
+    const names = namesIn(kind.uriTemplate, uri);
+    if (names !== undefined) return { kind, names };
+  }
+  return undefined;
+}
+
+/** As `parseUri`; throws, with what there is, where the address is none of ours. */
+export function requireUri(uri: string): { kind: ResourceKind; names: Names } {
+  const parsed = parseUri(uri);
+  if (parsed !== undefined) return parsed;
+  const shapes = RESOURCE_KINDS.map(({ uriTemplate }) => uriTemplate);
+  const close = nearest(uri, shapes, 1);
+  const hint = close.length > 0 ? ` Did you mean ${close[0]}?` : '';
+  throw notFound(uri, `resources are ${shapes.join(', ')}.${hint}`);
+}
+
+async function readResource(context: ResourceContext, uri: string) {
+  const { kind, names } = requireUri(uri);
+  try {
+    const content: ResourceContent = await kind.read(context, names);
+    return { contents: [{ uri, ...content }], ...kind.cache };
+  } catch (error) {
+    throw await withNearest(context, uri, { kind, names }, error);
   }
 }
 
-async function readResource(uri: string, connect: () => Promise<Client>, signal: AbortSignal) {
-  const names = parseUri(uri);
-  if (names === undefined)
-    throw notFound(uri, `resources are ${ROOT}, ${TEMPLATES.map((template) => template.uriTemplate).join(' and ')}`);
-  const client = await connect();
-  try {
-    const shown = await contentOf(client, names, signal);
-    return { contents: [{ uri, mimeType: MIME, text: fencedJson(shown) }] };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
-    const close = await nearestNames(client, contract.getCollection, names, error, signal);
-    throw notFound(uri, close.length > 0 ? `${error.message} Did you mean ${close.join(', ')}?` : error.message);
+/** A failure to find, with the names nearest to the first of the address that does not exist. */
+export async function withNearest(
+  context: ResourceContext,
+  uri: string,
+  { kind, names }: { kind: ResourceKind; names: Names },
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof ApiError) || error.code !== 'not_found') return error;
+  if (/did you mean/i.test(error.message)) return notFound(uri, error.message);
+  for (const variable of variablesOf(kind.uriTemplate)) {
+    const value = names[variable] ?? '';
+    // The hint is a courtesy: its own failure must not hide the error it is about.
+    const known = (await kind.complete[variable]?.(context, names).catch(() => undefined)) ?? [value];
+    if (known.includes(value)) continue;
+    const close = nearest(value, known);
+    return notFound(uri, close.length > 0 ? `${error.message} Did you mean ${close.join(', ')}?` : error.message);
   }
+  return notFound(uri, error.message);
 }
 
 function notFound(uri: string, why: string): ResourceNotFoundError {
-  return new ResourceNotFoundError(uri, visibleText(`Cannot read resource "${uri}": ${why}`));
+  return new ResourceNotFoundError(uri, lineText(`Cannot read resource "${uri}": ${why}`));
 }
 
-async function contentOf(
-  client: Client,
-  { workspace, collection }: { workspace?: string; collection?: string },
-  signal: AbortSignal,
-): Promise<Fenced> {
-  if (workspace === undefined) return presentList(await client.listWorkspaces({}, { signal }));
-  if (collection !== undefined) return describeCollection({ client, signal }, { workspace, collection });
-  const [about, collections] = await Promise.all([
-    client.getWorkspace({ workspace }, { signal }),
-    client.listWorkspaceCollections({ workspace }, { signal }),
-  ]);
-  const { data } = presentObject(about);
-  return { data: { ...data, collections: presentList(collections).data } };
-}
-
-/** JSON that stays JSON: the marks of the fence are its first and last keys. */
-function fencedJson({ data, next }: Fenced): string {
-  const tag = `data-${randomBytes(4).toString('hex')}`;
-  return JSON.stringify(fenceObject(visibleValue(data) as Record<string, unknown>, tag, next), null, 1);
-}
-
-async function namesFor(client: Client, variable: string, context: Arguments, signal: AbortSignal): Promise<string[]> {
-  if (variable === 'workspace') return (await client.listWorkspaces({}, { signal })).flatMap(({ name }) => name ?? []);
-  if (variable !== 'collection') return [];
-  const { workspace } = context;
-  const collections =
-    typeof workspace === 'string' && workspace !== ''
-      ? await client.listWorkspaceCollections({ workspace }, { signal })
-      : await client.listCollections({}, { signal });
-  return [...new Set(collections.flatMap(({ name }) => name ?? []))];
-}
-
-function completionOf(names: readonly string[], typed: string) {
-  const wanted = typed.toLowerCase();
-  const matching = names.filter((name) => name.toLowerCase().startsWith(wanted));
-  return {
-    values: matching.slice(0, COMPLETIONS_MAX),
-    total: matching.length,
-    hasMore: matching.length > COMPLETIONS_MAX,
-  };
+/** The values that a variable of a template can have; undefined where there is no such template or variable. */
+export function resourceValues(uriTemplate: string, variable: string) {
+  return RESOURCE_KINDS.find((kind) => kind.uriTemplate === uriTemplate)?.complete[variable];
 }

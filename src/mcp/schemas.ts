@@ -13,20 +13,24 @@ export type Schema = {
   additionalProperties?: false;
 };
 
-/** A tool's input schema should fit into this many characters of JSON: about 250 tokens. */
-const INPUT_CHARS_GOAL = 1_000;
+/** A tool's input schema should fit into this many characters of JSON: about 300 tokens. */
+const INPUT_CHARS_GOAL = 1_300;
 /**
  * A nested object that takes more than `nested` characters is listed as an object with a text for its fields of at most
  * `text` characters. The first of the limits that makes the whole schema fit is used.
  */
 const NESTED_LIMITS = [
-  { nested: 420, text: 120 },
-  { nested: 200, text: 120 },
-  { nested: 60, text: 120 },
+  { nested: 420, text: 160 },
+  { nested: 200, text: 160 },
+  { nested: 60, text: 160 },
   { nested: 60, text: 60 },
 ] as const;
-/** Output schemas are read by programs, which want the names; a model sees the data itself. */
-const OUTPUT_FIELDS_MAX = 4;
+/**
+ * Fields of a result that output schemas list: what names a thing, for the next call, and how it is. Output schemas are
+ * read by programs; a model sees the data itself.
+ */
+const OUTPUT_FIELDS = ['id', 'name', 'tag_name', 'email', 'version', 'workspace', 'state', 'status'];
+const OUTPUT_FIELDS_MAX = 3;
 
 interface Place {
   limits: { nested: number; text: number };
@@ -48,14 +52,14 @@ export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema 
 }
 
 /**
- * The output schema of an object result: its first top-level fields that hold one value each, by type.
+ * The output schema of an object result: by type, those of its fields that name the thing or say how it is.
  *
  * No field is required and more may come, since clients check error results against it as well.
  */
 export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
   const properties: Record<string, Schema> = {};
-  for (const [name, field] of Object.entries(shape)) {
-    const type = singleType(field);
+  for (const name of OUTPUT_FIELDS) {
+    const type = singleType(shape[name]);
     if (type !== undefined && Object.keys(properties).length < OUTPUT_FIELDS_MAX) properties[name] = { type };
   }
   return { type: 'object', properties };

@@ -1,11 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
-import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/server';
-import { parseJson } from '../contract/json.ts';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { MESSAGE_BYTES_MAX, parseMessage } from './message.ts';
 
-/** A write of 10 MiB with all its quotes escaped still fits; a longer line is no message of ours. */
-const LINE_BYTES_MAX = 24 * 1024 * 1024;
 const LINE_FEED = 0x0a;
-const LONG_NUMBER = /\d{16}/;
 
 interface Streams {
   input: Readable;
@@ -18,7 +15,7 @@ interface Streams {
  * `ended` resolves when it closes, for whatever reason.
  */
 export function stdioTransport({ input, output }: Streams): { transport: Transport; ended: Promise<void> } {
-  const onData = lineReader(receive, () => fail(new Error(`a message is longer than ${LINE_BYTES_MAX} bytes`)));
+  const onData = lineReader(receive, () => fail(new Error(`a message is longer than ${MESSAGE_BYTES_MAX} bytes`)));
   let isClosed = false;
 
   const transport: Transport = { start, send, close };
@@ -91,21 +88,13 @@ function lineReader(onLine: (line: string) => void, onTooLong: () => void): (chu
       onLine(line.toString('utf8'));
     }
     size += rest.length;
-    if (size > LINE_BYTES_MAX) {
+    if (size > MESSAGE_BYTES_MAX) {
       parts = [];
       onTooLong();
     } else if (rest.length > 0) {
       parts.push(rest);
     }
   };
-}
-
-/** A message from its line; throws `SyntaxError` or the SDK's error where it is none. */
-export function parseMessage(line: string): JSONRPCMessage {
-  const message = parseJSONRPCMessage(JSON.parse(line));
-  if (!LONG_NUMBER.test(line) || !('method' in message) || message.method !== 'tools/call') return message;
-  const exact = parseJson(line) as { params?: { arguments?: unknown } };
-  return { ...message, params: { ...message.params, arguments: exact.params?.arguments } } as JSONRPCMessage;
 }
 
 function toError(error: unknown): Error {

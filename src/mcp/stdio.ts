@@ -1,8 +1,14 @@
+import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../http/client.ts';
 import type { Assistant } from './assistant.ts';
+import { createChanges } from './changes.ts';
 import { createServer } from './server.ts';
 import { stdioTransport } from './stdio-transport.ts';
+import { listenFor, listeningTransport, notifierOf } from './subscriptions.ts';
+
+/** Requests to listen that one client can have open. */
+const LISTENING_MAX = 64;
 
 /**
  * Serves MCP over this process's stdin and stdout, in whichever protocol era the client opens with. Resolves when stdin
@@ -11,15 +17,35 @@ import { stdioTransport } from './stdio-transport.ts';
  */
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
-  const assistant = { ...options, connect: service.get };
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
-  const handle = serveStdio(({ era }) => createServer(assistant, era), {
-    transport,
-    onerror: (error) => options.log.warn({ err: error }, 'MCP connection'),
-  });
+  const serving = serveOver({ ...options, connect: service.get }, transport);
   await ended;
-  await handle.close();
+  await serving.close();
   await service.close();
+}
+
+/** Serves one client over a transport of its own. `lookEveryMs`: how often it is looked for changes somebody listens for. */
+export function serveOver(options: Assistant, transport: Transport, lookEveryMs?: number): { close(): Promise<void> } {
+  const { connect, log } = options;
+  const changes = createChanges({ connect, log, everyMs: lookEveryMs });
+  let server: Server | undefined;
+  const notify = notifierOf(() => server);
+  const listen = listenFor(changes);
+  const serve = ({ era }: { era: 'legacy' | 'modern' }) => {
+    server = createServer({ ...options, changes }, era);
+    return server;
+  };
+  const handle = serveStdio(serve, {
+    transport: listeningTransport(transport, (filter) => listen(filter, notify)),
+    maxSubscriptions: LISTENING_MAX,
+    onerror: (error) => log.warn({ err: error }, 'MCP connection'),
+  });
+  return {
+    async close() {
+      await handle.close();
+      changes.close();
+    },
+  };
 }
 
 /** One connection for all calls: opened at the first one, and again after an attempt that failed. */

@@ -1,16 +1,25 @@
 import type { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
-import type { Effect } from '../contract/row.ts';
+import type { Effect, Role } from '../contract/row.ts';
+import { holdsSecret } from '../contract/secret.ts';
 import type { Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
-import { type RowTool, rowTools, type ToolListing } from './catalog.ts';
+import { type Argument, type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
+import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
+import { docsTool } from './docs-resources.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
+import { callIssuing, issuesSecret } from './issued.ts';
+import { loadFileTool } from './load-file.ts';
+import { nextStepFor } from './next-steps.ts';
+import type { Progress } from './progress.ts';
 import type { Arguments } from './relations.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
+import { type CallSecrets, masked } from './secrets.ts';
+import type { Toolset } from './toolsets.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
@@ -21,18 +30,24 @@ export interface ToolContext {
   means: Means;
 }
 
-/** `done` grows with each report; `total`, in the same unit, where it is known. */
-export type Progress = (done: number, total: number | undefined, message: string) => void;
-
 /** A tool as this server runs it. */
 export interface Tool {
   listing: ToolListing;
   effect: Effect;
-  /** Checks the arguments and puts them into shape; throws `invalid_input`. */
-  read(sent: Arguments): Arguments;
+  /** The least role whose key can use it. */
+  role: Role;
+  toolset: Toolset;
+  /** What of the process it cannot do without, and why that is absent: it is offered only where it is there. */
+  needs?: { means: keyof Means; absent: string };
+  /** The arguments that can hold secrets. */
+  secretArguments?: readonly Argument[];
+  /** Checks the arguments, puts them into shape and secrets into the place of references; throws `invalid_input`. */
+  read(sent: Arguments, secrets?: CallSecrets): Arguments;
   /** What a human is asked about before it runs; set where, and only where, it deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
   run(context: ToolContext, input: Arguments): Promise<Fenced>;
+  /** What to do about an error, where the tool knows more than its code says. */
+  next?(error: ApiError): string | undefined;
   /** Existing names near to one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }
@@ -41,21 +56,29 @@ type Operate = (input: Arguments, options: { signal?: AbortSignal | undefined })
 
 function toolOf(rowTool: RowTool): Tool {
   const { row, listing } = rowTool;
+  const canTell = holdsSecret(row.result);
   return {
     listing,
     effect: row.effect,
-    read: (sent) => readArguments(listing.name, rowTool.arguments, sent),
+    role: row.role,
+    toolset: toolsetOf(rowTool.operation),
+    secretArguments: rowTool.arguments.filter(({ schema }) => holdsSecret(schema)),
+    read: (sent, secrets) => readArguments(listing.name, rowTool.arguments, sent, secrets),
     ...(row.effect === 'delete'
       ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
       : {}),
-    run: async ({ client, signal }, input) => {
+    run: async (context, input) => {
+      const { client, signal } = context;
+      if (issuesSecret(row)) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, input);
-      const result = await (client[rowTool.operation] as Operate)(ready, { signal });
+      const told = await (client[rowTool.operation] as Operate)(ready, { signal });
+      const result = canTell ? masked(row.result, told) : told;
       if (rowTool.kind === 'rows') return presentRows(result as QueryResponse, { ...BUDGET, rowsMax }, limit);
       if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0]);
       if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
     },
+    next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
 }
@@ -82,7 +105,9 @@ let all: ReadonlyMap<string, Tool> | undefined;
 export function tools(): ReadonlyMap<string, Tool> {
   if (all === undefined) {
     const computed = [...rowTools().values()].map(toolOf);
-    all = new Map([describeTool(), ...computed].map((tool) => [tool.listing.name, tool]));
+    all = new Map(
+      [describeTool(), compareTool(), docsTool(), loadFileTool(), ...computed].map((tool) => [tool.listing.name, tool]),
+    );
   }
   return all;
 }

@@ -5,6 +5,7 @@ import { type AnyOperation, allRows } from '../contract/contract.ts';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
+import { KEEP_HEADER } from '../contract/results.ts';
 import type { Row } from '../contract/row.ts';
 import type { AddressRange } from './addresses.ts';
 import { requireAllowed } from './allowlist.ts';
@@ -15,6 +16,7 @@ import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './fa
 import { handlers } from './handlers.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { allowedMethods, routerPath } from './paths.ts';
 import { lowerFirst, requireRole } from './roles.ts';
@@ -30,6 +32,8 @@ export interface AppContext extends ServiceContext {
   isLocal: (socket: Socket) => boolean;
   /** Closes the service; called after the answer that announces it. */
   leave: () => void;
+  /** Handlers beside the API. */
+  mounts: readonly Mount[];
 }
 
 /** What is known of a request while it runs. */
@@ -75,6 +79,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     return undefined;
   });
   addServiceRoutes(app, ctx, states);
+  for (const mount of ctx.mounts) addMount(app, ctx, mount, (request) => stateOf(states, request));
   for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
   return app;
 }
@@ -165,10 +170,16 @@ function addOperation(
       // A body may take its time to arrive, and the key may be gone by then.
       requireCaller(ctx.catalog, caller);
       const input = parseInput(row, { params: request.params, query: request.query, body: request.body });
-      const result = await handler({ ...ctx, caller, origin, signal }, input);
+      const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
+      const result = await handler({ ...ctx, caller, origin, signal, keepRows }, input);
       return row.envelope === 'data' ? { data: result } : result;
     },
   });
+}
+
+/** Whatever else stands in the header is as if it were not there: it is a wish, and no part of the API. */
+function keepRowsOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }
 
 function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {

@@ -35,12 +35,7 @@ export async function authenticate(
   ctx: Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'>,
   header: string | undefined,
 ): Promise<Principal> {
-  if (header === undefined) throw new ApiError('unauthorized', `The request has no API key. ${HOW}`);
-  const key = AUTHORIZATION.exec(header.trim())?.[1];
-  if (key === undefined) {
-    throw new ApiError('unauthorized', `The Authorization header holds no API key in a known form. ${HOW}`);
-  }
-  const hash = hashKey(key);
+  const hash = hashKey(keyOf(header));
   const record = ctx.catalog.all('apiKey').get(hash);
   // What a map look-up's time could give away is about the hash, which a caller cannot choose; the decision itself is
   // made in constant time.
@@ -52,6 +47,14 @@ export async function authenticate(
   ctx.keyAccess.used(hash);
   const caller = { user, keyName: record.name, keyHash: hash };
   return user.state === 'NEW' ? { ...caller, user: await activate(ctx, user) } : caller;
+}
+
+/** The key in an `Authorization` header. Throws `unauthorized` where there is none. */
+export function keyOf(header: string | undefined): string {
+  if (header === undefined) throw new ApiError('unauthorized', `The request has no API key. ${HOW}`);
+  const key = AUTHORIZATION.exec(header.trim())?.[1];
+  if (key !== undefined) return key;
+  throw new ApiError('unauthorized', `The Authorization header holds no API key in a known form. ${HOW}`);
 }
 
 /** Throws `unauthorized` where the caller's key, or its user, was deleted since the request began. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Change, Engine } from '../engine/engine.ts';
+import type { Change, Engine, RecordChange } from '../engine/engine.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
 
 /** Version of the metadata's layout. A change of `RECORDS` that old data does not fit raises it and adds a migration. */
@@ -21,15 +21,18 @@ export interface Catalog {
    * it returns is committed as one durable step and becomes visible after that. No changes: nothing is written.
    */
   change<T>(plan: () => Plan<T>): Promise<T>;
+
+  /** Takes over a record that the engine has stored together with documents, and that nobody else changes meanwhile. */
+  stored(change: RecordChange): void;
 }
 
 /** A change that stores a record. */
-export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): Change {
+export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): RecordChange {
   return { do: 'putRecord', kind, key, value: value as unknown as JsonObject };
 }
 
 /** A change that removes a record. */
-export function remove(kind: Kind, key: string): Change {
+export function remove(kind: Kind, key: string): RecordChange {
   return { do: 'deleteRecord', kind, key };
 }
 
@@ -61,6 +64,7 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog
       last = done.catch(() => undefined);
       return done;
     },
+    stored: (change) => apply(kinds, change),
   };
 }
 

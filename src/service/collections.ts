@@ -3,7 +3,7 @@ import type { Collection, CollectionStats } from '../contract/collections.ts';
 import type { ParsedInput } from '../contract/contract.ts';
 import type { Change, TableStats } from '../engine/engine.ts';
 import { toAlias } from './aliases.ts';
-import { put, remove } from './catalog.ts';
+import { put } from './catalog.ts';
 import { readCollectionSettings } from './collection-settings.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
@@ -11,6 +11,7 @@ import { collectionKey, collectionsOf, requireCollection, requireWorkspace } fro
 import type { CollectionRecord } from './records.ts';
 import { toSource } from './sources.ts';
 import { requireFreeName } from './table-names.ts';
+import { collectionDeletion } from './trash-entries.ts';
 
 /**
  * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, and `query_error` for a
@@ -46,19 +47,16 @@ export async function createCollection(ctx: CallContext, input: ParsedInput<'cre
   });
 }
 
-/** Deletes a collection with its documents (api.md #20); its name is free again at once. */
+/** Deletes a collection with its documents, into the trash (api.md #20); its name is free again at once. */
 export function deleteCollection(
-  { catalog }: CallContext,
+  { catalog, caller, trash, usage }: CallContext,
   input: { workspace: string; collection: string },
 ): Promise<Collection> {
   return catalog.change(() => {
     const record = requireCollection(catalog, input.workspace, input.collection);
     refuseWithDependents(catalog, 'collection', collectionKey(record.workspace, record.name));
-    const changes: Change[] = [
-      remove('collection', collectionKey(record.workspace, record.name)),
-      { do: 'dropCollection', table: record.table },
-    ];
-    if (catalog.all('usage').has(record.table)) changes.push(remove('usage', record.table));
+    const deletion = { trash, workspace: record.workspace, by: caller.user.email };
+    const changes = collectionDeletion(catalog, record, usage.of(record), deletion);
     const result: Collection = {
       name: record.name,
       workspace: record.workspace,

@@ -1,13 +1,18 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
+import type { ApprovalDesk } from './approval-desk.ts';
+import type { ApprovePage } from './approve-server.ts';
 import type { Principal } from './auth.ts';
 import type { Catalog } from './catalog.ts';
 import type { Compute } from './compute.ts';
+import type { KeptResults } from './kept-results.ts';
 import type { KeyAccess } from './key-access.ts';
 import type { LambdaStates } from './lambda-states.ts';
 import type { LambdaStats } from './lambda-stats.ts';
 import type { Origin } from './origin.ts';
+import type { ResultFiles } from './result-files.ts';
 import type { Secrets } from './secrets.ts';
+import type { Trash } from './trash-entries.ts';
 import type { Usage } from './usage.ts';
 
 /** What the whole service shares. */
@@ -20,6 +25,11 @@ export interface ServiceContext {
   secrets: Secrets;
   lambdaStates: LambdaStates;
   lambdaStats: LambdaStats;
+  approvals: ApprovalDesk;
+  approvePage: ApprovePage;
+  trash: Trash;
+  results: KeptResults;
+  resultFiles: ResultFiles;
   log: Logger;
   version: string;
   /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */
@@ -30,6 +40,8 @@ export interface ServiceContext {
 export interface CallContext extends ServiceContext {
   caller: Principal;
   origin: Origin;
+  /** Rows that the answer carries at most, where the whole result is to be kept; absent: it is not. */
+  keepRows?: number | undefined;
   /** Aborted when the caller hangs up before the answer, and when the service closes. */
   signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts';
 import type { FileFormat } from './records.ts';
 
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
-type ColumnType = CsvFormat['columnTypes'][number];
+export type ColumnType = CsvFormat['columnTypes'][number];
 
 /** A line of CSV as a document, or why it is none. */
 export type Parsed = { document: JsonObject } | { problem: string };
@@ -33,21 +33,25 @@ export function csvReader(format: CsvFormat): CsvReader {
       }
       if (format.firstLineAsColumnNames && isHeader(records[0], header)) header = records.shift();
       const names = format.columnNames.length > 0 ? format.columnNames : (header ?? []);
-      return records.map((record, index) => documentOf(record, names, format.columnTypes, index));
+      return records.map((record, index) => csvDocument(record, names, format.columnTypes, index));
     },
   };
 }
 
 function parseCsv(text: string, format: CsvFormat, max: number): string[][] {
-  return parse(text, {
+  return parse(text, { ...csvRules(format), to: max });
+}
+
+/** How text becomes records, for the parser. */
+export function csvRules(format: Pick<CsvFormat, 'separator' | 'quoteChar' | 'escapeChar'>) {
+  return {
     delimiter: format.separator,
     quote: format.quoteChar,
     escape: format.escapeChar,
     bom: true,
     relax_column_count: true,
     skip_empty_lines: true,
-    to: max,
-  });
+  };
 }
 
 function isHeader(first: string[] | undefined, header: string[] | undefined): boolean {
@@ -55,7 +59,8 @@ function isHeader(first: string[] | undefined, header: string[] | undefined): bo
   return header === undefined || (first.length === header.length && first.every((name, at) => name === header[at]));
 }
 
-function documentOf(
+/** The document of the record that stands at `index` in its file or piece. */
+export function csvDocument(
   record: readonly string[],
   names: readonly string[],
   types: readonly ColumnType[],

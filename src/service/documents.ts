@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { DocumentStatus, PatchOperation, WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
-import type { WriteOutcome } from '../engine/engine.ts';
+import type { RecordChange, WriteOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
 import { type Prepared, requireAtMostMax, takeIn } from './intake.ts';
 import { collectionKey, requireCollection } from './not-found.ts';
 import { applyPatch } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
+import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
 
 interface Target {
@@ -48,7 +49,7 @@ export async function addDocuments(
 }
 
 /**
- * Deletes documents by `_id` (api.md #4). An `_id` that is not there is DELETED like the others: what the caller wants
+ * Deletes documents by `_id`, into the trash (api.md #4). An `_id` that is not there is DELETED like the others: what the caller wants
  * holds, and a delete that is sent again after a lost answer reads like the first one.
  */
 export async function deleteDocuments(
@@ -58,7 +59,11 @@ export async function deleteDocuments(
   requireAtMostMax('delete', input.data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const ids = input.data.map((entry) => entry._id);
-  if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids));
+  const kept: RecordChange[] = [];
+  const deletion = { trash: ctx.trash, workspace: collection.workspace, by: ctx.caller.user.email };
+  const keep = documentsDeletion(collection, deletion, (change) => kept.push(change));
+  if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep));
+  for (const change of kept) ctx.catalog.stored(change);
   const rows = ids.map((id) => row(collection, id, { status: 'deleted' }));
   return written(ctx, collection, rows, { inserted: 0, overwritten: 0 });
 }

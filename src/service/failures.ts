@@ -50,7 +50,8 @@ export function sendError(reply: FastifyReply, error: ApiError, traceId: string)
   const { allow, retryAfterMs } = error.details;
   if (allow !== undefined) reply.header('allow', allow.join(', '));
   if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
-  if (error.code === 'unauthorized') reply.header('www-authenticate', 'ApiKey');
+  if (error.code !== 'unauthorized') reply.removeHeader('www-authenticate');
+  else if (!reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'ApiKey');
   return reply
     .code(error.status ?? 500)
     .serializer(stringifyJson)

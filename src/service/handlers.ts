@@ -3,6 +3,7 @@ import { getAbout } from './about.ts';
 import * as aliases from './aliases.ts';
 import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
+import * as approvals from './approvals.ts';
 import * as collections from './collections.ts';
 import type { CallContext } from './context.ts';
 import * as documents from './documents.ts';
@@ -13,6 +14,8 @@ import * as lambdaVersions from './lambda-versions.ts';
 import * as lambdas from './lambdas.ts';
 import { getOrganization } from './organization.ts';
 import * as queries from './queries.ts';
+import * as results from './results.ts';
+import * as trash from './trash.ts';
 import * as users from './users.ts';
 import * as virtualInstances from './virtual-instances.ts';
 import * as workspaces from './workspaces.ts';
@@ -90,4 +93,17 @@ export const handlers: Handlers = {
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
   getAbout,
+  listResults: results.listResults,
+  fetchResult: results.fetchResult,
+  profileResult: results.profileResult,
+  exportResult: results.exportResult,
+  readExport: results.readExport,
+  requestApproval: approvals.requestApproval,
+  listApprovals: approvals.listApprovals,
+  getApproval: approvals.getApproval,
+  decideApproval: approvals.decideApproval,
+  listTrash: trash.listTrash,
+  restoreTrash: trash.restoreTrash,
+  removeTrash: trash.removeTrash,
+  emptyTrash: trash.emptyTrash,
 };

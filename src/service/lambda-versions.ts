@@ -2,23 +2,15 @@ import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { NewName } from '../contract/fields.ts';
 import type { QueryLambdaVersion } from '../contract/lambdas.ts';
-import type { Change } from '../engine/engine.ts';
-import { type Catalog, put, remove } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { checkSql, descriptionOf, postVersion } from './lambda-content.ts';
-import {
-  findLambda,
-  lambdaKey,
-  requireLambda,
-  requireVersion,
-  versionKey,
-  versionOf,
-  versionsOf,
-} from './lambda-records.ts';
+import { findLambda, requireLambda, requireVersion, versionOf, versionsOf } from './lambda-records.ts';
 import { toVersion, toVersions } from './lambda-views.ts';
 import { refuseTaken } from './lambdas.ts';
 import { requireWorkspace } from './not-found.ts';
 import type { LambdaRecord } from './records.ts';
+import { versionDeletion } from './trash-entries.ts';
 
 interface VersionInput {
   workspace: string;
@@ -77,7 +69,7 @@ export async function getLambdaVersion(ctx: CallContext, input: VersionInput): P
 }
 
 /**
- * Deletes a version with its tags; `latest` moves from it to the newest one left (api.md #40). Throws `not_found`, and
+ * Deletes a version with its tags, into the trash; `latest` moves from it to the newest one left (api.md #40). Throws `not_found`, and
  * `invalid_input` for the only version: without one a lambda is nothing.
  */
 export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput): Promise<QueryLambdaVersion> {
@@ -89,7 +81,7 @@ export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput)
     if (newest === undefined) {
       throw new ApiError(
         'invalid_input',
-        `Cannot delete version "${version.version}" of Query Lambda "${lambda.name}": it is the only one. Delete the lambda with delete_lambda instead.`,
+        `Cannot delete version "${version.version}" of Query Lambda "${lambda.name}": it is the only one. Delete the lambda instead.`,
       );
     }
     const record: LambdaRecord = {
@@ -98,13 +90,9 @@ export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput)
       latest: lambda.latest === version.version ? newest : lambda.latest,
       tags: lambda.tags.filter((tag) => tag.version !== version.version),
     };
-    const key = versionKey(version);
-    const changes: Change[] = [
-      put('lambda', lambdaKey(lambda.workspace, lambda.name), record),
-      remove('lambdaVersion', key),
-    ];
-    if (catalog.all('lambdaStats').has(key)) changes.push(remove('lambdaStats', key));
-    return { changes, result: { version, stats: ctx.lambdaStats.of(version) } };
+    const result = { version, stats: ctx.lambdaStats.of(version) };
+    const deletion = { trash: ctx.trash, workspace: lambda.workspace, by: ctx.caller.user.email };
+    return { changes: versionDeletion(catalog, { before: lambda, after: record }, result, deletion), result };
   });
   ctx.lambdaStats.forget(gone.version);
   return toVersion(ctx, gone.version, gone.stats);

@@ -1,7 +1,7 @@
 import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { QueryLambda, QueryLambdaVersion } from '../contract/lambdas.ts';
-import { type Catalog, remove } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming } from './dependents.ts';
 import { checkSql, descriptionOf, postVersion } from './lambda-content.ts';
@@ -9,16 +9,15 @@ import {
   allLambdas,
   findLambda,
   isNaming,
-  lambdaKey,
   lambdasNaming,
   lambdasOf,
   requireLambda,
-  versionKey,
   versionOf,
   versionsOf,
 } from './lambda-records.ts';
 import { toLambda, toLambdas, toVersion, toVersions } from './lambda-views.ts';
 import { collectionKey, requireAlias, requireCollection, requireWorkspace } from './not-found.ts';
+import { lambdaDeletion } from './trash-entries.ts';
 import { foldedMatch } from './workspaces.ts';
 
 /**
@@ -43,7 +42,7 @@ export async function createLambda(ctx: CallContext, input: ParsedInput<'createL
   return toVersion(ctx, version);
 }
 
-/** Deletes a Query Lambda with its versions and tags (api.md #36). */
+/** Deletes a Query Lambda with its versions and tags, into the trash (api.md #36). */
 export async function deleteLambda(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string },
@@ -53,12 +52,9 @@ export async function deleteLambda(
     const lambda = requireLambda(catalog, input.workspace, input.queryLambda);
     const versions = versionsOf(catalog, lambda);
     const latest = versionOf(catalog, lambda, lambda.latest);
-    const keys = versions.map(versionKey);
-    const changes = [
-      remove('lambda', lambdaKey(lambda.workspace, lambda.name)),
-      ...keys.map((key) => remove('lambdaVersion', key)),
-      ...keys.filter((key) => catalog.all('lambdaStats').has(key)).map((key) => remove('lambdaStats', key)),
-    ];
+    const figures = versions.toReversed().map((version) => ({ version, stats: ctx.lambdaStats.of(version) }));
+    const deletion = { trash: ctx.trash, workspace: lambda.workspace, by: ctx.caller.user.email };
+    const changes = lambdaDeletion(catalog, lambda, figures, deletion);
     return { changes, result: { lambda, versions, latest, stats: ctx.lambdaStats.of(latest) } };
   });
   for (const version of gone.versions) ctx.lambdaStats.forget(version);
@@ -114,6 +110,6 @@ export function refuseTaken(catalog: Catalog, workspace: string, name: string): 
       : `Query Lambda "${taken}" exists, and names must not differ only in letter case.`;
   throw new ApiError(
     'already_exists',
-    `Cannot create Query Lambda "${name}" in workspace "${workspace}": ${why} Use create_lambda_version to add a version to "${taken}", or choose another name.`,
+    `Cannot create Query Lambda "${name}" in workspace "${workspace}": ${why} Add a version to "${taken}", or choose another name.`,
   );
 }

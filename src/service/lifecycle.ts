@@ -13,6 +13,8 @@ export interface Visit {
 export interface Lifecycle {
   readonly phase: Phase;
   enter(): Visit;
+  /** Something outlasts its request: the service does not leave for being idle until the returned function is called. */
+  hold(): () => void;
   /** The service answers from now on; the idle time begins. */
   ready(): void;
   /** No new work from now on; what can be aborted is. */
@@ -26,6 +28,7 @@ export function createLifecycle(options: { idleMs?: number | undefined; onIdle: 
   let phase: Phase = 'starting';
   const visits = new Set<Visit>();
   const waiting = new Set<() => void>();
+  const holds = new Set<symbol>();
   let idle: NodeJS.Timeout | undefined;
 
   function settle(): void {
@@ -33,7 +36,8 @@ export function createLifecycle(options: { idleMs?: number | undefined; onIdle: 
     if (visits.size > 0) return;
     for (const resolve of waiting) resolve();
     waiting.clear();
-    if (phase === 'ready' && options.idleMs !== undefined) idle = setTimeout(options.onIdle, options.idleMs).unref();
+    if (phase !== 'ready' || options.idleMs === undefined || holds.size > 0) return;
+    idle = setTimeout(options.onIdle, options.idleMs).unref();
   }
 
   return {
@@ -50,6 +54,14 @@ export function createLifecycle(options: { idleMs?: number | undefined; onIdle: 
       };
       visits.add(visit);
       return visit;
+    },
+    hold() {
+      clearTimeout(idle);
+      const own = Symbol();
+      holds.add(own);
+      return () => {
+        if (holds.delete(own)) settle();
+      };
     },
     ready() {
       phase = 'ready';

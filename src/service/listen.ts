@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
 import { ApiError } from '../contract/errors.ts';
 import { rawErrorResponse } from './failures.ts';
 
-/** A Unix socket (on Windows a named pipe), or a TCP address; port 0 takes a free one. */
-export type ListenAddress = { path: string } | { host: string; port: number };
+/** A Unix socket (on Windows a named pipe), or a TCP address, by TLS where `tls` is given; port 0 takes a free one. */
+export type ListenAddress = { path: string } | { host: string; port: number; tls?: TlsFiles | undefined };
+
+/** A certificate with the chain behind it, and its private key, both as PEM text. */
+export interface TlsFiles {
+  cert: string;
+  key: string;
+}
 
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
@@ -15,11 +22,15 @@ const LIMITS = {
   requestTimeout: 120_000,
   keepAliveTimeout: 60_000,
 };
+/** Time for a TLS connection to be made. */
+const HANDSHAKE_TIMEOUT_MS = 20_000;
 
 /** A server that listens, and where. */
 export interface Listener {
   server: Server;
   address: string;
+  /** Connections that may not be known to the server yet, as those whose TLS handshake is under way. */
+  sockets: ReadonlySet<Socket>;
 }
 
 /**
@@ -31,7 +42,9 @@ export async function listen(
   handle: RequestListener,
   onLocal: (socket: Socket) => void,
 ): Promise<Listener> {
-  const server = createServer(LIMITS, handle);
+  const tls = 'path' in address ? undefined : address.tls;
+  const server = tls === undefined ? createServer(LIMITS, handle) : openTls(tls, handle);
+  const sockets = socketsOf(server);
   server.on('clientError', answerClientError);
   if ('path' in address) server.on('connection', onLocal);
   const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
@@ -51,7 +64,24 @@ export async function listen(
     const why = error instanceof Error ? error.message : String(error);
     throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
   }
-  return { server, address: 'path' in address ? address.path : urlOf(server.address() as AddressInfo) };
+  const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);
+  return { server, address: shown, sockets };
+}
+
+function openTls({ cert, key }: TlsFiles, handle: RequestListener): Server {
+  return createTlsServer(
+    { ...LIMITS, cert, key, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+    handle,
+  );
+}
+
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 /** Accepts no more connections; those there are go on, and socket files are removed. */
@@ -64,10 +94,11 @@ export function stopAccepting(listeners: readonly Listener[]): void {
 export async function stopListening(listeners: readonly Listener[]): Promise<void> {
   await Promise.all(
     listeners.map(
-      ({ server }) =>
+      ({ server, sockets }) =>
         new Promise<void>((resolve) => {
           server.close(() => resolve());
           server.closeAllConnections();
+          for (const socket of sockets) socket.destroy();
         }),
     ),
   );
@@ -93,8 +124,8 @@ function isAnswered(path: string): Promise<boolean> {
   });
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+function urlOf({ address, family, port }: AddressInfo, isTls: boolean): string {
+  return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -117,8 +117,9 @@ export function requireAlias(catalog: Catalog, workspace: string, name: string):
   });
 }
 
+/** The collection of that name, if there is one. */
 // The key alone is ambiguous: "b.c" in "a" and "c" in "a.b" have the same.
-function findCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord | undefined {
+export function findCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord | undefined {
   const collection = catalog.all('collection').get(collectionKey(workspace, name));
   return collection?.workspace === workspace ? collection : undefined;
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../contract/json.ts';
 import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '../contract/queries.ts';
 import type { QueryOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
+import { keepingOf, toObjects } from './results.ts';
 import { problemOf } from './values.ts';
 
 /** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `resource_exceeded`. */
@@ -22,6 +22,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
     const collection = collections.get(name);
     if (collection !== undefined) ctx.usage.queried(collection);
   }
+  const keeping = keepingOf(ctx, queryId, outcome);
   return {
     query_id: queryId,
     collections: outcome.collections,
@@ -36,8 +37,10 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
     warnings: outcome.warnings,
-    query_errors: outcome.cut === null ? [] : [cutError(outcome.cut, outcome.rows.length)],
+    // What is not carried and is kept can be fetched.
+    query_errors: outcome.cut === null || keeping?.is_kept ? [] : [cutError(outcome.cut, outcome.rows.length)],
     status: 'COMPLETED',
+    ...(keeping === null ? {} : { keeping }),
   };
 }
 
@@ -69,6 +72,7 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
       parameters: sql.parameters,
       defaultRowLimit: sql.default_row_limit,
       generateWarnings: sql.generate_warnings,
+      ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
       signal: ctx.signal,
     });
   } catch (error) {
@@ -93,16 +97,4 @@ function cutError(cut: NonNullable<QueryOutcome['cut']>, rows: number) {
     message: `Only the first ${rows} rows were returned: the result is larger than ${limit}. Filter or aggregate in the SQL, select fewer columns, or page with ORDER BY, LIMIT and OFFSET.`,
     status_code: 429,
   };
-}
-
-function toObjects(names: readonly string[], rows: readonly JsonValue[][]): JsonObject[] {
-  // Assigning to `__proto__` would set the prototype instead of a field.
-  if (names.includes('__proto__')) {
-    return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
-  }
-  return rows.map((row) => {
-    const object: JsonObject = {};
-    for (let index = 0; index < names.length; index++) object[names[index] as string] = row[index] ?? null;
-    return object;
-  });
 }

@@ -56,6 +56,108 @@ const SOURCE = z.object({
     .nullable(),
 });
 
+const COLLECTION = z.object({
+  name: z.string(),
+  workspace: z.string(),
+  /** The engine's table. */
+  table: z.string(),
+  description: z.string().nullable(),
+  createdAt: z.string(),
+  createdBy: z.string(),
+  clusteringKey: z.array(PartitionSpec),
+  fieldSchemas: z.array(z.looseObject({})),
+  encodingOptions: AnyObject.nullable(),
+  retentionSecs: z.int().nullable().default(null),
+  eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
+  fieldMappings: z.array(FIELD_MAPPING).default([]),
+  sources: z.array(SOURCE).default([]),
+});
+
+const LAMBDA = z.object({
+  name: z.string(),
+  workspace: z.string(),
+  /** When and by whom the version that `latest` names was last posted. */
+  updatedAt: z.string(),
+  updatedBy: z.string(),
+  /** Oldest first; never empty. */
+  versions: z.array(z.string()),
+  /** The version of the tag `latest`. */
+  latest: z.string(),
+  tags: z.array(z.object({ name: z.string(), version: z.string() })),
+});
+
+const LAMBDA_VERSION = z.object({
+  lambda: z.string(),
+  workspace: z.string(),
+  version: z.string(),
+  description: z.string().nullable(),
+  query: z.string(),
+  defaultParameters: z.array(QueryParameter),
+  /** What the SQL names, as `workspace.name`: collections, aliases, and what did not exist when it was posted. */
+  names: z.array(z.string()),
+  /** Why the SQL did not bind when it was posted; null if it did. */
+  unbound: z.string().nullable(),
+  createdAt: z.string(),
+  createdBy: z.string(),
+});
+
+const LAMBDA_STATS = z.object({
+  lastExecuted: z.string().nullable(),
+  lastExecutedBy: z.string().nullable(),
+  lastError: z.string().nullable(),
+  lastErrorMessage: z.string().nullable(),
+});
+
+const USAGE = z.object({
+  bytesInserted: z.number(),
+  bytesOverwritten: z.number(),
+  lastQueriedMs: z.number(),
+  lastUpdatedMs: z.number(),
+  purgedDocCount: z.number().default(0),
+  /** Bytes as JSON text, estimated. */
+  purgedBytes: z.number().default(0),
+  /** Documents that came as text of the collection's file. */
+  file: z
+    .object({
+      taken: z.number(),
+      takenAt: z.string().nullable(),
+      refused: z.number(),
+      refusedAt: z.string().nullable(),
+      refusedWhy: z.string().nullable(),
+    })
+    .nullable()
+    .default(null),
+});
+
+/** What an entry of the trash brings back. */
+const TRASHED = z.discriminatedUnion('kind', [
+  /** The engine has kept its table. */
+  z.object({ kind: z.literal('collection'), collection: COLLECTION, usage: USAGE }),
+  /** The engine has kept them under the entry's id. */
+  z.object({
+    kind: z.literal('documents'),
+    collection: z.string(),
+    /** The engine's table that they were in. */
+    table: z.string(),
+    documents: z.int(),
+    /** As JSON text, estimated. */
+    bytes: z.int(),
+  }),
+  z.object({
+    kind: z.literal('lambda'),
+    lambda: LAMBDA,
+    versions: z.array(z.object({ version: LAMBDA_VERSION, stats: LAMBDA_STATS })),
+  }),
+  z.object({
+    kind: z.literal('lambda_version'),
+    version: LAMBDA_VERSION,
+    stats: LAMBDA_STATS,
+    tags: z.array(z.string()),
+    /** The version that `latest` moved to; null: it named another one anyway. */
+    latestAfter: z.string().nullable(),
+  }),
+]);
+
 /** The metadata as stored: one schema per kind of record. Times are ISO-8601, UTC. */
 export const RECORDS = {
   /** One record, `self`: the version of this layout. */
@@ -104,22 +206,7 @@ export const RECORDS = {
     createdBy: z.string(),
   }),
   /** By `workspace.name`. */
-  collection: z.object({
-    name: z.string(),
-    workspace: z.string(),
-    /** The engine's table. */
-    table: z.string(),
-    description: z.string().nullable(),
-    createdAt: z.string(),
-    createdBy: z.string(),
-    clusteringKey: z.array(PartitionSpec),
-    fieldSchemas: z.array(z.looseObject({})),
-    encodingOptions: AnyObject.nullable(),
-    retentionSecs: z.int().nullable().default(null),
-    eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
-    fieldMappings: z.array(FIELD_MAPPING).default([]),
-    sources: z.array(SOURCE).default([]),
-  }),
+  collection: COLLECTION,
   /** By name. */
   integration: z.object({
     name: z.string(),
@@ -144,60 +231,20 @@ export const RECORDS = {
     collections: z.array(z.string()),
   }),
   /** By `workspace.name`: a Query Lambda, its tags and which versions it has. */
-  lambda: z.object({
-    name: z.string(),
-    workspace: z.string(),
-    /** When and by whom the version that `latest` names was last posted. */
-    updatedAt: z.string(),
-    updatedBy: z.string(),
-    /** Oldest first; never empty. */
-    versions: z.array(z.string()),
-    /** The version of the tag `latest`. */
-    latest: z.string(),
-    tags: z.array(z.object({ name: z.string(), version: z.string() })),
-  }),
+  lambda: LAMBDA,
   /** By `workspace.name::version`; one is never changed. */
-  lambdaVersion: z.object({
-    lambda: z.string(),
-    workspace: z.string(),
-    version: z.string(),
-    description: z.string().nullable(),
-    query: z.string(),
-    defaultParameters: z.array(QueryParameter),
-    /** What the SQL names, as `workspace.name`: collections, aliases, and what did not exist when it was posted. */
-    names: z.array(z.string()),
-    /** Why the SQL did not bind when it was posted; null if it did. */
-    unbound: z.string().nullable(),
-    createdAt: z.string(),
-    createdBy: z.string(),
-  }),
+  lambdaVersion: LAMBDA_VERSION,
   /** As `lambdaVersion`: what is known of its runs. */
-  lambdaStats: z.object({
-    lastExecuted: z.string().nullable(),
-    lastExecutedBy: z.string().nullable(),
-    lastError: z.string().nullable(),
-    lastErrorMessage: z.string().nullable(),
-  }),
+  lambdaStats: LAMBDA_STATS,
   /** By the engine's table: figures of a collection that follow its use. */
-  usage: z.object({
-    bytesInserted: z.number(),
-    bytesOverwritten: z.number(),
-    lastQueriedMs: z.number(),
-    lastUpdatedMs: z.number(),
-    purgedDocCount: z.number().default(0),
-    /** Bytes as JSON text, estimated. */
-    purgedBytes: z.number().default(0),
-    /** Documents that came as text of the collection's file. */
-    file: z
-      .object({
-        taken: z.number(),
-        takenAt: z.string().nullable(),
-        refused: z.number(),
-        refusedAt: z.string().nullable(),
-        refusedWhy: z.string().nullable(),
-      })
-      .nullable()
-      .default(null),
+  usage: USAGE,
+  /** By id: something deleted that can be restored. */
+  trash: z.object({
+    workspace: z.string(),
+    deletedAt: z.string(),
+    deletedBy: z.string(),
+    expiresAt: z.string(),
+    what: TRASHED,
   }),
 } as const;
 
@@ -212,6 +259,7 @@ export type CollectionRecord = RecordOf<'collection'>;
 export type IntegrationRecord = RecordOf<'integration'>;
 export type LambdaRecord = RecordOf<'lambda'>;
 export type LambdaVersionRecord = RecordOf<'lambdaVersion'>;
+export type TrashRecord = RecordOf<'trash'>;
 export type AliasRecord = RecordOf<'alias'>;
 export type FieldMappingRecord = z.output<typeof FIELD_MAPPING>;
 export type EventTimeRecord = NonNullable<CollectionRecord['eventTimeInfo']>;

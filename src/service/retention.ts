@@ -2,16 +2,22 @@ import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
 import type { CollectionRecord } from './records.ts';
+import { purgeTrash } from './trash.ts';
+import type { Trash } from './trash-entries.ts';
 import type { Usage } from './usage.ts';
 
 export interface RetentionContext {
-  engine: Pick<Engine, 'purge'>;
+  engine: Engine;
   catalog: Catalog;
   usage: Usage;
+  trash: Trash;
   log: Logger;
 }
 
-/** Removes, in the background, what is past its collection's retention; it has been invisible before. */
+/**
+ * Removes, in the background, what is past its collection's retention, which has been invisible before, and what is past
+ * its time in the trash.
+ */
 export interface Retention {
   /** Ends after the step that runs. */
   stop(): Promise<void>;
@@ -28,6 +34,7 @@ export function startRetention(ctx: RetentionContext, everyMs: number): Retentio
       // In steps, so that writes to the collection come in between.
       while (!isStopped && collection.retentionSecs !== null && (await purgeStep(ctx, collection)));
     }
+    if (!isStopped) await purgeTrash(ctx);
   }
 
   function next(): void {

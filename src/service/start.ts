@@ -6,16 +6,22 @@ import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { type AddressRange, parseRange } from './addresses.ts';
 import { ensureAdminKey } from './admin-key.ts';
 import { buildApp } from './app.ts';
+import { createApprovalDesk } from './approval-desk.ts';
+import { createApprovePage } from './approve-server.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
 import { openCompute } from './compute.ts';
+import { createKeptResults, type ResultLimits } from './kept-results.ts';
 import { openKeyAccess } from './key-access.ts';
 import { createLambdaStates } from './lambda-states.ts';
 import { openLambdaStats } from './lambda-stats.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
 import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
+import type { Mount } from './mounts.ts';
+import { createResultFiles, type FileLimits } from './result-files.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
+import { createTrash } from './trash-entries.ts';
 import { openUsage } from './usage.ts';
 
 export interface ServiceOptions {
@@ -30,12 +36,19 @@ export interface ServiceOptions {
   idleMs?: number | undefined;
   version: string;
   log: Logger;
-  /** Documents past their collection's retention are removed this often, in milliseconds (default 60,000). */
+  /** What is past its collection's retention, or its time in the trash, is removed this often, in ms (default 60,000). */
   purgeEveryMs?: number | undefined;
+  /** How long what is deleted can be restored (default 7); 0: it is gone at once. */
+  trashDays?: number | undefined;
+  /** Bounds of what is kept of queries' results, and of their exports. */
+  results?: Partial<ResultLimits> | undefined;
+  exports?: Partial<FileLimits> | undefined;
   /** Answer browsers of other origins (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
+  /** Handlers beside the API, on the same addresses (default: none). */
+  mounts?: readonly Mount[] | undefined;
 }
 
 /** A service that runs. */
@@ -50,6 +63,7 @@ export interface Service {
 
 const DRAIN_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
+const TRASH_DAYS = 7;
 /** What no log line may hold, whatever is passed to it. */
 const SECRETS = [
   'headers',
@@ -95,6 +109,14 @@ function rangesOf(texts: readonly string[]): AddressRange[] {
   });
 }
 
+async function closeMount(mount: Mount, log: Logger): Promise<void> {
+  try {
+    await mount.close();
+  } catch (error) {
+    log.error({ err: error, path: mount.path }, 'a mounted handler did not close cleanly');
+  }
+}
+
 /**
  * Prepares metadata and counts this start. Where the disk is full but everything else is there, the service reads all the
  * same: the start is counted once a write has succeeded.
@@ -116,12 +138,14 @@ async function startOn(
   log: Logger,
   options: ServiceOptions & { trustedProxies: readonly AddressRange[] },
 ): Promise<Service> {
+  const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
   await ensureAdminKey(catalog, options.adminKeyFile);
   const usage = openUsage(catalog, log);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);
+  const trash = createTrash(options.trashDays ?? TRASH_DAYS);
   const compute = await openCompute(engine, catalog, options.limits, log);
   let closing: Promise<void> | undefined;
   let markClosed: () => void = () => undefined;
@@ -133,6 +157,10 @@ async function startOn(
     close().catch((error: unknown) => log.error({ err: error }, 'the service did not close cleanly'));
   };
   const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
+  const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
+  const approvePage = createApprovePage(approvals, log);
+  const results = createKeptResults(engine, log, options.results);
+  const resultFiles = createResultFiles(engine, log, options.exports);
   const local = new WeakSet<Socket>();
   const app = buildApp({
     engine,
@@ -143,6 +171,11 @@ async function startOn(
     secrets: openSecrets(options.secretKeyFile),
     lambdaStates: createLambdaStates(engine, log),
     lambdaStats,
+    trash,
+    results,
+    resultFiles,
+    approvals,
+    approvePage,
     log,
     version: options.version,
     nextOffset,
@@ -151,6 +184,7 @@ async function startOn(
     trustedProxies: options.trustedProxies,
     isLocal: (socket) => local.has(socket),
     leave: () => closeInBackground('asked to'),
+    mounts,
   });
   await app.ready();
   for (const address of options.listen) {
@@ -162,7 +196,7 @@ async function startOn(
       ),
     );
   }
-  const retention = startRetention({ engine, catalog, usage, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
+  const retention = startRetention({ engine, catalog, usage, trash, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
   lifecycle.ready();
   const addresses = listeners.map((listener) => listener.address);
   log.info({ addresses, version: options.version }, 'the service is ready');
@@ -174,11 +208,15 @@ async function startOn(
 
   async function closeAll(): Promise<void> {
     lifecycle.close();
+    approvals.close();
     // The socket files go first, so that nobody finds a service that no longer answers.
     stopAccepting(listeners);
-    await lifecycle.drained(DRAIN_MS);
+    await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);
+    await approvePage.close();
     await retention.stop();
+    results.stop();
+    resultFiles.stop();
     await keyAccess
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store when API keys were used'));

@@ -27,6 +27,13 @@ const VERSION_3 = [
   'INSERT INTO "_meta"."versions" VALUES (3, now())',
 ];
 
+const VERSION_4 = [
+  'ALTER TABLE "_meta"."tables" ADD COLUMN trashed BOOLEAN',
+  'CREATE TABLE "_meta"."trash" (id VARCHAR, shape JSON)',
+  'CREATE TABLE "_meta"."trash_documents" (trash VARCHAR, id VARCHAR, event_time TIMESTAMP WITH TIME ZONE, fields JSON, extra JSON, bytes BIGINT)',
+  'INSERT INTO "_meta"."versions" VALUES (4, now())',
+];
+
 const SHAPE =
   '{"columns":[["n","int53"],["big","int64"],["tags",{"list":"string"}],["place",{"object":[["city","string"]]}],["odd","json"]],"extra":true}';
 
@@ -68,13 +75,30 @@ const ALIASES_3 = [
   `CREATE OR REPLACE VIEW "my.child"."all" AS
      SELECT "_id", "_event_time", "n", "big", "tags", "place", "odd", "_extra" FROM "_colloquy"."commons"."docs"`,
 ];
+// A collection in the trash, and two documents of one that is not.
+const TRASH_4 = [
+  `INSERT INTO "_meta"."tables" VALUES ('c_4', 'commons', 'gone', '{"columns":[["n","int53"]],"extra":false}', NULL, true)`,
+  `CREATE TABLE "_data"."c_4" ("_id" VARCHAR NOT NULL, "_event_time" TIMESTAMP WITH TIME ZONE NOT NULL, "n" BIGINT)`,
+  `INSERT INTO "_data"."c_4" VALUES ('g', '2020-01-01 00:00:00+00', 7)`,
+  `INSERT INTO "_meta"."trash" VALUES ('k_1', '${SHAPE}')`,
+  `INSERT INTO "_meta"."trash_documents" VALUES
+     ('k_1', 'x', '2020-01-02 03:04:05.678901+00', '{"n":5,"big":null,"tags":null,"place":{"city":null},"odd":{"kept":null}}', '{"":1}', 70),
+     ('k_1', 'y', '2021-01-01 00:00:00+00', '{"n":null,"big":9007199254740993,"tags":["z"],"place":null,"odd":null}', NULL, 60)`,
+];
 
 const FILES: readonly (readonly [string, readonly string[]])[] = [
   ['version 1', [...VERSION_1, ...CONTENTS, ...TABLES_1]],
   ['version 1, opened by version 2', [...VERSION_1, ...CONTENTS, ...TABLES_1, ...VERSION_2]],
   ['version 2', [...VERSION_1, ...VERSION_2, ...CONTENTS, ...TABLES_2]],
   ['version 3', [...VERSION_1, ...VERSION_2, ...VERSION_3, ...CONTENTS, ...TABLES_2, ...ALIASES_3]],
+  [
+    'version 4',
+    [...VERSION_1, ...VERSION_2, ...VERSION_3, ...CONTENTS, ...TABLES_2, ...ALIASES_3, ...VERSION_4, ...TRASH_4],
+  ],
 ];
+
+const hasAlias = (name: string) => name === 'version 3' || name === 'version 4';
+const hasRetention = (name: string) => name === 'version 2' || hasAlias(name);
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -127,11 +151,11 @@ describe.each(FILES)('a file of %s', (name, statements) => {
       await rowsOf(engine, `SELECT count(*) FROM docs WHERE _event_time = '2020-01-02 03:04:05.678901+00'`),
     ).toEqual([[1]]);
     expect(await rowsOf(engine, 'SELECT count(*) FROM "my.child"."empty"')).toEqual([[0]]);
-    if (name === 'version 2' || name === 'version 3') {
+    if (hasRetention(name)) {
       expect(await rowsOf(engine, 'SELECT _id FROM short')).toEqual([['new']]);
       expect((await engine.stats('c_3')).docCount).toBe(1);
     }
-    if (name === 'version 3') expect(await rowsOf(engine, 'SELECT count(*) FROM "my.child"."all"')).toEqual([[2]]);
+    if (hasAlias(name)) expect(await rowsOf(engine, 'SELECT count(*) FROM "my.child"."all"')).toEqual([[2]]);
     await engine.close();
   });
 
@@ -160,16 +184,25 @@ describe.each(FILES)('a file of %s', (name, statements) => {
     ]);
     expect(await rowsOf(again, 'SELECT _id FROM "main"."kept"')).toEqual([['now']]);
     expect(again.records.find(({ key }) => key === 'ü')?.value).toEqual({ s: 'new' });
-    if (name === 'version 3') expect(await rowsOf(again, 'SELECT count(more) FROM "my.child"."all"')).toEqual([[1]]);
+    if (hasAlias(name)) expect(await rowsOf(again, 'SELECT count(more) FROM "my.child"."all"')).toEqual([[1]]);
+    if (name === 'version 4') {
+      await again.commit([{ do: 'restoreCollection', table: 'c_4' }]);
+      expect(await rowsOf(again, 'SELECT _id, n FROM gone')).toEqual([['g', 7]]);
+      expect(await again.restoreDocuments('k_1', 'c_1', () => [])).toMatchObject({ docCount: 2 });
+      expect(await readBack(again, 'c_1', ['x', 'y'])).toEqual([
+        { n: 5, place: {}, odd: { kept: null }, '': 1 },
+        { big: 2n ** 53n + 1n, tags: ['z'] },
+      ]);
+    }
     await again.commit(
       [
         { do: 'dropAlias', workspace: 'commons', name: 'both' },
         { do: 'dropCollection', table: 'c_2' },
-        { do: 'dropWorkspace', workspace: name === 'version 3' ? 'unused' : 'my.child' },
+        { do: 'dropWorkspace', workspace: hasAlias(name) ? 'unused' : 'my.child' },
       ].filter((change) => change.workspace !== 'unused') as Parameters<typeof again.commit>[0],
     );
     await again.close();
-    expect(await versions()).toEqual([[1], [2], [3]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4]]);
   });
 });
 
@@ -183,7 +216,15 @@ describe('migrate()', () => {
     await (await openSmall(folder.file)).close();
     const migrated = await onFile([layout]);
     expect(migrated).toEqual(fresh);
-    expect(fresh.map(([, name]) => name)).toEqual(['aliases', 'records', 'tables', 'versions', 'workspaces']);
+    expect(fresh.map(([, name]) => name)).toEqual([
+      'aliases',
+      'records',
+      'tables',
+      'trash',
+      'trash_documents',
+      'versions',
+      'workspaces',
+    ]);
   });
 
   test('refuses a file of a later version, and leaves it as it is', async () => {
@@ -193,14 +234,15 @@ describe('migrate()', () => {
       ...TABLES_1,
       ...VERSION_2,
       ...VERSION_3,
+      ...VERSION_4,
       'ALTER TABLE "_meta"."tables" RENAME COLUMN shape TO form',
-      'INSERT INTO "_meta"."versions" VALUES (4, now())',
+      'INSERT INTO "_meta"."versions" VALUES (5, now())',
     ]);
     const before = readFileSync(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(
-        /its schema version 4 is newer than 3, the latest that this program knows\. Update this program\./,
+        /its schema version 5 is newer than 4, the latest that this program knows\. Update this program\./,
       ),
     });
     expect(readFileSync(folder.file).equals(before)).toBe(true);
@@ -224,7 +266,7 @@ describe('migrate()', () => {
     const engine = await openSmall(folder.file);
     expect((await engine.stats('c_1')).docCount).toBe(2);
     await engine.close();
-    expect(await versions()).toEqual([[1], [2], [3]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4]]);
   });
 
   test('leaves nothing of a step that fails halfway', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/contract/contract.ts';
+import { type AnyOperation, allRows } from '../../src/contract/contract.ts';
 import { createClient } from '../../src/http/client.ts';
 import { answer, client, failure, KEY, serve } from './loopback.ts';
 
@@ -20,10 +20,36 @@ async function deadUrl(): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
+describe('createClient({ readOnly: true })', () => {
+  const rows = Object.entries(allRows) as [AnyOperation, (typeof allRows)[AnyOperation]][];
+  const changes = rows.filter(([, row]) => row.effect !== 'read').map(([operation]) => operation);
+
+  test('knows changes to refuse', () => {
+    expect(changes.length).toBeGreaterThan(25);
+  });
+
+  test.each(changes)('refuses %s before anything is sent', async (operation) => {
+    const { seen, url } = await serve([answer(200, { data: {} })]);
+    const { api } = client(url, { readOnly: true });
+    const refused = await failure((api[operation] as (input: object) => Promise<unknown>)({}));
+    expect(refused).toMatchObject({ code: 'forbidden', message: expect.stringContaining(`${operation} was not sent`) });
+    expect(seen).toEqual([]);
+  });
+
+  test('lets reads through, queries and runs of lambdas among them', async () => {
+    const { seen, url } = await serve([answer(200, { results: [] })]);
+    const { api } = client(url, { readOnly: true });
+    await api.runQuery({ sql: { query: 'SELECT 1' } });
+    await api.executeLambdaTag({ workspace: 'w', queryLambda: 'l', tag: 'latest' });
+    await api.listWorkspaces({}).catch(() => undefined);
+    expect(seen.length).toBeGreaterThanOrEqual(3);
+  });
+});
+
 describe('createClient()', () => {
   test('has one function per contract row', () => {
     const { api } = client('http://127.0.0.1:1');
-    expect(Object.keys(api).sort()).toEqual([...OPERATIONS, 'close'].sort());
+    expect(Object.keys(api).sort()).toEqual([...Object.keys(allRows), 'close'].sort());
   });
 
   test('sends method, path, key and body', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { describeCollection } from '../../src/mcp/describe.ts';
+import type { ApiError } from '../../src/contract/errors.ts';
+import { describeCollection, describeTool } from '../../src/mcp/describe.ts';
 import { inferFields } from '../../src/mcp/infer.ts';
-import { fakeClient } from './fake-client.ts';
+import { fakeClient, notFound } from './fake-client.ts';
 
 describe('inferFields()', () => {
   it('finds nested fields and the items of arrays, parents first', () => {
@@ -111,6 +112,51 @@ describe('describeCollection()', () => {
     expect(next).toBe(
       'run_query with FROM "w"."c"; nested fields by their path (SELECT a.b); x[] by unnest (SELECT unnest(x) AS item).',
     );
+  });
+
+  it('describes an alias, and counts what it stands for where the sample is not all of it', async () => {
+    const { client, calls } = fakeClient({
+      getCollection: () => {
+        throw notFound('Cannot find collection "both" in workspace "w".');
+      },
+      getAlias: () => ({ name: 'both', workspace: 'w', description: 'Two', collections: ['w.a', 'w.b'] }),
+      runQuery: ({ sql }) =>
+        JSON.stringify(sql).includes('count(*)')
+          ? { results: [{ n: 30 }] }
+          : { column_fields: [{ name: 'x', type: 'BIGINT' }], results: [{ x: 1 }] },
+    });
+    const input = { workspace: 'w', collection: 'both' };
+    const one = await describeCollection({ client, signal: undefined }, { ...input, sample: 1 });
+    expect(one.data).toMatchObject({
+      collection: '"w"."both"',
+      description: 'Two',
+      alias_of: ['w.a', 'w.b'],
+      basis: 'inferred from 1 of 30 documents',
+    });
+    const all = await describeCollection({ client, signal: undefined }, input);
+    expect(all.data).toMatchObject({ basis: 'inferred from 1 of 1 documents' });
+    expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(3);
+  });
+
+  it('says of a name that is neither what it says of a collection, with near names of both', async () => {
+    const { client } = fakeClient({
+      getCollection: () => {
+        throw notFound('Cannot find collection "ordrs" in workspace "w".');
+      },
+      getAlias: () => {
+        throw notFound('Cannot find alias "ordrs" in workspace "w".');
+      },
+      listWorkspaces: () => [{ name: 'w' }],
+      listWorkspaceCollections: () => [{ name: 'orders', workspace: 'w' }],
+      listWorkspaceAliases: () => [{ name: 'orders2', workspace: 'w' }],
+    });
+    const context = { client, signal: undefined, progress: () => undefined, means: {} };
+    const input = { workspace: 'w', collection: 'ordrs' };
+    const error = await describeTool()
+      .run(context, input)
+      .catch((reason: ApiError) => reason);
+    expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining('collection "ordrs"') });
+    expect(await describeTool().nearest(context, input, error as ApiError)).toEqual(['orders', 'orders2']);
   });
 
   it('names no field of a document outside the fence', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { ApiError } from '../../src/contract/errors.ts';
-import { APPROVAL_TTL_MS, createApprovals } from '../../src/mcp/approvals.ts';
+import { type Approvals, createApprovals } from '../../src/mcp/approvals.ts';
 import { counted } from '../../src/mcp/blast.ts';
 import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
@@ -27,6 +28,9 @@ function shop(part: { documents?: number; existing?: number; createdAt?: () => s
     listCollectionLambdas: () => [],
     listWorkspaceAliases: () => [],
     listWorkspaceLambdas: () => [],
+    requestApproval: () => {
+      throw notFound('There is no endpoint at the path "/v1/colloquy/approvals".');
+    },
     deleteCollection: () => ({ name: 'orders', workspace: 'shop', status: 'DELETED' }),
     deleteDocuments: () => ({ data: [{ _id: 'a', status: 'DELETED' }], last_offset: '1' }),
   });
@@ -38,12 +42,13 @@ interface Asked {
   requestState: string;
 }
 
-function desk(service: FakeClient, options: { now?: () => number } = {}) {
-  const approvals = createApprovals(options);
+function desk(service: FakeClient, options: { now?: () => number; principal?: string; approvals?: Approvals } = {}) {
+  const { principal = 'me', approvals = createApprovals(options) } = options;
+  const asker = { principal, command: 'colloquy', approveCommand: 'colloquy approve' };
   const call = async (name: string, args: Record<string, unknown>, round: Partial<Round> = {}) => {
     const tool = tools().get(name);
     if (tool === undefined) throw new Error(`no tool ${name}`);
-    const human = elicitingHuman(approvals, { canAsk: true, state: undefined, responses: undefined, ...round });
+    const human = elicitingHuman(approvals, { canAsk: true, state: undefined, responses: undefined, ...round }, asker);
     const faults: unknown[] = [];
     const result = await runTool({
       tool,
@@ -67,7 +72,7 @@ function desk(service: FakeClient, options: { now?: () => number } = {}) {
     args: Record<string, unknown> = ARGS,
     name = 'delete_collection',
   ) => call(name, args, { state, responses: { approval } }) as Promise<ToolResult>;
-  return { call, ask, answer };
+  return { call, ask, answer, approvals };
 }
 
 const typed = (name: string) => ({ action: 'accept', content: { name } });
@@ -257,7 +262,7 @@ describe('a tool that deletes', () => {
     expect(result.structuredContent['error']).toMatchObject({ code: 'not_found', did_you_mean: ['orders'] });
   });
 
-  it('is refused where the client cannot ask, with what a human can do', async () => {
+  it('is refused where neither the client nor the service can ask, with what a human can do', async () => {
     const service = shop();
     const args = { workspace: 'shop', collection: 'orders', data: [{ _id: "it's" }] };
     const result = (await desk(service).call('delete_documents', args, { canAsk: false })) as ToolResult;
@@ -265,15 +270,16 @@ describe('a tool that deletes', () => {
     expect(result.content[0]?.text).toContain(
       `colloquy call delete_documents '{"workspace":"shop","collection":"orders","data":[{"_id":"it'\\''s"}]}'`,
     );
-    expect(result.structuredContent['next']).toContain('colloquy call delete_documents');
+    expect(JSON.stringify(result.structuredContent['error'])).toContain('colloquy call delete_documents');
   });
 
   it('names the command that this very server was started with', () => {
     const round = { canAsk: false, state: undefined, responses: undefined };
-    const human = elicitingHuman(createApprovals(), round, 'node /dist/colloquy.js --data-dir /d');
+    const asker = { principal: 'me', command: 'node /dist/colloquy.js --data-dir /d' };
+    const human = elicitingHuman(createApprovals(), round, asker);
     const blast = { message: '', typedName: undefined, target: '' };
-    expect(human.ask({ tool: 'delete_workspace', args: { workspace: 'w' }, blast })).toMatchObject({
-      next: expect.stringMatching(
+    return expect(human.ask({ tool: 'delete_workspace', args: { workspace: 'w' }, blast })).resolves.toMatchObject({
+      reason: expect.stringMatching(
         /: node \/dist\/colloquy\.js --data-dir \/d call delete_workspace '\{"workspace":"w"\}'$/,
       ),
     });
@@ -329,6 +335,14 @@ describe('a tool that deletes', () => {
     const { ask, answer } = desk(service);
     const asked = await ask('delete_documents', { ...ARGS, data: [{ _id: 'a' }] });
     expectUntouched(service, await answer(asked.requestState, typed('orders')), 'changed');
+  });
+
+  it('changes nothing when somebody else was asked', async () => {
+    const service = shop();
+    const mine = desk(service);
+    const theirs = desk(service, { principal: 'you', approvals: mine.approvals });
+    const { requestState } = await mine.ask();
+    expectUntouched(service, await theirs.answer(requestState, typed('orders')), 'changed');
   });
 
   it('takes the same arguments in another order', async () => {

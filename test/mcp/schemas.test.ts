@@ -66,15 +66,23 @@ describe('inputSchema()', () => {
 });
 
 describe('outputSchema()', () => {
-  it('lists the single values at the top', () => {
-    const shape = resource({ name: z.string(), size: z.int(), tags: z.array(z.string()), more: AnyObject, any: Json });
+  it('lists what names a thing and how it is, at most three fields, by type', () => {
+    const shape = resource({
+      size: z.int(),
+      state: z.string(),
+      tags: z.array(z.string()),
+      name: z.string(),
+      any: Json,
+    });
     expect(outputSchema(shape.shape)).toEqual({
       type: 'object',
-      properties: { name: { type: 'string' }, size: { type: 'integer' } },
+      properties: { name: { type: 'string' }, state: { type: 'string' } },
     });
+    const many = resource({ status: z.string(), version: z.string(), name: z.string(), id: z.string() });
+    expect(Object.keys(outputSchema(many.shape).properties ?? {})).toEqual(['id', 'name', 'version']);
   });
 
   it('leaves out a field whose values may have several types', () => {
-    expect(outputSchema({ either: z.union([z.string(), z.number()]).nullish() }).properties).toEqual({});
+    expect(outputSchema({ name: z.union([z.string(), z.number()]).nullish() }).properties).toEqual({});
   });
 });

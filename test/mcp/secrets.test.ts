@@ -76,8 +76,9 @@ describe('secrets of an integration in what a model reads', () => {
     await call('create_integration', { name: 'gone', segment: { a: SECRET } });
     const tool = tools().get('delete_integration');
     if (tool === undefined) throw new Error('there is no such tool');
+    const asker = { principal: 'test', command: 'colloquy' };
     for (const canAsk of [true, false]) {
-      const human = elicitingHuman(createApprovals(), { canAsk, state: undefined, responses: undefined });
+      const human = elicitingHuman(createApprovals(), { canAsk, state: undefined, responses: undefined }, asker);
       const onFault = () => undefined;
       const args = { integration: 'gone' };
       const asked = await runTool({ tool, args, connect: async () => client, human, signal: undefined, onFault });

@@ -6,8 +6,8 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import { createApprovals } from '../../src/mcp/approvals.ts';
+import { hiddenTools, type Offer, offeredTools } from '../../src/mcp/offer.ts';
 import { createServer } from '../../src/mcp/server.ts';
-import { tools } from '../../src/mcp/tools.ts';
 import { type FakeClient, fakeClient } from './fake-client.ts';
 
 const INFO = { name: 'test', version: '1' };
@@ -19,20 +19,25 @@ function service(): FakeClient {
     getCollection: () => ({ name: 'c', workspace: 'w', created_at: 't', stats: { doc_count: 2 } }),
     deleteCollection: () => ({ name: 'c', workspace: 'w', status: 'DELETED' }),
     listWorkspaces: () => [{ name: 'w' }],
+    requestApproval: () => {
+      throw new ApiError('not_found', 'no');
+    },
   });
 }
 
 type Connect = () => Promise<FakeClient['client']>;
 
-function serve(connect: Connect) {
+function serve(connect: Connect, offer: Offer | Promise<Offer> = {}) {
   const [here, there] = InMemoryTransport.createLinkedPair();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const assistant = {
     version: '1.2.3',
     log,
     principal: 'test',
-    tools: tools(),
+    tools: offer instanceof Promise ? offer.then(offeredTools) : offeredTools(offer),
+    hidden: offer instanceof Promise ? offer.then(hiddenTools) : hiddenTools(offer),
     approvals: createApprovals(),
+    guard: 'ask' as const,
     command: 'colloquy',
     means: {},
   };
@@ -53,26 +58,27 @@ const eras: [
   (
     connect: Connect,
     answer: Answer | undefined,
+    offer?: Offer | Promise<Offer>,
   ) => Promise<{ call: (params: typeof CALL) => Promise<Plain>; tools: () => Promise<object> }>,
 ][] = [
   [
     '2025-11-25',
-    async (connect, answer) => {
+    async (connect, answer, offer) => {
       const client = new LegacyClient(INFO, { capabilities: answer === undefined ? {} : { elicitation: {} } });
       if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, () => answer);
-      await client.connect(serve(connect));
+      await client.connect(serve(connect, offer));
       return { call: async (params) => (await client.callTool(params)) as Plain, tools: () => client.listTools() };
     },
   ],
   [
     '2026-07-28',
-    async (connect, answer) => {
+    async (connect, answer, offer) => {
       const client = new ModernClient(INFO, {
         capabilities: answer === undefined ? {} : { elicitation: { form: {} } },
         versionNegotiation: { mode: { pin: '2026-07-28' } },
       });
       if (answer !== undefined) client.setRequestHandler('elicitation/create', () => answer);
-      await client.connect(serve(connect));
+      await client.connect(serve(connect, offer));
       return { call: (params) => client.callTool(params), tools: () => client.listTools() };
     },
   ],
@@ -82,6 +88,23 @@ describe.each(eras)('the server in era %s', (_, open) => {
   it('lists its tools without a service', async () => {
     const { tools } = await open(() => Promise.reject(new Error('not now')), undefined);
     expect(((await tools()) as { tools: object[] }).tools.length).toBeGreaterThan(15);
+  });
+
+  it('lists what is offered, known at once or a moment later, and refuses the rest with the reason', async () => {
+    const { client, calls } = service();
+    for (const offer of [{ readOnly: true }, Promise.resolve({ roles: ['read-only'] })]) {
+      const { call, tools } = await open(async () => client, { action: 'accept', content: { name: 'c' } }, offer);
+      const listed = ((await tools()) as { tools: { name: string }[] }).tools.map(({ name }) => name);
+      expect(listed).toContain('run_query');
+      expect(listed).not.toContain(CALL.name);
+      const refused = (await call(CALL)) as { isError: boolean; content: { text: string }[] };
+      expect(refused).toMatchObject({ isError: true, structuredContent: { error: { code: 'forbidden' } } });
+      expect(refused.content[0]?.text).toMatch(
+        /does not offer it, since (the server is set to read only|it needs the role member)/,
+      );
+      expect(refused.content[0]?.text).toContain('A human can change that');
+    }
+    expect(calls).toEqual([]);
   });
 
   it('deletes after the human agreed, once', async () => {

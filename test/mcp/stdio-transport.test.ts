@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
-import { parseMessage, stdioTransport } from '../../src/mcp/stdio-transport.ts';
+import { stdioTransport } from '../../src/mcp/stdio-transport.ts';
 
 async function open() {
   const input = new PassThrough();
@@ -66,18 +66,5 @@ describe('stdioTransport()', () => {
     for (let index = 0; index < 25; index++) input.write(Buffer.alloc(1024 * 1024, 0x61));
     await settle();
     expect(seen).toMatchObject({ closed: 1, messages: [] });
-  });
-});
-
-describe('parseMessage()', () => {
-  it('keeps the digits of integers in arguments, and no other number changes its type', () => {
-    const line =
-      '{"jsonrpc":"2.0","id":1234567890123456,"method":"tools/call","params":{"name":"t","arguments":{"n":9007199254740993,"m":2}}}';
-    expect(parseMessage(line)).toEqual({
-      jsonrpc: '2.0',
-      id: 1_234_567_890_123_456,
-      method: 'tools/call',
-      params: { name: 't', arguments: { n: 9_007_199_254_740_993n, m: 2 } },
-    });
   });
 });

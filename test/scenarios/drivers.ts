@@ -1,7 +1,8 @@
-import { Client as ModernClient } from '@modelcontextprotocol/client';
+import { Client as ModernClient, type Transport as ModernTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Transport as LegacyTransport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { BINARY } from './binary.ts';
 import {
@@ -78,33 +79,50 @@ function sessionOf(client: Face, protocolVersion: string | undefined, callTool: 
   };
 }
 
-/** The old client, which knows nothing after 2025-11-25. */
-export const legacyStdio: Driver = {
-  name: 'stdio, 2025-11-25',
-  async open({ dataDir, human }) {
-    const client = new LegacyClient(INFO, { capabilities: human === undefined ? {} : { elicitation: {} } });
-    if (human !== undefined) {
-      client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answerTo(human, params) }));
-    }
-    await client.connect(new LegacyStdio(command(dataDir)));
-    return sessionOf(client, '2025-11-25', (params, options) => client.callTool(params, undefined, options));
-  },
-};
+type Ask = SessionOptions['human'];
+
+/** The old client, which knows nothing after 2025-11-25. `end` is called before it closes. */
+export async function openLegacy(
+  transport: LegacyTransport,
+  human: Ask,
+  end: () => Promise<void> = async () => undefined,
+): Promise<Session> {
+  const client = new LegacyClient(INFO, { capabilities: human === undefined ? {} : { elicitation: {} } });
+  if (human !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answerTo(human, params) }));
+  }
+  await client.connect(transport);
+  const session = sessionOf(client, '2025-11-25', (params, options) => client.callTool(params, undefined, options));
+  return {
+    ...session,
+    close: async () => {
+      await end();
+      await client.close();
+    },
+  };
+}
 
 /** The new client, held to the new era. */
+export async function openModern(transport: ModernTransport, human: Ask): Promise<Session> {
+  const client = new ModernClient(INFO, {
+    capabilities: human === undefined ? {} : { elicitation: {} },
+    versionNegotiation: { mode: { pin: MODERN } },
+  });
+  if (human !== undefined) {
+    client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answerTo(human, params) }));
+  }
+  await client.connect(transport);
+  return sessionOf(client, client.getNegotiatedProtocolVersion(), (params, options) =>
+    client.callTool(params, options),
+  );
+}
+
+export const legacyStdio: Driver = {
+  name: 'stdio, 2025-11-25',
+  open: ({ dataDir, human }) => openLegacy(new LegacyStdio(command(dataDir)), human),
+};
+
 export const modernStdio: Driver = {
   name: `stdio, ${MODERN}`,
-  async open({ dataDir, human }) {
-    const client = new ModernClient(INFO, {
-      capabilities: human === undefined ? {} : { elicitation: {} },
-      versionNegotiation: { mode: { pin: MODERN } },
-    });
-    if (human !== undefined) {
-      client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answerTo(human, params) }));
-    }
-    await client.connect(new ModernStdio(command(dataDir)));
-    return sessionOf(client, client.getNegotiatedProtocolVersion(), (params, options) =>
-      client.callTool(params, options),
-    );
-  },
+  open: ({ dataDir, human }) => openModern(new ModernStdio(command(dataDir)), human),
 };

@@ -44,6 +44,8 @@ export interface Session {
 /** A way to open sessions: one transport and one protocol era. */
 export interface Driver {
   name: string;
+  /** Starts what sessions connect to; resolves to its end. Absent: each session starts a process of its own. */
+  serve?(dataDir: string): Promise<() => Promise<void>>;
   open(options: SessionOptions): Promise<Session>;
 }
 

@@ -3,13 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, type ErrorCode } from '../../src/contract/errors.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { type AppContext, buildApp } from '../../src/service/app.ts';
+import { createApprovalDesk } from '../../src/service/approval-desk.ts';
 import { openCatalog } from '../../src/service/catalog.ts';
 import { noSuchEndpoint, toApiError } from '../../src/service/failures.ts';
+import { createKeptResults } from '../../src/service/kept-results.ts';
 import { openKeyAccess } from '../../src/service/key-access.ts';
 import { createLambdaStates } from '../../src/service/lambda-states.ts';
 import { openLambdaStats } from '../../src/service/lambda-stats.ts';
 import { createLifecycle } from '../../src/service/lifecycle.ts';
+import { createResultFiles } from '../../src/service/result-files.ts';
 import { openSecrets } from '../../src/service/secrets.ts';
+import { createTrash } from '../../src/service/trash-entries.ts';
 import { openUsage } from '../../src/service/usage.ts';
 import { ERROR_KEYS, keysOf } from './shapes.ts';
 
@@ -65,7 +69,8 @@ describe('noSuchEndpoint()', () => {
 
 describe('buildApp() before the service is ready', () => {
   function app() {
-    const engine = { records: [], commit: async () => undefined } as unknown as Engine;
+    const results = { exportsFolder: '/nowhere' };
+    const engine = { records: [], commit: async () => undefined, results } as unknown as Engine;
     const { log } = capture();
     const catalog = openCatalog(engine);
     const lifecycle = createLifecycle({ onIdle: () => undefined });
@@ -82,6 +87,11 @@ describe('buildApp() before the service is ready', () => {
       secrets: openSecrets(''),
       lambdaStates: createLambdaStates(engine, log),
       lambdaStats: openLambdaStats(catalog, log),
+      approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
+      approvePage: { urlOf: async () => undefined, close: async () => undefined },
+      trash: createTrash(0),
+      results: createKeptResults(engine, log),
+      resultFiles: createResultFiles(engine, log),
       log,
       version: '0.0.1',
       nextOffset: () => '0',
@@ -90,6 +100,7 @@ describe('buildApp() before the service is ready', () => {
       trustedProxies: [],
       isLocal: () => false,
       leave: () => undefined,
+      mounts: [],
     };
     return { app: buildApp(ctx), lifecycle };
   }

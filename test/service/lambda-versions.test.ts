@@ -234,7 +234,7 @@ describe('deleteLambdaVersion', () => {
     const only = hashIn(await api.create('single', 'SELECT 1'));
     const answer = await remove('single', only);
     expect(outcome(answer)).toEqual([400, 'INVALIDINPUT']);
-    expect(answer.body.message).toContain('it is the only one. Delete the lambda with delete_lambda');
+    expect(answer.body.message).toContain('it is the only one. Delete the lambda instead');
     expect((await api.get('single', only)).status).toBe(200);
   });
 

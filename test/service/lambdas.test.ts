@@ -54,7 +54,7 @@ describe('createLambda', () => {
     const answer = await api.create(name, 'SELECT 2');
     expect(outcome(answer)).toEqual([409, 'ALREADYEXISTS']);
     expect(answer.body.message).toContain(`Cannot create Query Lambda "${name}" in workspace "commons"`);
-    expect(answer.body.message).toContain('create_lambda_version');
+    expect(answer.body.message).toContain('Add a version to');
     expect((await api.versions('taken')).body.data).toHaveLength(1);
   });
 

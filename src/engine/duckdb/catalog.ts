@@ -26,13 +26,15 @@ export interface Catalog {
   readonly names: NameIndex;
   /** By table id. */
   readonly tables: Map<string, Table>;
+  /** By table id: tables in the trash, which have no name. */
+  readonly trashed: Map<string, Table>;
   /** By `aliasKey`. */
   readonly aliases: Map<string, Alias>;
   records: readonly StoredRecord[];
 }
 
 export function createCatalog(): Catalog {
-  return { names: createNames(), tables: new Map(), aliases: new Map(), records: [] };
+  return { names: createNames(), tables: new Map(), trashed: new Map(), aliases: new Map(), records: [] };
 }
 
 /** A table before it has columns. */
@@ -69,6 +71,11 @@ export function putTable(catalog: Catalog, table: Table): void {
   catalog.names.putTable(table);
 }
 
+export function dropTable(catalog: Catalog, table: Table): void {
+  catalog.tables.delete(table.id);
+  catalog.names.dropTable(table);
+}
+
 export function aliasKey(workspace: string, name: string): string {
   // Neither name holds a line break.
   return `${foldName(workspace)}\n${foldName(name)}`;
@@ -93,18 +100,21 @@ export function aliasesOver(catalog: Catalog, table: string): Alias[] {
 export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
   const { workspaces, tables, aliases, records } = await transaction(async (sql) => ({
     workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
-    tables: await sql('SELECT id, workspace, name, shape, retention_secs FROM "_meta"."tables"'),
+    tables: await sql('SELECT id, workspace, name, shape, retention_secs, trashed FROM "_meta"."tables"'),
     aliases: await sql('SELECT workspace, name, tables FROM "_meta"."aliases"'),
     records: await sql('SELECT kind, key, value FROM "_meta"."records"'),
   }));
   catalog.names.clear();
   catalog.tables.clear();
+  catalog.trashed.clear();
   catalog.aliases.clear();
   for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
-  for (const [id, workspace, name, shape, retention] of tables) {
+  for (const [id, workspace, name, shape, retention, trashed] of tables) {
     const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
-    const table = newTable(String(id), String(workspace), String(name), retentionSecs);
-    putTable(catalog, tableOf(table, storedShape(table.id, String(shape))));
+    const empty = newTable(String(id), String(workspace), String(name), retentionSecs);
+    const table = tableOf(empty, storedShape(empty.id, String(shape)));
+    if (trashed === true) catalog.trashed.set(table.id, table);
+    else putTable(catalog, table);
   }
   for (const [workspace, name, ids] of aliases) {
     const tables = (parseJson(String(ids)) as JsonValue[]).map(String);
@@ -117,7 +127,8 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
   }));
 }
 
-function storedShape(id: string, text: string): TableShape {
+/** Reads a stored shape. Throws `internal` for one that cannot be read. */
+export function storedShape(id: string, text: string): TableShape {
   try {
     return tableShapeFromJson(parseJson(text));
   } catch (error) {
@@ -143,6 +154,11 @@ export async function insertTable(sql: Sql, table: Table): Promise<void> {
     stringifyJson(tableShapeToJson(table.shape)),
     retention,
   );
+}
+
+/** Stores whether a table is in the trash. */
+export async function updateTrashed(sql: Sql, id: string, trashed: boolean): Promise<void> {
+  await sql('UPDATE "_meta"."tables" SET trashed = $2 WHERE id = $1', id, trashed);
 }
 
 /** Stores a table's new shape. */

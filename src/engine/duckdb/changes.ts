@@ -1,6 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json.ts';
-import type { Change } from '../engine.ts';
+import type { Change, RecordChange } from '../engine.ts';
 import { createAliasView, forgetAlias, storeAlias } from './aliases.ts';
 import {
   aliasesOver,
@@ -11,18 +10,22 @@ import {
   createView,
   dataTable,
   dropAlias,
+  dropTable,
   insertTable,
   newTable,
   putAlias,
   putTable,
   requireTable,
   type Table,
+  updateTrashed,
   viewOf,
 } from './catalog.ts';
 import { ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { CATALOG, DEFAULT_SCHEMA } from './database.ts';
 import { foldName, quoteName, schemaOf } from './names.ts';
+import { storeRecord } from './records.ts';
 import type { Sql } from './store.ts';
+import { dropKept } from './trash.ts';
 
 /** One change: what it does to the database, and then to memory. */
 interface Step {
@@ -40,6 +43,7 @@ export function planChanges(catalog: Catalog, changes: readonly Change[]): Step 
   const staged = createCatalog();
   for (const workspace of catalog.names.workspaces()) staged.names.putWorkspace(workspace);
   for (const table of catalog.tables.values()) putTable(staged, table);
+  for (const table of catalog.trashed.values()) staged.trashed.set(table.id, table);
   for (const { workspace, name, tables } of catalog.aliases.values()) {
     putAlias(staged, aliasOf(staged, workspace, name, tables));
   }
@@ -70,7 +74,13 @@ function planChange(catalog: Catalog, staged: Catalog, change: Change): Step {
         newTable(change.table, change.workspace, change.name, change.retentionSecs ?? null),
       );
     case 'dropCollection':
-      return planDropCollection(catalog, staged, requireTable(staged, change.table));
+      return planDropCollection(catalog, staged, change.table);
+    case 'trashCollection':
+      return planTrashCollection(catalog, staged, requireTable(staged, change.table));
+    case 'restoreCollection':
+      return planRestoreCollection(catalog, staged, change.table);
+    case 'dropDocuments':
+      return { run: (sql) => dropKept(sql, change.trash), remember: () => undefined };
     case 'putAlias':
       return planPutAlias(catalog, staged, change);
     case 'dropAlias':
@@ -78,16 +88,8 @@ function planChange(catalog: Catalog, staged: Catalog, change: Change): Step {
   }
 }
 
-function planRecord(change: Extract<Change, { do: 'putRecord' | 'deleteRecord' }>): Step {
-  const { kind, key } = change;
-  const value = change.do === 'putRecord' ? stringifyJson(change.value) : null;
-  return {
-    async run(sql) {
-      await sql('DELETE FROM "_meta"."records" WHERE kind = $1 AND key = $2', kind, key);
-      if (value !== null) await sql('INSERT INTO "_meta"."records" VALUES ($1, $2, $3)', kind, key, value);
-    },
-    remember: () => undefined,
-  };
+function planRecord(change: RecordChange): Step {
+  return { run: (sql) => storeRecord(sql, change), remember: () => undefined };
 }
 
 function planCreateWorkspace(catalog: Catalog, staged: Catalog, name: string): Step {
@@ -135,17 +137,8 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
   if (!TABLE_ID.test(table.id)) {
     throw new ApiError('invalid_input', `${what}: the table id "${table.id}" is not made of letters, digits and "_".`);
   }
-  if (!staged.names.hasWorkspace(table.workspace)) {
-    throw noSuchWorkspace(table.workspace);
-  }
-  const other = staged.names.find(table.workspace, table.name);
-  if (other !== undefined) {
-    throw new ApiError(
-      'already_exists',
-      `${what}: workspace "${table.workspace}" has the ${other.kind} "${other.name}" (letter case makes no difference).`,
-    );
-  }
-  if ([...staged.tables.keys()].some((id) => foldName(id) === foldName(table.id))) {
+  requireFreeName(staged, what, table);
+  if ([...staged.tables.keys(), ...staged.trashed.keys()].some((id) => foldName(id) === foldName(table.id))) {
     throw new ApiError('already_exists', `${what}: the table id "${table.id}" is taken.`);
   }
   putTable(staged, table);
@@ -161,7 +154,70 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
   };
 }
 
-function planDropCollection(catalog: Catalog, staged: Catalog, table: Table): Step {
+function requireFreeName(staged: Catalog, what: string, { workspace, name }: Table): void {
+  if (!staged.names.hasWorkspace(workspace)) throw noSuchWorkspace(workspace);
+  const other = staged.names.find(workspace, name);
+  if (other === undefined) return;
+  throw new ApiError(
+    'already_exists',
+    `${what}: workspace "${workspace}" has the ${other.kind} "${other.name}" (letter case makes no difference).`,
+  );
+}
+
+/** One in the trash has no view, and nothing stands for it. */
+function planDropCollection(catalog: Catalog, staged: Catalog, id: string): Step {
+  const hidden = staged.trashed.get(id);
+  const table = hidden ?? requireTable(staged, id);
+  if (hidden === undefined) forgetName(staged, table);
+  staged.trashed.delete(id);
+  return {
+    async run(sql) {
+      if (hidden === undefined) await sql(`DROP VIEW ${viewOf(table)}`);
+      await sql(`DROP TABLE ${dataTable(id)}`);
+      await sql('DELETE FROM "_meta"."tables" WHERE id = $1', id);
+    },
+    remember() {
+      catalog.trashed.delete(id);
+      if (hidden === undefined) dropTable(catalog, table);
+    },
+  };
+}
+
+function planTrashCollection(catalog: Catalog, staged: Catalog, table: Table): Step {
+  forgetName(staged, table);
+  staged.trashed.set(table.id, table);
+  return {
+    async run(sql) {
+      await sql(`DROP VIEW ${viewOf(table)}`);
+      await updateTrashed(sql, table.id, true);
+    },
+    remember() {
+      dropTable(catalog, table);
+      catalog.trashed.set(table.id, table);
+    },
+  };
+}
+
+function planRestoreCollection(catalog: Catalog, staged: Catalog, id: string): Step {
+  const table = staged.trashed.get(id);
+  if (table === undefined) throw new ApiError('not_found', `There is no table ${JSON.stringify(id)} in the trash.`);
+  requireFreeName(staged, `Cannot restore collection "${table.name}"`, table);
+  staged.trashed.delete(id);
+  putTable(staged, table);
+  return {
+    async run(sql) {
+      await createView(sql, table);
+      await updateTrashed(sql, id, false);
+    },
+    remember() {
+      catalog.trashed.delete(id);
+      putTable(catalog, table);
+    },
+  };
+}
+
+/** Takes a collection's name away. Throws `dependent_resources` where aliases stand for it. */
+function forgetName(staged: Catalog, table: Table): void {
   const aliases = aliasesOver(staged, table.id);
   if (aliases.length > 0) {
     const list = aliases.map((alias) => `"${alias.workspace}.${alias.name}"`).join(', ');
@@ -170,19 +226,7 @@ function planDropCollection(catalog: Catalog, staged: Catalog, table: Table): St
       `Cannot delete collection "${table.name}" in workspace "${table.workspace}": the aliases ${list} stand for it. Repoint or delete these first.`,
     );
   }
-  staged.tables.delete(table.id);
-  staged.names.dropTable(table);
-  return {
-    async run(sql) {
-      await sql(`DROP VIEW ${viewOf(table)}`);
-      await sql(`DROP TABLE ${dataTable(table.id)}`);
-      await sql('DELETE FROM "_meta"."tables" WHERE id = $1', table.id);
-    },
-    remember() {
-      catalog.tables.delete(table.id);
-      catalog.names.dropTable(table);
-    },
-  };
+  dropTable(staged, table);
 }
 
 function planPutAlias(

@@ -45,7 +45,6 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     instance = await DuckDBInstance.create(':memory:', {
       threads: String(limits.threads),
       memory_limit: `${limits.memoryBytes}B`,
-      max_temp_directory_size: `${limits.tempBytesMax}B`,
       temp_directory: join(folder, 'temp'),
       checkpoint_threshold: CHECKPOINT_THRESHOLD,
       autoinstall_known_extensions: 'false',
@@ -54,6 +53,8 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     });
     first = await instance.connect();
     await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    // Given when the instance is made, it is told but not obeyed.
+    await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const isReadOnly = await attach(first, file);
     // Only now: it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');

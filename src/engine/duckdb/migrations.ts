@@ -15,6 +15,13 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ['ALTER TABLE "_meta"."tables" ADD COLUMN retention_secs BIGINT'],
   // `tables` is a JSON list of table ids.
   ['CREATE TABLE "_meta"."aliases" (workspace VARCHAR, name VARCHAR, tables JSON)'],
+  // A table that is trashed has its documents, and no view. Of documents in the trash: `shape` is what their table had
+  // when they went there, `bytes` the size of their text.
+  [
+    'ALTER TABLE "_meta"."tables" ADD COLUMN trashed BOOLEAN',
+    'CREATE TABLE "_meta"."trash" (id VARCHAR, shape JSON)',
+    'CREATE TABLE "_meta"."trash_documents" (trash VARCHAR, id VARCHAR, event_time TIMESTAMP WITH TIME ZONE, fields JSON, extra JSON, bytes BIGINT)',
+  ],
 ];
 
 /** Brings a database of any earlier version to this program's. Rejects `internal` for one of a later version. */

@@ -9,6 +9,8 @@ import { createExpressions } from './expressions.ts';
 import { createLocks } from './locks.ts';
 import { migrate } from './migrations.ts';
 import { createQueries } from './queries.ts';
+import { createResults } from './result-reading.ts';
+import { createResultStore } from './result-store.ts';
 import { readStats } from './stats.ts';
 import { resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
@@ -63,6 +65,11 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
 }
 
+/** Whether a change ends the writing to a table. */
+function isEnd(change: Change) {
+  return change.do === 'dropCollection' || change.do === 'trashCollection';
+}
+
 async function compose(file: string, limits: EngineLimits, log: Log): Promise<Engine> {
   const catalog = createCatalog();
   const store = await Store.open({
@@ -82,8 +89,10 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     log.error({}, message);
     endProcess(message);
   };
+  const results = createResultStore(file, limits, log);
   const queries = createQueries({
     connect: () => store.connect(),
+    results,
     names: catalog.names,
     limits,
     memoryBytes: () => store.size.memoryBytes,
@@ -92,8 +101,8 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const dropped = changes.flatMap((change) => (change.do === 'dropCollection' ? [tableLock(change.table)] : []));
-    await locks.hold(dropped, () =>
+    const tables = changes.flatMap((change) => (isEnd(change) ? [tableLock(change.table)] : []));
+    await locks.hold(tables, () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
         await store.transaction(plan.run).catch((error: unknown) => {
@@ -113,7 +122,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     ...createWrites(context),
     ...createExpressions(queries, limits),
     async stats(table) {
-      const found = requireTable(catalog, table);
+      const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
       return store
         .transaction((sql) => readStats(sql, found))
         .catch((error: unknown) => {
@@ -122,6 +131,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     },
     query: (request) => store.attempt(() => queries.query(request)),
     inspect: (request) => store.attempt(() => queries.inspect(request)),
+    results: createResults({ store: results, queries, limits, file }),
     get size() {
       return store.size;
     },
@@ -137,6 +147,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
         // Closing a connection, and leaving the process too, would wait for them.
         if (stuck > 0)
           giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
+        results.close();
         await store.close();
         openFiles.delete(file);
       })();

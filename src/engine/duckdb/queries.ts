@@ -10,17 +10,19 @@ import type {
   QueryRequest,
   Unbound,
 } from '../engine.ts';
+import type { Keeping } from '../results.ts';
 import { endProcess } from './end-process.ts';
 import type { Show } from './gate.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { bindParameters } from './parameters.ts';
 import { type Opened, open } from './parse.ts';
+import type { Keeper, ResultStore } from './result-store.ts';
+import { type Caps, type Rows, readRows } from './rows.ts';
 import { createScheduler } from './scheduler.ts';
 import { createSessions } from './session.ts';
 import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
 import { readStatement, type Statement } from './statement.ts';
 import type { Typed } from './typed-json.ts';
-import { estimateBytes, readerOf, typeName, uniqueNames } from './values.ts';
 import { createWatchdog, type Watched } from './watchdog.ts';
 
 export interface Queries {
@@ -44,6 +46,8 @@ export interface Queries {
 
 interface Context {
   connect: () => Promise<DuckDBConnection>;
+  /** Where results go that are to be kept; absent: none is. */
+  results?: Pick<ResultStore, 'keeper'>;
   names: Names;
   limits: EngineLimits;
   /** Memory of the engine as it is now, in bytes. */
@@ -51,8 +55,6 @@ interface Context {
   /** Ends the process, where a query takes ever more memory and does not stop. */
   giveUp?: (message: string) => void;
 }
-
-type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 
 /** `prefix` is what the engine got before the text that passed. */
 function failureOf({ statement, passed }: Opened, prefix: string): Failure {
@@ -95,11 +97,6 @@ function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typ
   }
 }
 
-interface Caps {
-  rowsMax: number;
-  bytesMax: number;
-}
-
 /** Why an allowed statement does not bind; null if it does. */
 async function findUnbound(
   connection: DuckDBConnection,
@@ -118,52 +115,44 @@ async function findUnbound(
   }
 }
 
-/** Reads chunk by chunk, so that no more of a result is ever in memory than may be returned. */
-async function readRows(result: DuckDBResult, caps: Caps, signal: AbortSignal): Promise<Rows> {
-  const types = result.columnTypes();
-  const names = uniqueNames(result.columnNames());
-  const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
-  const readers = types.map((type) => readerOf(type));
-  const rows: JsonValue[][] = [];
-  let bytes = 0;
-  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
-    if (signal.aborted) throw signal.reason;
-    const vectors = types.map((_, index) => chunk?.getColumnVector(index));
-    for (let row = 0; row < chunk.rowCount; row++) {
-      if (rows.length === caps.rowsMax) return { columns, rows, cut: { reason: 'rows', limit: caps.rowsMax } };
-      const values: JsonValue[] = new Array(readers.length);
-      for (let index = 0; index < readers.length; index++) {
-        const [reader, vector] = [readers[index], vectors[index]];
-        const value = reader === undefined || vector === undefined ? null : reader(vector, row);
-        values[index] = value;
-        bytes += estimateBytes(value);
-      }
-      if (bytes > caps.bytesMax) return { columns, rows, cut: { reason: 'bytes', limit: caps.bytesMax } };
-      rows.push(values);
-    }
-  }
-  return { columns, rows, cut: null };
-}
-
 async function run(
   connection: DuckDBConnection,
   opened: Opened,
   values: ReadonlyMap<string, Typed>,
   caps: Caps,
   signal: AbortSignal,
-): Promise<Rows> {
+  keeperOf?: (result: DuckDBResult) => Keeper,
+): Promise<Rows & { keeping: Keeping | null }> {
   const { explain } = opened.statement;
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
     try {
       bind(prepared, values);
-      const rows = await readRows(await prepared.stream(), caps, signal);
+      const result = await prepared.stream();
+      if (explain === '' && keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
+      const rows = { ...(await readRows(result, caps, signal)), keeping: null };
       return explain !== '' ? { ...rows, rows: rows.rows.map(cleanRow) } : rows;
     } finally {
       prepared.destroySync();
     }
   } catch (error) {
     throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
+  }
+}
+
+/** Returns the first rows and keeps all. The whole is cut only where reading stopped; what is kept may be asked for. */
+async function readKeeping(
+  result: DuckDBResult,
+  caps: Caps,
+  signal: AbortSignal,
+  keeper: Keeper,
+): Promise<Rows & { keeping: Keeping }> {
+  try {
+    const rows = await readRows(result, caps, signal, keeper.take);
+    return { ...rows, keeping: await keeper.finish(rows.rows.length) };
+  } catch (error) {
+    await keeper.discard();
+    throw error;
   }
 }
 
@@ -273,7 +262,7 @@ function orStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
  * the engine's `resultRowsMax`, or at `defaultRowLimit` where the statement has no outermost LIMIT: in both cases rows
  * that exist and were left out are told in `cut`, because the API calls either the row limit.
  */
-export function createQueries({ connect, names, limits, memoryBytes, giveUp = endProcess }: Context): Queries {
+export function createQueries({ connect, results, names, limits, memoryBytes, giveUp = endProcess }: Context): Queries {
   const scheduler = createScheduler(limits.queriesMax, limits.queueMax);
   const sessions = createSessions(connect);
   const watchdog = createWatchdog({ memoryBytes, giveUp });
@@ -319,12 +308,17 @@ export function createQueries({ connect, names, limits, memoryBytes, giveUp = en
       return inPlace(request, async (connection, signal, queuedMicros) => {
         const opened = await open(connection, statement, names, signal);
         const { tables, show, hasLimit } = opened.passed;
-        const asked = hasLimit ? undefined : request.defaultRowLimit;
+        const { keep } = request;
+        const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
+        const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
         const caps = {
           rowsMax: Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax),
           bytesMax: limits.resultBytesMax,
         };
-        const found = show === null ? await run(connection, opened, values, caps, signal) : answerShow(show, names);
+        const found =
+          show === null
+            ? await run(connection, opened, values, caps, signal, keeperOf)
+            : { ...answerShow(show, names), keeping: null };
         return {
           ...found,
           collections: qualified(withBehind(tables), 'collection'),

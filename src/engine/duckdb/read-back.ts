@@ -19,12 +19,9 @@ export async function readDocuments(
   table: Table,
   ids: readonly string[],
 ): Promise<Map<string, StoredDocument>> {
-  const { columns, extra } = table.shape;
-  const fields = [...columns.keys()].map((name) => `${quoteName(name)} := ${quoteName(name)}`);
-  const row = fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))`;
-  const rest = extra ? quoteName(EXTRA_COLUMN) : 'NULL';
+  const rest = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
   const rows = await sql(
-    `SELECT ${quoteName(ID_COLUMN)}, epoch_us(${quoteName(TIME_COLUMN)}), ${row}::VARCHAR, ${rest}::VARCHAR
+    `SELECT ${quoteName(ID_COLUMN)}, epoch_us(${quoteName(TIME_COLUMN)}), ${rowText(table.shape)}, ${rest}::VARCHAR
      FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (SELECT unnest(from_json($1, '["VARCHAR"]')))`,
     JSON.stringify(ids),
   );
@@ -40,7 +37,14 @@ export async function readDocuments(
   return documents;
 }
 
-function documentOf(shape: TableShape, text: string, extraText: string | null): JsonObject {
+/** SQL for the columns of a row as the text that `documentOf` reads. */
+export function rowText({ columns }: TableShape): string {
+  const fields = [...columns.keys()].map((name) => `${quoteName(name)} := ${quoteName(name)}`);
+  return fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))::VARCHAR`;
+}
+
+/** The document of a row of this shape, exactly as it was written, without members that are null. */
+export function documentOf(shape: TableShape, text: string, extraText: string | null): JsonObject {
   const document = parseJson(text) as JsonObject;
   dropNulls(document, shape.columns);
   if (extraText !== null) {

@@ -41,8 +41,7 @@ export function exactDouble(value: number): number | string {
 }
 
 /** The shortest number that is the same FLOAT: 0.1 and not 0.10000000149011612. */
-function shortestFloat(value: number): number | string {
-  if (!Number.isFinite(value)) return String(value);
+function shortestFloat(value: number): number {
   for (const digits of [6, 7, 8]) {
     const short = Number(value.toPrecision(digits));
     if (Math.fround(short) === value) return short;
@@ -225,7 +224,7 @@ export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
     case DuckDBTypeId.DOUBLE:
       return leaf<number>(numbers.double);
     case DuckDBTypeId.FLOAT:
-      return leaf<number>(shortestFloat);
+      return leaf<number>((value) => (Number.isFinite(value) ? shortestFloat(value) : numbers.double(value)));
     case DuckDBTypeId.DECIMAL:
       return decimalReader(type.width, type.scale);
     case DuckDBTypeId.DATE:

@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '../../contract/json.ts';
-import type { Engine, WriteOutcome } from '../engine.ts';
+import type { Engine, Keep, Restored, WriteOutcome } from '../engine.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
 import { alterStatements } from './alter.ts';
@@ -22,9 +22,11 @@ import type { Locks } from './locks.ts';
 import { quoteName } from './names.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
+import { storeRecord } from './records.ts';
 import { oldestKeptMicros } from './retention.ts';
 import { writeError } from './storage-errors.ts';
 import type { Sql, Transaction } from './store.ts';
+import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
 
 export interface WritesContext {
   /** Path of the database file, for messages. */
@@ -35,10 +37,19 @@ export interface WritesContext {
 }
 
 /** The writing half of the engine; see there for what each does. */
-export type Writes = Pick<Engine, 'addDocuments' | 'deleteDocuments' | 'changeDocuments' | 'purge'>;
+export type Writes = Pick<
+  Engine,
+  'addDocuments' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
+>;
 
-/** Lock of the schema and the records. Whoever needs a table's lock as well takes that one first. */
+/**
+ * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without. Whoever needs a table's lock as well takes that one
+ * first.
+ */
 export const METADATA_LOCK = 'metadata';
+
+/** Of documents that could not be restored, so many are named. */
+const LEFT_IDS_MAX = 100;
 
 /** Lock of a collection's documents: that ids are unique rests on it, as the table has no key. */
 export function tableLock(id: string): string {
@@ -67,10 +78,28 @@ export function createWrites(context: WritesContext): Writes {
         return outcomesOf(documents, acceptance, existed);
       }),
 
-    deleteDocuments: (id, ids) =>
+    deleteDocuments: (id, ids, keep) =>
       withTable(id, async (table) => {
-        const deleted = await context.transaction((sql) => deleteExisting(sql, table, [...new Set(ids)]));
+        const distinct = [...new Set(ids)];
+        const deleted = await context.transaction<Map<string, unknown> | Set<string>>((sql) =>
+          keep === undefined ? deleteExisting(sql, table, distinct) : trashExisting(sql, table, distinct, keep),
+        );
         return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
+      }),
+
+    restoreDocuments: (trash, id, after) =>
+      withTable(id, async (table) => {
+        const documents = await context.transaction((sql) => readKept(sql, table, trash));
+        const ids = documents.map((document) => document.id);
+        const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+        const finish = async (sql: Sql) => {
+          restored.left = await forgetKept(sql, trash, ids);
+          restored.leftIds = await keptIds(sql, trash, LEFT_IDS_MAX);
+          for (const change of after(restored.left)) await storeRecord(sql, change);
+        };
+        if (ids.length === 0) await context.transaction(finish);
+        else await storeDocuments(context, table, documents, finish);
+        return restored;
       }),
 
     changeDocuments: (id, ids, change) =>
@@ -88,12 +117,13 @@ export function createWrites(context: WritesContext): Writes {
 
 /**
  * Stores documents with different ids, in the place of those that have these ids now, and answers the event times of
- * these by id. One transaction; the table's wider shape is remembered once it is durable.
+ * these by id. One transaction, in which `finish` comes last; the table's wider shape is remembered once it is durable.
  */
 async function storeDocuments(
   { catalog, locks, transaction }: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
+  finish: (sql: Sql) => Promise<void> = async () => undefined,
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   const widening = widenTable(before.shape);
@@ -118,6 +148,7 @@ async function storeDocuments(
         extraKeys: extraKeys[index] ?? [],
       }));
       await insertDocuments(sql, table, fitted);
+      await finish(sql);
       return existed;
     });
   if (!isWider) return run();
@@ -158,6 +189,19 @@ async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): P
   const oldest = oldestKeptMicros(table.retentionSecs);
   const visible = oldest === null ? rows : rows.filter(([, time]) => (time as bigint) >= oldest);
   return new Map(visible.map(([key, time]) => [String(key), time as bigint]));
+}
+
+/** Moves the documents with these ids that are there to see into the trash; answers their ids. */
+async function trashExisting(sql: Sql, table: Table, ids: readonly string[], keep: Keep): Promise<Set<string>> {
+  const kept = await keepDocuments(sql, table, ids, keep.trash);
+  if (kept.ids.length > 0) {
+    await storeRecord(sql, keep.record({ docCount: kept.ids.length, bytes: kept.bytes }));
+    await sql(
+      `DELETE FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED})`,
+      JSON.stringify(kept.ids),
+    );
+  }
+  return new Set(kept.ids);
 }
 
 /** The strings of `$1`, a JSON array. */

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config.ts';
+import type { Approval } from '../contract/approvals.ts';
+import { ApiError } from '../contract/errors.ts';
+import { type Client, createClient } from '../http/client.ts';
+import { openFolder } from '../local/folder.ts';
+import { probe } from '../local/probe.ts';
+import { errorLine, plainText } from './log.ts';
+import { askAtTerminal } from './terminal.ts';
+
+export interface ApproveCommand {
+  config: Config;
+  /** Absent: list the questions that wait. */
+  code: string | undefined;
+}
+
+/**
+ * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
+ * is answered: a model with a shell must not say yes for its human. Errors go to standard error and make the exit code 1.
+ */
+export async function approve({ config, code }: ApproveCommand): Promise<number> {
+  let client: Client | undefined;
+  try {
+    if (config.url !== undefined) {
+      throw new ApiError(
+        'invalid_input',
+        `Questions are answered at the machine of the service, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
+      );
+    }
+    client = await runningService(config.dataDir);
+    if (code === undefined) return list(client === undefined ? [] : await client.listApprovals({}));
+    if (client === undefined) {
+      throw new ApiError(
+        'not_found',
+        `Nothing waits: no service runs on "${config.dataDir}". The assistant can ask again.`,
+      );
+    }
+    return await answer(client, await client.getApproval({ code }));
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    await client?.close();
+  }
+}
+
+/** A client of the service that runs on the folder; a service that does not run holds no question, so none is started. */
+async function runningService(dataDir: string): Promise<Client | undefined> {
+  if (!existsSync(dataDir)) return undefined;
+  const { socketPath, adminKeyFile } = await openFolder(dataDir);
+  if ((await probe(socketPath)).state !== 'ready') return undefined;
+  const apiKey = (await readFile(adminKeyFile, 'utf8')).trim();
+  return createClient({ target: { socketPath }, apiKey });
+}
+
+function list(waiting: readonly Approval[]): number {
+  const lines = waiting.map(({ code, tool, message, expires_at }) => {
+    const [first = ''] = (message ?? '').split('\n', 1);
+    return plainText(`${code}  ${tool}, until ${expires_at}\n    ${first}\n`);
+  });
+  const how = 'Answer with: colloquy approve <code>\n';
+  process.stdout.write(lines.length === 0 ? 'No question waits for you.\n' : `${lines.join('')}${how}`);
+  return 0;
+}
+
+async function answer(client: Client, { code, status, message, typed_name: name }: Approval): Promise<number> {
+  if (status !== 'pending') throw new ApiError('invalid_input', `The question ${code} was ${status} already.`);
+  const how =
+    name == null
+      ? 'y to approve, n to decline, Enter to leave it open: '
+      : `Type ${name} to approve, no to decline, Enter to leave it open: `;
+  const typed = await askAtTerminal(`${message}\n${how}`);
+  if (typed === undefined) {
+    throw new ApiError('forbidden', 'Nothing was answered: this needs a person at a terminal. Run it in one.');
+  }
+  const decision = decisionOf(typed, name ?? undefined);
+  if (decision === undefined) {
+    process.stdout.write(`Nothing was answered${typed === '' ? '' : ': that is none of these'}. The question waits.\n`);
+    return 1;
+  }
+  await client.decideApproval({ code: code ?? '', decision, typed_name: typed });
+  process.stdout.write(
+    decision === 'approve'
+      ? 'Approved. Tell the assistant to go on: it has to call again.\n'
+      : 'Declined. Nothing was changed.\n',
+  );
+  return 0;
+}
+
+/** A name is compared before anything else, since it may be "no". */
+function decisionOf(typed: string, name: string | undefined): 'approve' | 'decline' | undefined {
+  if (name === undefined ? /^y(es)?$/i.test(typed) : typed === name) return 'approve';
+  return /^no?$/i.test(typed) ? 'decline' : undefined;
+}

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import type { AuditFilter, Config } from '../config.ts';
+import { stringifyJson } from '../contract/json.ts';
+import { readAuditLog } from '../local/audit-log.ts';
+import { errorLine, plainText } from './log.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+export interface AuditCommand {
+  config: Pick<Config, 'dataDir'>;
+  filter: AuditFilter;
+}
+
+const ARGUMENTS_CHARS = 120;
+
+/** Prints the audit log of the data folder, the newest call last. */
+export async function audit({ config, filter }: AuditCommand): Promise<number> {
+  // Whoever reads may go away (`| head`).
+  process.stdout.once('error', () => process.exit(1));
+  try {
+    const { records, unreadable } = existsSync(config.dataDir)
+      ? readAuditLog(config.dataDir)
+      : { records: [], unreadable: 0 };
+    const chosen = chosenRecords(records, filter);
+    if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} lines of the audit log cannot be read.\n`);
+    if (chosen.length === 0 && !filter.json) process.stderr.write(`No calls on record in "${config.dataDir}".\n`);
+    process.stdout.write(chosen.map((entry) => `${filter.json ? stringifyJson(entry) : lineOf(entry)}\n`).join(''));
+    return 0;
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  }
+}
+
+/** Those that the filter lets through, by time; several processes write, each when its call ends. */
+export function chosenRecords(records: readonly Entry[], { tool, sinceMs, failed, lines }: AuditFilter): Entry[] {
+  const found = records.filter((entry) => {
+    if (tool !== undefined && entry['tool'] !== tool) return false;
+    if (failed && (entry['outcome'] === 'ok' || entry['outcome'] === 'asked')) return false;
+    return sinceMs === undefined || Date.parse(String(entry['time'])) >= sinceMs;
+  });
+  found.sort((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1));
+  return lines === 0 ? found : found.slice(-lines);
+}
+
+function lineOf(entry: Entry): string {
+  const { time, tool, outcome, guard, duration_ms: ms, rows, transport, client, arguments: args } = entry;
+  const size = typeof rows === 'number' ? `${rows} rows` : `${entry['tokens'] ?? 0} tokens`;
+  const who = (client as { name?: unknown } | undefined)?.name;
+  const shown = stringifyJson(args ?? {});
+  const parts = [
+    time,
+    tool,
+    guard === undefined || guard === outcome ? outcome : `${outcome} (${guard})`,
+    `${ms} ms`,
+    size,
+    who === undefined ? transport : `${transport}:${who}`,
+    shown.length > ARGUMENTS_CHARS ? `${shown.slice(0, ARGUMENTS_CHARS)}…` : shown,
+  ];
+  return plainText(parts.map(String).join('  ')).replaceAll('\n', ' ');
+}

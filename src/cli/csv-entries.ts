@@ -1,0 +1,67 @@
+import { parse } from 'csv-parse';
+import { WRITE_BYTES_MAX } from '../contract/documents.ts';
+import { ApiError } from '../contract/errors.ts';
+import { stringifyJson } from '../contract/json.ts';
+import type { FileRequest } from '../mcp/file.ts';
+import { csvDocument, csvRules } from '../service/csv.ts';
+import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
+
+/** CSV, by the rules that the service has for the text of an uploaded file. The first line names the columns. */
+export function csvReader({ separator = ',', columns, types = [] }: NonNullable<FileRequest['csv']>): EntryReader {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let names = columns;
+  let count = 0;
+  let entries: SizedEntry[] = [];
+  let failure: ApiError | undefined;
+  const take = (record: readonly string[], at: number) => {
+    if (names === undefined) {
+      names = record;
+      failure = problemOfNames(record);
+      return;
+    }
+    const parsed = csvDocument(record, names, types, count++);
+    const bytes = 'document' in parsed ? stringifyJson(parsed.document).length : 0;
+    entries.push({ bytes, entry: { at, ...parsed } });
+  };
+  const parser = parse({
+    ...csvRules({ separator, quoteChar: '"', escapeChar: '"' }),
+    max_record_size: WRITE_BYTES_MAX,
+    // The records are taken from here, so that none comes out of the stream.
+    on_record: (record: string[], { lines }) => {
+      if (failure === undefined) take(record, lines);
+      return null;
+    },
+  });
+  parser.on('error', (error) => {
+    failure ??= new ApiError('invalid_input', `The file is no CSV: ${error.message}`, { cause: error });
+  });
+  parser.resume();
+  const found = async (text: () => string, isEnd: boolean): Promise<Found> => {
+    try {
+      const decoded = text();
+      await new Promise<void>((done) => {
+        if (!isEnd) parser.write(decoded, () => done());
+        else parser.once('close', done).end(decoded);
+      });
+    } catch (error) {
+      const message = 'The file is not valid UTF-8. Convert it to UTF-8 first.';
+      failure ??= new ApiError('invalid_input', message, { cause: error });
+    }
+    const taken = entries;
+    entries = [];
+    return { entries: taken, failure };
+  };
+  return {
+    read: (piece) => found(() => decoder.decode(piece, { stream: true }), false),
+    end: () => found(() => decoder.decode(), true),
+  };
+}
+
+function problemOfNames(names: readonly string[]): ApiError | undefined {
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return undefined;
+  return new ApiError(
+    'invalid_input',
+    `The first line of the file names the column ${JSON.stringify(twice)} twice, so that values of one would get lost. Correct that line.`,
+  );
+}

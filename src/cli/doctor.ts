@@ -1,0 +1,158 @@
+import { statfs } from 'node:fs/promises';
+import { type Config, VERSION } from '../config.ts';
+import { ApiError } from '../contract/errors.ts';
+import { ROLES } from '../contract/row.ts';
+import type { Client } from '../http/client.ts';
+import { openFolder } from '../local/folder.ts';
+import { isOlder } from '../local/version.ts';
+import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
+import { connectService } from './connect.ts';
+import { createLog, plainText } from './log.ts';
+import { offerOf } from './offer.ts';
+
+/** One thing that was looked at. */
+export interface Finding {
+  name: string;
+  /** `warn`: it works, but not as it could; `fail`: something does not work. */
+  state: 'ok' | 'warn' | 'fail';
+  detail: string;
+  /** What a human can do about it; set where the state is not `ok`. */
+  remedy?: string;
+}
+
+export interface Diagnosis {
+  findings: Finding[];
+  /** Tools that an assistant is not offered, with the reasons. */
+  hidden: Hidden[];
+}
+
+/** The oldest Node.js that this program supports. */
+const NODE_MIN = '20.19.0';
+const FREE_BYTES_LOW = 500 * 1024 * 1024;
+/** Enough for a local service to start; a remote one that takes longer is of no use in a chat. */
+const WAIT_MS = 20_000;
+
+/** Prints what is well and what is not, and which tools are hidden. The exit code is 1 where something is broken. */
+export async function doctor({ config, json }: { config: Config; json: boolean }, bin: string): Promise<number> {
+  const diagnosis = await diagnose(config, bin);
+  const isBroken = diagnosis.findings.some(({ state }) => state === 'fail');
+  const text = json ? JSON.stringify({ ok: !isBroken, ...diagnosis }, null, 2) : report(diagnosis);
+  process.stdout.write(`${text}\n`);
+  return isBroken ? 1 : 0;
+}
+
+/** Looks at everything in turn; a local service that does not run is started, as an assistant would start it. */
+export async function diagnose(config: Config, bin: string): Promise<Diagnosis> {
+  const findings: Finding[] = [program()];
+  if (config.url === undefined) findings.push(await dataFolder(config.dataDir));
+  const isUsable = findings.every(({ state }) => state !== 'fail');
+  const { roles, ...service } = isUsable ? await lookAtService(config, bin) : { findings: [], roles: undefined };
+  findings.push(...service.findings);
+  const offer = { ...offerOf(config), roles };
+  const hidden = hiddenTools(offer);
+  findings.push(offeredFinding(offeredTools(offer).size, hidden));
+  return { findings, hidden };
+}
+
+function program(): Finding {
+  const detail = `colloquy ${VERSION}, Node.js ${process.version}, ${process.platform} ${process.arch}`;
+  if (!isOlder(process.versions.node, NODE_MIN)) return { name: 'program', state: 'ok', detail };
+  return { name: 'program', state: 'fail', detail, remedy: `Install Node.js ${NODE_MIN} or newer.` };
+}
+
+async function dataFolder(path: string): Promise<Finding> {
+  const name = 'data folder';
+  try {
+    const folder = await openFolder(path);
+    const { bavail, bsize } = await statfs(folder.path);
+    const free = bavail * bsize;
+    const detail = `"${folder.path}", ${(free / 2 ** 30).toFixed(1)} GiB free`;
+    if (free >= FREE_BYTES_LOW) return { name, state: 'ok', detail };
+    return { name, state: 'warn', detail, remedy: 'Free some space there: a full disk stops all writes.' };
+  } catch (error) {
+    return { name, state: 'fail', detail: messageOf(error), remedy: 'Mend it, or choose another with --data-dir.' };
+  }
+}
+
+async function lookAtService(
+  config: Config,
+  bin: string,
+): Promise<{ findings: Finding[]; roles: string[] | undefined }> {
+  const where = config.url === undefined ? 'the local service' : `"${config.url}"`;
+  let client: Client | undefined;
+  try {
+    const log = createLog({ logLevel: config.logLevel ?? 'warn' });
+    client = await connectService({ ...config, requestTimeoutMs: WAIT_MS }, bin, log);
+    const startedAt = performance.now();
+    const user = await client.getCurrentUser({});
+    const elapsedMs = Math.round(performance.now() - startedAt);
+    const service: Finding = {
+      name: 'service',
+      state: 'ok',
+      detail: `${where} answers (${elapsedMs} ms), ${await versionText(client)}`,
+    };
+    return { findings: [service, keyFinding(user.email, user.roles)], roles: user.roles ?? undefined };
+  } catch (error) {
+    return { findings: [failure(error, where, config)], roles: undefined };
+  } finally {
+    await client?.close();
+  }
+}
+
+/** What the service says that it is; another service of the same API has no such endpoint. */
+async function versionText(client: Client): Promise<string> {
+  try {
+    return `version ${(await client.getAbout({})).version ?? 'unknown'}`;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') return 'which is no colloquy: only the plain API';
+    throw error;
+  }
+}
+
+function keyFinding(email: string | null | undefined, roles: readonly string[] | null | undefined): Finding {
+  const detail = `it belongs to ${email ?? 'a user without e-mail'}, with ${roles?.join(', ') || 'no role'}`;
+  if (roles?.some((role) => (ROLES as readonly string[]).includes(role)))
+    return { name: 'API key', state: 'ok', detail };
+  const remedy = `Nothing is hidden by role, as none of ${ROLES.join(', ')} is among them; calls may be refused.`;
+  return { name: 'API key', state: 'warn', detail, remedy };
+}
+
+function failure(error: unknown, where: string, { url }: Config): Finding {
+  const detail = messageOf(error);
+  if (error instanceof ApiError && (error.code === 'unauthorized' || error.code === 'forbidden')) {
+    const remedy =
+      url === undefined
+        ? 'Run "colloquy stop": the service makes a new admin key when it starts.'
+        : 'Set COLLOQUY_API_KEY to a valid key of that service; its IP allowlist may refuse this address, too.';
+    return { name: 'API key', state: 'fail', detail, remedy };
+  }
+  const remedy =
+    url === undefined
+      ? 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.'
+      : 'Check COLLOQUY_URL, and that the service runs and can be reached from this machine.';
+  return { name: 'service', state: 'fail', detail: `${where} cannot be used: ${detail}`, remedy };
+}
+
+function offeredFinding(offered: number, hidden: readonly Hidden[]): Finding {
+  const name = 'tools';
+  const detail = `${offered} of ${offered + hidden.length} are offered`;
+  if (offered > 0) return { name, state: 'ok', detail };
+  return { name, state: 'fail', detail, remedy: 'Widen --toolsets, --profile or --read-only: they leave nothing.' };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The diagnosis for a person: a line for each finding, then the hidden tools by reason. */
+function report({ findings, hidden }: Diagnosis): string {
+  const lines = findings.flatMap(({ name, state, detail, remedy }) => [
+    `${state.padEnd(4)}  ${name.padEnd(11)}  ${plainText(detail)}`,
+    ...(remedy === undefined ? [] : [`${' '.repeat(19)}→ ${plainText(remedy)}`]),
+  ]);
+  for (const why of new Set(hidden.map((one) => one.why))) {
+    const names = hidden.filter((one) => one.why === why).map(({ tool }) => tool);
+    lines.push('', `Hidden, since ${why}:`, `  ${names.join(', ')}`);
+  }
+  return lines.join('\n');
+}

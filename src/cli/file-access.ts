@@ -1,0 +1,99 @@
+import { constants, realpathSync } from 'node:fs';
+import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { ApiError } from '../contract/errors.ts';
+import { nearest } from '../contract/nearest.ts';
+
+/** Where files may be read from. */
+export interface AllowedFolders {
+  folders: readonly string[];
+  /** Never read from, wherever it lies: it holds keys. */
+  dataDir: string;
+}
+
+export interface AllowedFile {
+  /** Without links. */
+  path: string;
+  bytes: number;
+  handle: FileHandle;
+}
+
+/**
+ * Opens a regular file below one of the folders: links must not lead out of them, and what is hidden (a name that begins
+ * with a dot) is not read. Rejects `invalid_input`, and `not_found` with names that are near. Nothing is said
+ * about a path outside, not even whether it exists.
+ */
+export async function openAllowed(allowed: AllowedFolders, asked: string): Promise<AllowedFile> {
+  const roots = allowed.folders.flatMap((folder) => real(folder) ?? []);
+  const candidates = isAbsolute(asked) ? [resolve(asked)] : allowed.folders.map((folder) => resolve(folder, asked));
+  let missing: string | undefined;
+  for (const candidate of candidates) {
+    const parent = await realpath(dirname(candidate)).catch(() => undefined);
+    if (parent === undefined || !roots.some((root) => isInside(root, parent))) continue;
+    const path = await realpath(candidate).catch(() => undefined);
+    if (path === undefined) missing ??= await notFound(asked, parent);
+    else if (isReadable(allowed, roots, path)) return openRegular(asked, path);
+  }
+  if (missing !== undefined) throw new ApiError('not_found', missing);
+  throw new ApiError(
+    'invalid_input',
+    `Cannot open the file ${shown(asked)}: it is not below a folder that this server may read from (${allowed.folders.join(', ')}), or it is hidden. The operator sets these folders with --allow-dirs.`,
+  );
+}
+
+function isReadable({ dataDir }: AllowedFolders, roots: readonly string[], path: string): boolean {
+  if (isInside(real(dataDir) ?? dataDir, path)) return false;
+  return roots.some((root) => isInside(root, path) && !isHidden(relative(root, path)));
+}
+
+function isHidden(path: string): boolean {
+  return path.split(sep).some((name) => name.startsWith('.'));
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function real(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+async function notFound(asked: string, folder: string): Promise<string> {
+  const names = await readdir(folder).catch(() => []);
+  const close = nearest(
+    basename(asked),
+    names.filter((name) => !name.startsWith('.')),
+  );
+  const hint =
+    close.length > 0
+      ? `Did you mean ${close.map((name) => shown(join(dirname(asked), name))).join(' or ')}?`
+      : 'Check the path.';
+  return `Cannot open the file ${shown(asked)}: it does not exist. ${hint}`;
+}
+
+async function openRegular(asked: string, path: string): Promise<AllowedFile> {
+  // A link that takes the file's place by now is refused, and a pipe must not make this wait for a writer.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  let handle: FileHandle;
+  try {
+    handle = await open(path, flags);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const message = `Cannot open the file ${shown(asked)}: the system does not let this server read it (${code}).`;
+    throw new ApiError('invalid_input', message, { cause: error });
+  }
+  const stat = await handle.stat();
+  if (stat.isFile()) return { path, bytes: stat.size, handle };
+  await handle.close();
+  const what = stat.isDirectory() ? 'it is a folder' : 'it is no regular file';
+  throw new ApiError('invalid_input', `Cannot open the file ${shown(asked)}: ${what}. Name one file.`);
+}
+
+function shown(path: string): string {
+  return JSON.stringify(path.slice(0, 500));
+}

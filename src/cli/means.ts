@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { type Config, secretVariables } from '../config.ts';
+import { type AuditLog, openAuditLog } from '../local/audit-log.ts';
+import { keepKey } from '../local/key-files.ts';
+import { secretReader } from '../local/secret-references.ts';
+import type { Means } from '../mcp/assistant.ts';
+import type { Audit } from '../mcp/audit.ts';
+
+type Places = Pick<Config, 'dataDir' | 'secretDir'>;
+
+/** How secrets go past an assistant that this process was started for: by files of the data folder, and references. */
+export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
+  const folder = secretDir ?? join(dataDir, 'secrets');
+  return {
+    keepSecret: (label, secret) => keepKey(dataDir, label, secret),
+    secretOf: secretReader({ variables: secretVariables(), folder }),
+  };
+}
+
+/**
+ * The same for assistants that reach this process over the network: they do not belong to whoever started it, so
+ * references stand for something only where the operator has set a folder for them.
+ */
+export function remoteSecretMeans(places: Places): Pick<Means, 'keepSecret' | 'secretOf'> {
+  const { keepSecret, secretOf } = secretMeans(places);
+  return places.secretDir === undefined ? { keepSecret } : { keepSecret, secretOf };
+}
+
+/** The audit log of a process, and its end; undefined where it is switched off. */
+export function auditOf(
+  { audit, dataDir }: Pick<Config, 'audit' | 'dataDir'>,
+  transport: string,
+  log: { warn(details: object, message: string): void },
+): (Audit & Pick<AuditLog, 'settled'>) | undefined {
+  if (!audit) return undefined;
+  const file = openAuditLog({ dataDir, log });
+  return { transport, observe: file.append, settled: file.settled };
+}

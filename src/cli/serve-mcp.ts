@@ -1,0 +1,79 @@
+import { type Config, VERSION } from '../config.ts';
+import { createClient } from '../http/client.ts';
+import { createApprovals } from '../mcp/approvals.ts';
+import type { Assistant, Logger } from '../mcp/assistant.ts';
+import { type Changes, createChanges } from '../mcp/changes.ts';
+import { createHttpServing } from '../mcp/http.ts';
+import { hiddenTools, offeredTools } from '../mcp/offer.ts';
+import { createServer } from '../mcp/server.ts';
+import { listenFor } from '../mcp/subscriptions.ts';
+import type { Mount, MountCaller } from '../service/mounts.ts';
+import { commandLine, serverCommand } from './connect-lines.ts';
+import { fileMeans } from './file-documents.ts';
+import { auditOf, remoteSecretMeans } from './means.ts';
+import { offerOf } from './offer.ts';
+import { GUARD_OFF, placeFlags } from './stdio.ts';
+
+export const MCP_PATH = '/mcp';
+
+const WILDCARDS = ['0.0.0.0', '::'];
+/** Of a key's hash, enough to tell keys apart in a log. */
+const PRINCIPAL_CHARS = 16;
+
+/**
+ * MCP beside the API of a service. What a tool does goes through the service's own socket, with the key of whoever calls
+ * it, so that it may do there what that key may do anywhere.
+ */
+export function mcpMount(config: Config, socketPath: string, bin: string, log: Logger): Mount {
+  const offer = offerOf(config);
+  const approvals = createApprovals();
+  // What one key changes, those who listen with another are told of at once.
+  const peers = new Set<Changes>();
+  const { command, args } = serverCommand(bin);
+  const means = { ...remoteSecretMeans(config), ...fileMeans(config) };
+  const audit = auditOf(config, 'http', log);
+  const started = commandLine({ command, args: [...args, ...placeFlags(config)] });
+  if (config.guard === 'off') log.warn({}, GUARD_OFF);
+
+  function open({ key, keyHash, roles }: MountCaller) {
+    const { readOnly } = config;
+    const client = createClient({ target: { socketPath }, apiKey: key, readOnly });
+    const changes = createChanges({ connect: async () => client, log, peers });
+    const assistant: Assistant = {
+      connect: async () => client,
+      version: VERSION,
+      log,
+      principal: keyHash.slice(0, PRINCIPAL_CHARS),
+      tools: offeredTools({ ...offer, roles }),
+      hidden: hiddenTools({ ...offer, roles }),
+      approvals,
+      guard: config.guard,
+      means,
+      audit,
+      command: started,
+      changes,
+      approveCommand: `${started} approve`,
+    };
+    return {
+      createServer: (era: 'legacy' | 'modern') => createServer(assistant, era),
+      listening: listenFor(changes),
+      close: () => {
+        changes.close();
+        return client.close();
+      },
+    };
+  }
+
+  const serving = createHttpServing({ open, log, hosts: hostsOf(config), origins: config.allowedOrigins });
+  async function close(): Promise<void> {
+    await serving.close();
+    await audit?.settled();
+  }
+  return { path: MCP_PATH, admit: serving.admit, handle: serving.handle, close };
+}
+
+/** A name that the service was told to listen at is one that it is reached by. */
+function hostsOf({ host, allowedHosts = [] }: Config): string[] {
+  if (WILDCARDS.includes(host)) return allowedHosts;
+  return [...allowedHosts, host.includes(':') ? `[${host}]` : host];
+}

@@ -1,0 +1,155 @@
+import type { Config, TrashRequest } from '../config.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { TrashEntry } from '../contract/trash.ts';
+import type { Client } from '../http/client.ts';
+import { connectService } from './connect.ts';
+import { createLog, errorLine, plainText } from './log.ts';
+import { askAtTerminal } from './terminal.ts';
+
+/**
+ * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
+ * make the exit code 1, and so does a restore that leaves documents in the trash. Removing asks at the terminal, and is
+ * refused without one unless `yes` is set.
+ */
+export async function trash(request: TrashRequest & { config: Config }, bin: string): Promise<number> {
+  const { config, action } = request;
+  // Whoever reads the answer may go away (`| head`).
+  process.stdout.once('error', () => process.exit(1));
+  let client: Client | undefined;
+  try {
+    if (config.url !== undefined) {
+      throw new ApiError(
+        'invalid_input',
+        `The trash is reached at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
+      );
+    }
+    client = await connectService(config, bin, createLog(config));
+    if (action === 'list') return await list(client);
+    return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request);
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    await client?.close();
+  }
+}
+
+async function list(client: Client): Promise<number> {
+  const entries = await client.listTrash({});
+  print(entries.length === 0 ? [await emptyText(client)] : [...tableOf(entries), '', sumOf(entries)]);
+  return 0;
+}
+
+async function emptyText(client: Client): Promise<string> {
+  const { trash_days: days } = await client.getAbout({});
+  const kept = days === 0 ? 'nothing is kept there (--trash-days 0)' : `what is deleted stays there for ${days} days`;
+  return `The trash is empty; ${kept}.`;
+}
+
+async function restore(client: Client, id: string): Promise<number> {
+  const { kind, workspace, name, documents, skipped, skipped_ids: ids } = await client.restoreTrash({ id });
+  const what = `${kindText(kind)} ${workspace}.${name}`;
+  const left = skipped ?? 0;
+  if (kind !== 'documents') {
+    print([`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'document')}` : ''}.`]);
+    return 0;
+  }
+  print([`Restored: ${counted(documents ?? 0, 'document')} of ${workspace}.${name}.`]);
+  if (left === 0) return 0;
+  const shown = (ids ?? []).map((one) => JSON.stringify(one)).join(', ');
+  const more = left > (ids ?? []).length ? ', …' : '';
+  process.stderr.write(
+    `colloquy: ${plainText(`${counted(left, 'document')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}${more}`)}\n`,
+  );
+  return 1;
+}
+
+async function empty(client: Client, { id, yes }: TrashRequest): Promise<number> {
+  const all = await client.listTrash({});
+  const entries = id === undefined ? all : all.filter((entry) => entry.id === id);
+  if (id !== undefined && entries.length === 0) {
+    throw new ApiError('not_found', `There is no "${id}" in the trash. "colloquy trash list" shows what there is.`);
+  }
+  if (entries.length === 0) {
+    print([await emptyText(client)]);
+    return 0;
+  }
+  if (!yes && !(await confirm(entries))) return 1;
+  if (id === undefined) {
+    const removed = await client.emptyTrash({});
+    print([`Removed for good: ${entriesText(removed.entries ?? 0)}, ${bytesText(removed.bytes ?? 0)}.`]);
+  } else {
+    await client.removeTrash({ id });
+    print([`Removed for good: ${sumOf(entries)}`]);
+  }
+  return 0;
+}
+
+async function confirm(entries: readonly TrashEntry[]): Promise<boolean> {
+  const question = [...tableOf(entries), '', `Remove ${sumOf(entries).replace(/\.$/, '')} for good? [y/N] `].join('\n');
+  const typed = await askAtTerminal(question);
+  if (typed !== undefined && /^y(es)?$/i.test(typed)) return true;
+  const why = typed === undefined ? ': this cannot be undone and there is no terminal to ask at. Add --yes' : '';
+  process.stderr.write(`colloquy: Nothing was removed${why}.\n`);
+  return false;
+}
+
+function tableOf(entries: readonly TrashEntry[]): string[] {
+  const head = ['ID', 'KIND', 'NAME', 'DOCUMENTS', 'SIZE', 'DELETED', 'BY', 'UNTIL'];
+  const rows = entries.map((entry) => [
+    entry.id ?? '',
+    kindText(entry.kind),
+    `${entry.workspace}.${entry.name}`,
+    typeof entry.documents === 'number' ? entry.documents.toLocaleString('en-US') : '-',
+    bytesText(entry.bytes ?? 0),
+    minuteOf(entry.deleted_at),
+    entry.deleted_by ?? '',
+    minuteOf(entry.expires_at),
+  ]);
+  const widths = head.map((title, column) =>
+    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
+  );
+  return [head, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function sumOf(entries: readonly TrashEntry[]): string {
+  const documents = entries.reduce((sum, entry) => sum + (entry.documents ?? 0), 0);
+  const bytes = entries.reduce((sum, entry) => sum + (entry.bytes ?? 0), 0);
+  return `${entriesText(entries.length)}, ${counted(documents, 'document')}, ${bytesText(bytes)}.`;
+}
+
+function kindText(kind: TrashEntry['kind']): string {
+  return (kind ?? '').replace('_', ' ');
+}
+
+function entriesText(count: number): string {
+  return count === 1 ? '1 entry' : `${count.toLocaleString('en-US')} entries`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** To three digits, in decimal units: `1.53 MB`. */
+function bytesText(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1_000;
+  return `${unit === 0 ? value : Number(value.toPrecision(3))} ${UNITS[unit]}`;
+}
+
+/** A time in UTC, to the minute. */
+function minuteOf(time: string | null | undefined): string {
+  return time == null ? '' : `${time.slice(0, 16).replace('T', ' ')}Z`;
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${plainText(lines.join('\n'))}\n`);
+}

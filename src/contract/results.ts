@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { AnyObject, Json, resource, Timestamp } from './fields.ts';
+import type { Contract } from './row.ts';
+
+/**
+ * Asks the calls that answer with a QueryResponse to keep the whole result, and to carry at most so many rows of it:
+ * `x-colloquy-keep: 50`. `default_row_limit` is not applied then. A service that does not know it ignores it.
+ */
+export const KEEP_HEADER = 'x-colloquy-keep';
+
+export const EXPORT_FORMATS = ['csv', 'jsonl', 'parquet'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** What a QueryResponse holds as `keeping`, where its result was to be kept. */
+export const Keeping = resource({
+  total: z.number().describe('Rows of the whole result, as far as it was read'),
+  is_total_exact: z.boolean().describe('False: there are more rows than were read'),
+  is_kept: z.boolean(),
+  rows_kept: z.number(),
+  reason: z.string().describe('Why it is not kept though it should be'),
+  expires_at: Timestamp,
+});
+export type Keeping = z.infer<typeof Keeping>;
+
+export const KeptResult = resource({
+  query_id: z.string(),
+  rows: z.number(),
+  is_whole: z.boolean().describe('False: the result has more rows than are kept'),
+  bytes: z.number(),
+  columns: z.array(z.string()),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type KeptResult = z.infer<typeof KeptResult>;
+
+const columnFields = z.array(resource({ name: z.string(), type: z.string() }));
+
+/** A page of a kept result, in the shape of a QueryResponse. */
+export const ResultRows = resource({
+  query_id: z.string(),
+  column_fields: columnFields,
+  results: z.array(AnyObject),
+  offset: z.number(),
+  total: z.number().describe('Rows for which the condition holds, whatever the page'),
+  is_whole: z.boolean().describe('False: the result has more rows than are kept'),
+});
+export type ResultRows = z.infer<typeof ResultRows>;
+
+export const ColumnProfile = resource({
+  name: z.string(),
+  type: z.string(),
+  nulls: z.number(),
+  distinct: z.number().describe('Null for nested values, which are not compared'),
+  min: Json,
+  max: Json,
+  samples: z.array(Json).describe('Up to five values, the most frequent first'),
+});
+export const ResultProfile = resource({
+  query_id: z.string(),
+  rows: z.number(),
+  columns: z.array(ColumnProfile).describe('The first hundred at most'),
+});
+export type ResultProfile = z.infer<typeof ResultProfile>;
+
+export const ResultExport = resource({
+  query_id: z.string(),
+  format: z.enum(EXPORT_FORMATS),
+  rows: z.number(),
+  is_whole: z.boolean(),
+  bytes: z.number(),
+  path: z.string().describe("On the service's machine"),
+  expires_at: Timestamp.describe('When the file is removed'),
+});
+export type ResultExport = z.infer<typeof ResultExport>;
+
+export const ExportPart = resource({
+  bytes: z.number().describe('Size of the whole file'),
+  data: z.string().describe('This part in Base64'),
+});
+export type ExportPart = z.infer<typeof ExportPart>;
+
+const path = '/v1/colloquy/results';
+const params = z.object({ query_id: z.string().min(1).describe('From the answer of the query') });
+const format = z.enum(EXPORT_FORMATS);
+
+/** Most rows of one page, and most bytes of one part of an export. */
+export const PAGE_ROWS_MAX = 10_000;
+export const PART_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Results of queries, as they were; each belongs to the API key that ran the query. */
+export const results = {
+  listResults: {
+    method: 'GET',
+    path,
+    title: 'List kept results',
+    summary: 'The results that are kept for the API key, newest first.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(KeptResult),
+    envelope: 'data',
+  },
+  fetchResult: {
+    method: 'POST',
+    path: `${path}/{query_id}/rows`,
+    title: 'Fetch rows of a kept result',
+    summary: 'Page, project, filter and order a result without running its query again.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    body: z.object({
+      offset: z.int().min(0).optional().describe('Rows to skip (default 0)'),
+      limit: z.int().min(1).max(PAGE_ROWS_MAX).optional().describe('Rows wanted (default 50)'),
+      columns: z.array(z.string()).optional().describe('Default: all'),
+      where: z.string().optional().describe('SQL condition over its columns'),
+      order_by: z.string().optional().describe('As after ORDER BY'),
+    }),
+    result: ResultRows,
+    envelope: 'data',
+  },
+  profileResult: {
+    method: 'GET',
+    path: `${path}/{query_id}/profile`,
+    title: 'Profile a kept result',
+    summary: 'Nulls, different values, bounds and frequent values of each column.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    result: ResultProfile,
+    envelope: 'data',
+  },
+  // A file of what can be read anyway changes nothing that is stored.
+  exportResult: {
+    method: 'POST',
+    path: `${path}/{query_id}/exports`,
+    title: 'Export a kept result',
+    summary: 'Write a kept result whole to a file, as CSV, JSON lines or Parquet.',
+    effect: 'read',
+    role: 'read-only',
+    params,
+    body: z.object({ format }),
+    result: ResultExport,
+    envelope: 'data',
+  },
+  readExport: {
+    method: 'GET',
+    path: `${path}/{query_id}/exports/{format}`,
+    title: 'Read an exported result',
+    summary: 'A part of the file of an exported result.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ ...params.shape, format: z.string().min(1) }),
+    query: z.object({
+      offset: z.int().min(0).optional().describe('Bytes to skip (default 0)'),
+      length: z.int().min(1).max(PART_BYTES_MAX).optional().describe(`Bytes wanted (default ${PART_BYTES_MAX})`),
+    }),
+    result: ExportPart,
+    envelope: 'data',
+  },
+} as const satisfies Contract;

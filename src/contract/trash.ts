@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { resource, Timestamp } from './fields.ts';
+import type { Contract } from './row.ts';
+
+export const TRASH_KINDS = ['collection', 'documents', 'lambda', 'lambda_version'] as const;
+
+/** Something that was deleted and can be restored. */
+export const TrashEntry = resource({
+  id: z.string(),
+  kind: z.enum(TRASH_KINDS),
+  workspace: z.string(),
+  name: z.string().describe('Of documents: their collection; of a version: lambda::version'),
+  deleted_at: Timestamp,
+  deleted_by: z.string().describe('E-mail'),
+  expires_at: Timestamp.describe('When it is removed for good'),
+  documents: z.number().describe('Null where it holds none'),
+  bytes: z.number().describe('Space that it takes, estimated'),
+});
+export type TrashEntry = z.infer<typeof TrashEntry>;
+
+export const RestoredEntry = resource({
+  id: z.string(),
+  kind: z.enum(TRASH_KINDS),
+  workspace: z.string(),
+  name: z.string(),
+  documents: z.number().describe('Documents brought back; null where it held none'),
+  skipped: z.number().describe('Documents that stay in the trash: their _id exists again'),
+  skipped_ids: z.array(z.string()).describe('A hundred of these at most'),
+});
+export type RestoredEntry = z.infer<typeof RestoredEntry>;
+
+export const EmptiedTrash = resource({ entries: z.number(), bytes: z.number() });
+export type EmptiedTrash = z.infer<typeof EmptiedTrash>;
+
+const params = z.object({ id: z.string().min(1).describe('Id of the entry') });
+const path = '/v1/colloquy/trash';
+
+/** For whoever operates the service, at its machine: no tool comes of these. */
+export const trash = {
+  listTrash: {
+    method: 'GET',
+    path,
+    title: 'List the trash',
+    summary: 'What was deleted and can be restored, newest first.',
+    effect: 'read',
+    role: 'admin',
+    localOnly: true,
+    params: z.object({}),
+    result: z.array(TrashEntry),
+    envelope: 'data',
+  },
+  restoreTrash: {
+    method: 'POST',
+    path: `${path}/{id}/restore`,
+    title: 'Restore from the trash',
+    summary: 'Bring back what was deleted. Nothing that exists is overwritten.',
+    effect: 'create',
+    role: 'admin',
+    localOnly: true,
+    params,
+    result: RestoredEntry,
+    envelope: 'data',
+  },
+  removeTrash: {
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    title: 'Remove from the trash',
+    summary: 'Remove one entry of the trash for good.',
+    effect: 'delete',
+    role: 'admin',
+    localOnly: true,
+    params,
+    result: TrashEntry,
+    envelope: 'data',
+  },
+  emptyTrash: {
+    method: 'DELETE',
+    path,
+    title: 'Empty the trash',
+    summary: 'Remove everything in the trash for good.',
+    effect: 'delete',
+    role: 'admin',
+    localOnly: true,
+    params: z.object({}),
+    result: EmptiedTrash,
+    envelope: 'data',
+  },
+} as const satisfies Contract;

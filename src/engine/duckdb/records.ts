@@ -1,0 +1,11 @@
+import { stringifyJson } from '../../contract/json.ts';
+import type { RecordChange } from '../engine.ts';
+import type { Sql } from './store.ts';
+
+/** Stores a piece of metadata in the place of the one of its kind and key, or removes that. */
+export async function storeRecord(sql: Sql, change: RecordChange): Promise<void> {
+  const { kind, key } = change;
+  await sql('DELETE FROM "_meta"."records" WHERE kind = $1 AND key = $2', kind, key);
+  if (change.do === 'deleteRecord') return;
+  await sql('INSERT INTO "_meta"."records" VALUES ($1, $2, $3)', kind, key, stringifyJson(change.value));
+}

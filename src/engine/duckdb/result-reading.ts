@@ -1,0 +1,301 @@
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
+import { ApiError } from '../../contract/errors.ts';
+import type { JsonValue } from '../../contract/json.ts';
+import { nearest } from '../../contract/nearest.ts';
+import type { EngineLimits } from '../engine.ts';
+import type { ColumnProfile, ResultPage, ResultRows, Results } from '../results.ts';
+import { foldName, type NamedTable, type Names, quoteName, quoteText } from './names.ts';
+import { open, parse } from './parse.ts';
+import type { Queries } from './queries.ts';
+import { DEFAULT_WORKSPACE } from './references.ts';
+import { exportsFolder } from './result-database.ts';
+import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from './result-store.ts';
+import { readRows } from './rows.ts';
+import { toQueryError } from './sql-errors.ts';
+import { readStatement } from './statement.ts';
+import { isNode } from './tree.ts';
+import { typeName } from './values.ts';
+
+const PROFILED_COLUMNS_MAX = 100;
+/** Characters of a text that a profile shows. */
+const PROFILED_CHARS_MAX = 200;
+const SAMPLES = 5;
+
+interface Context {
+  store: ResultStore;
+  queries: Pick<Queries, 'inPlace'>;
+  limits: EngineLimits;
+  /** The engine's database file. */
+  file: string;
+}
+
+/** Kept results are read as collections are: in their turn, through the gate, in a transaction that cannot write. */
+export function createResults({ store, queries, limits, file }: Context): Results {
+  const reading = async <T>(
+    id: string,
+    signal: AbortSignal | undefined,
+    work: (connection: DuckDBConnection, table: KeptTable, stop: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    store.find(id);
+    return queries.inPlace({ signal }, async (_, stop) => {
+      const table = store.find(id);
+      try {
+        return await store.run(stop, (connection) => work(connection, table, stop));
+      } catch (error) {
+        // It may have gone meanwhile.
+        store.find(id);
+        throw error;
+      }
+    });
+  };
+  return {
+    exportsFolder: exportsFolder(file),
+    read: (id, page, signal) =>
+      reading(id, signal, (connection, table, stop) => readPage(connection, table, page, limits, stop)),
+    profile: (id, signal) => reading(id, signal, readProfile),
+    writeParquet: (id, name, signal) =>
+      reading(id, signal, async (connection, table) => {
+        const list = table.columns.map(({ name: as, sqlName }) => `${quoteName(sqlName)} AS ${quoteName(as)}`);
+        const path = quoteText(join(exportsFolder(file), name));
+        await connection.run(`COPY (SELECT ${list.join(', ')} FROM ${fromTable(table)}) TO ${path} (FORMAT parquet)`);
+      }),
+    drop: (id) => store.drop(id),
+  };
+}
+
+function fromTable({ schema }: KeptTable): string {
+  return `${quoteName(schema)}.${RESULT_TABLE}`;
+}
+
+/** All that SQL over a result can name: the result. */
+function namesOf(table: KeptTable): Names {
+  const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
+  const named: NamedTable = {
+    workspace: DEFAULT_WORKSPACE,
+    name: RESULT_TABLE,
+    kind: 'collection',
+    columns: () => table.columns.map(({ sqlName }) => sqlName),
+  };
+  return {
+    workspaces: () => [DEFAULT_WORKSPACE],
+    tables: () => [named],
+    find: (workspace, name) => (isDefault(workspace) && foldName(name) === RESULT_TABLE ? named : undefined),
+    hasWorkspace: isDefault,
+    schemaOf: () => table.schema,
+  };
+}
+
+type Part = 'where' | 'order_by';
+
+/** What a SELECT has in the engine's tree that consists of the part in question and nothing else. */
+const PLAIN_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
+
+const PROBE: Record<Part, (text: string) => string> = {
+  where: (text) => `SELECT 1 FROM ${RESULT_TABLE} WHERE (\n${text}\n)`,
+  order_by: (text) => `SELECT 1 FROM ${RESULT_TABLE} ORDER BY\n${text}\n`,
+};
+const KIND: Record<Part, string> = {
+  where: "one condition such as amount > 10 AND status = 'open'",
+  order_by: 'columns such as amount DESC, name',
+};
+
+const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/;
+
+/** Throws `query_error` unless the text is the one part of a statement that it is meant to be. */
+async function requirePart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<void> {
+  const statement = readStatement(PROBE[part](text));
+  const [parameter] = statement.parameters;
+  if (parameter !== undefined) {
+    throw new ApiError(
+      'query_error',
+      `${part} cannot have parameters such as ":${parameter}": write the value itself.`,
+    );
+  }
+  const wrong = new ApiError('query_error', `${part} must be ${KIND[part]}.`);
+  const tree = await parse(connection, statement, signal).catch((error: unknown) => {
+    throw error instanceof ApiError && NOT_ONE_SELECT.test(error.message) ? wrong : error;
+  });
+  const node = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
+  const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
+  const rest = Object.keys(node).filter((key) => !PLAIN_SELECT.has(key));
+  const isRight =
+    part === 'where'
+      ? rest.every((key) => key === 'where_clause')
+      : rest.every((key) => key === 'modifiers') && modifiers.every(({ type }) => type === 'ORDER_MODIFIER');
+  if (node['type'] !== 'SELECT_NODE' || !isRight) throw wrong;
+}
+
+/** Runs `work` with positions of errors told as those in the part that begins after `linesBefore` lines. */
+async function within<T>(parts: readonly { part: Part; text: string; from: number }[], work: () => Promise<T>) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+    const { line, ...details } = error.details;
+    const at = parts.findLast(({ from }) => line !== undefined && line > from);
+    const hint = /^(?:Collection|Workspace with name) "/.test(error.message)
+      ? ' Only the kept result can be named here, as "result"; collections need a query of their own.'
+      : '';
+    const where = at === undefined || error.message.startsWith(at.part) ? '' : `In ${at.part}: `;
+    const message = `${where}${error.message}${hint}`;
+    if (at === undefined || line === undefined) throw new ApiError(error.code, message, { cause: error });
+    throw new ApiError(error.code, message, { ...details, line: line - at.from, cause: error });
+  }
+}
+
+async function readPage(
+  connection: DuckDBConnection,
+  table: KeptTable,
+  page: ResultPage,
+  limits: EngineLimits,
+  signal: AbortSignal,
+): Promise<ResultRows> {
+  const columns = columnsOf(table, page.columns);
+  const { where, orderBy } = page;
+  if (where !== undefined) {
+    const parts = [{ part: 'where' as const, text: where, from: 1 }];
+    await within(parts, () => requirePart(connection, 'where', where, signal));
+  }
+  if (orderBy !== undefined) {
+    const parts = [{ part: 'order_by' as const, text: orderBy, from: 1 }];
+    await within(parts, () => requirePart(connection, 'order_by', orderBy, signal));
+  }
+  const run = (text: string, rowsMax: number) => runGated(connection, table, text, rowsMax, limits, signal);
+  const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
+  // The rows' own places decide between equals: pages must not overlap.
+  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n, rowid`;
+  const list = columns
+    .map(({ sqlName }) => quoteName(sqlName))
+    .join(', ')
+    .replaceAll('\n', ' ');
+  const whereLines = where === undefined ? 0 : where.split('\n').length + 1;
+  const parts = [
+    ...(where === undefined ? [] : [{ part: 'where' as const, text: where, from: 1 }]),
+    ...(orderBy === undefined ? [] : [{ part: 'order_by' as const, text: orderBy, from: whereLines + 1 }]),
+  ];
+  return within(parts, async () => {
+    const limit = `LIMIT ${page.limit} OFFSET ${page.offset}`;
+    const found = await run(`SELECT ${list} FROM ${RESULT_TABLE}${filter}${order} ${limit}`, page.limit);
+    const total =
+      where === undefined
+        ? table.rows
+        : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
+    const shown = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
+    return { columns: shown, rows: found.rows, total, cut: found.cut };
+  });
+}
+
+async function runGated(
+  connection: DuckDBConnection,
+  table: KeptTable,
+  text: string,
+  rowsMax: number,
+  limits: EngineLimits,
+  signal: AbortSignal,
+) {
+  const statement = readStatement(text);
+  const { passed } = await open(connection, statement, namesOf(table), signal);
+  try {
+    const prepared = await connection.prepare(passed.sql);
+    try {
+      return await readRows(await prepared.stream(), { rowsMax, bytesMax: limits.resultBytesMax }, signal);
+    } finally {
+      prepared.destroySync();
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
+  }
+}
+
+function columnsOf(table: KeptTable, wanted: readonly string[] | undefined): readonly KeptColumn[] {
+  if (wanted === undefined || wanted.length === 0) return table.columns;
+  return wanted.map((name) => {
+    const exact = table.columns.find((column) => column.name === name);
+    const found = exact ?? table.columns.find((column) => foldName(column.sqlName) === foldName(name));
+    if (found !== undefined) return found;
+    const names = table.columns.map((column) => column.name);
+    const near = nearest(name, names);
+    const hint = near.length > 0 ? `Did you mean ${near.map(quoted).join(' or ')}?` : `It has ${some(names)}.`;
+    throw new ApiError('invalid_input', `The result has no column ${quoted(name)}. ${hint}`);
+  });
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
+}
+
+function some(names: readonly string[]): string {
+  const shown = names.slice(0, 20).map(quoted).join(', ');
+  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
+}
+
+/** Types whose values can be compared, and told in a line. */
+const COMPARED = new Set([
+  DuckDBTypeId.BOOLEAN,
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.BIGINT,
+  DuckDBTypeId.UTINYINT,
+  DuckDBTypeId.USMALLINT,
+  DuckDBTypeId.UINTEGER,
+  DuckDBTypeId.UBIGINT,
+  DuckDBTypeId.HUGEINT,
+  DuckDBTypeId.UHUGEINT,
+  DuckDBTypeId.FLOAT,
+  DuckDBTypeId.DOUBLE,
+  DuckDBTypeId.DECIMAL,
+  DuckDBTypeId.VARCHAR,
+  DuckDBTypeId.UUID,
+  DuckDBTypeId.ENUM,
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIME,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_S,
+  DuckDBTypeId.TIMESTAMP_MS,
+  DuckDBTypeId.TIMESTAMP_NS,
+  DuckDBTypeId.TIMESTAMP_TZ,
+]);
+
+/** Count, different values, least, greatest and most frequent value of a column; NULL where values are not compared. */
+function profileOf({ sqlName, type }: KeptColumn): string[] {
+  const column = quoteName(sqlName);
+  const isText = type.typeId === DuckDBTypeId.VARCHAR;
+  if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
+    return [`count(${column})`, 'NULL', 'NULL', 'NULL', 'NULL'];
+  }
+  const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
+  return [
+    `count(${column})`,
+    `count(DISTINCT ${column})`,
+    short(`min(${column})`),
+    short(`max(${column})`),
+    `approx_top_k(${short(column)}, ${SAMPLES})`,
+  ];
+}
+
+async function readProfile(
+  connection: DuckDBConnection,
+  table: KeptTable,
+  signal: AbortSignal,
+): Promise<ColumnProfile[]> {
+  const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
+  const figures = columns.map(profileOf);
+  const result = await connection.stream(`SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
+  const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
+  const values = rows[0] ?? [];
+  return columns.map(({ name, type }, index) => {
+    const [count, distinct, min, max, samples] = values.slice(index * 5, index * 5 + 5);
+    return {
+      name,
+      type: typeName(type),
+      nulls: table.rows - Number(count ?? 0),
+      distinct: distinct === null || distinct === undefined ? null : Number(distinct),
+      min: min ?? null,
+      max: max ?? null,
+      samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],
+    };
+  });
+}

@@ -1,0 +1,60 @@
+import type { DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
+import type { JsonValue } from '../../contract/json.ts';
+import type { QueryOutcome } from '../engine.ts';
+import { estimateBytes, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
+
+export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
+
+export interface Caps {
+  rowsMax: number;
+  bytesMax: number;
+}
+
+/** Takes every chunk of a result, also those beyond what is returned; answers whether it wants the next one. */
+export type TakeChunk = (chunk: DuckDBDataChunk) => Promise<boolean>;
+
+/** Reads chunk by chunk, so that no more of a result is ever in memory than may be returned. */
+export async function readRows(
+  result: DuckDBResult,
+  caps: Caps,
+  signal: AbortSignal,
+  take?: TakeChunk | undefined,
+): Promise<Rows> {
+  const types = result.columnTypes();
+  const names = uniqueNames(result.columnNames());
+  const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
+  const decode = decoder(
+    types.map((type) => readerOf(type)),
+    caps,
+  );
+  const rows: JsonValue[][] = [];
+  let cut: Rows['cut'] = null;
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    if (signal.aborted) throw signal.reason;
+    cut ??= decode(chunk, rows);
+    if (take === undefined ? cut !== null : !(await take(chunk))) break;
+  }
+  return { columns, rows, cut };
+}
+
+/** Adds the rows of one chunk after another to `rows`; answers which limit it reached. */
+function decoder(readers: readonly Reader[], caps: Caps) {
+  let bytes = 0;
+  return (chunk: DuckDBDataChunk, rows: JsonValue[][]): Rows['cut'] => {
+    const vectors = rows.length === caps.rowsMax ? [] : readers.map((_, index) => chunk.getColumnVector(index));
+    const { rowCount } = chunk;
+    for (let row = 0; row < rowCount; row++) {
+      if (rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
+      const values: JsonValue[] = new Array(readers.length);
+      for (let index = 0; index < readers.length; index++) {
+        const [reader, vector] = [readers[index], vectors[index]];
+        const value = reader === undefined || vector === undefined ? null : reader(vector, row);
+        values[index] = value;
+        bytes += estimateBytes(value);
+      }
+      if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
+      rows.push(values);
+    }
+    return null;
+  };
+}

@@ -1,0 +1,98 @@
+import { stringifyJson } from '../../contract/json.ts';
+import type { Kept } from '../engine.ts';
+import type { AcceptedDocument } from './accept.ts';
+import { dataTable, storedShape, type Table } from './catalog.ts';
+import { EXTRA_COLUMN, ID_COLUMN, TIME_COLUMN, tableShapeToJson } from './columns.ts';
+import { quoteName } from './names.ts';
+import { documentOf, rowText } from './read-back.ts';
+import { isKept } from './retention.ts';
+import type { Sql } from './store.ts';
+
+/** What one step brings back: writes to the table wait for it, so it is short. */
+const STEP_DOCUMENTS_MAX = 5_000;
+const STEP_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The strings of `$1`, a JSON array. */
+const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
+
+/**
+ * Copies the documents with these ids that are there to see into the trash. As text with the shape of now, so that
+ * whatever becomes of the table, they can be told exactly; all in one table, since one of its own for each deletion would
+ * make thousands.
+ */
+export async function keepDocuments(
+  sql: Sql,
+  table: Table,
+  ids: readonly string[],
+  trash: string,
+): Promise<{ ids: string[]; bytes: number }> {
+  const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
+  const visible = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
+  const rows = await sql(
+    `INSERT INTO "_meta"."trash_documents"
+     SELECT $2, id, event_time, fields, extra, strlen(fields) + coalesce(strlen(extra), 0)
+     FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
+             ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
+           FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED})${visible})
+     RETURNING id, bytes`,
+    JSON.stringify(ids),
+    trash,
+  );
+  if (rows.length > 0) {
+    const shape = stringifyJson(tableShapeToJson(table.shape));
+    await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, shape);
+  }
+  return { ids: rows.map(([id]) => String(id)), bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
+}
+
+/** Some of the documents of the trash whose ids the table does not have, exactly as they were; none: there are no more. */
+export async function readKept(sql: Sql, table: Table, trash: string): Promise<AcceptedDocument[]> {
+  const [stored] = await sql('SELECT shape FROM "_meta"."trash" WHERE id = $1', trash);
+  if (stored === undefined) return [];
+  const shape = storedShape(trash, String(stored[0]));
+  const rows = await sql(
+    `SELECT id, epoch_us(event_time), fields::VARCHAR, extra::VARCHAR FROM "_meta"."trash_documents"
+     WHERE trash = $1 AND id IN (
+       SELECT id FROM (
+         SELECT id, bytes, sum(bytes) OVER before AS upto
+         FROM "_meta"."trash_documents" WHERE trash = $1 AND NOT ${hasId(table)}
+         WINDOW before AS (ORDER BY id ROWS UNBOUNDED PRECEDING) ORDER BY id LIMIT ${STEP_DOCUMENTS_MAX})
+       WHERE upto - bytes < ${STEP_BYTES_MAX})`,
+    trash,
+  );
+  return rows.map(([id, time, text, extra]) => ({
+    id: String(id),
+    eventTimeMicros: time as bigint,
+    fields: documentOf(shape, String(text), typeof extra === 'string' ? extra : null),
+  }));
+}
+
+/** Takes documents out of the trash; answers what is left there under the same name. */
+export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]): Promise<Kept> {
+  await sql(`DELETE FROM "_meta"."trash_documents" WHERE trash = $2 AND id IN (${LISTED})`, JSON.stringify(ids), trash);
+  const [row] = await sql(
+    'SELECT count(*), coalesce(sum(bytes), 0) FROM "_meta"."trash_documents" WHERE trash = $1',
+    trash,
+  );
+  const left = { docCount: Number(row?.[0]), bytes: Number(row?.[1]) };
+  if (left.docCount === 0) await dropKept(sql, trash);
+  return left;
+}
+
+/** The ids, in order and at most as many, of the documents that are in the trash under this name. */
+export async function keptIds(sql: Sql, trash: string, max: number): Promise<string[]> {
+  const rows = await sql(`SELECT id FROM "_meta"."trash_documents" WHERE trash = $1 ORDER BY id LIMIT ${max}`, trash);
+  return rows.map(([id]) => String(id));
+}
+
+/** Drops documents of the trash for good. */
+export async function dropKept(sql: Sql, trash: string): Promise<void> {
+  await sql('DELETE FROM "_meta"."trash_documents" WHERE trash = $1', trash);
+  await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
+}
+
+/** Whether the table has a document, there to see, with the id `id`. */
+function hasId(table: Table): string {
+  const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
+  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)}${visible}))`;
+}

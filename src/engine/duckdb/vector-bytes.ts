@@ -1,0 +1,37 @@
+import {
+  DuckDBArrayVector,
+  DuckDBBlobVector,
+  DuckDBListVector,
+  DuckDBMapVector,
+  DuckDBStructVector,
+  DuckDBUnionVector,
+  DuckDBVarCharVector,
+  type DuckDBVector,
+} from '@duckdb/node-api';
+
+/** A text lies as 16 bytes, the first four of which are its length. */
+const TEXT_HEAD = 16;
+
+/** About as many bytes as a vector takes in memory, without turning its values into JavaScript's. */
+export function vectorBytes(vector: DuckDBVector): number {
+  // The driver tells lengths only together with copies of the values.
+  if (vector instanceof DuckDBVarCharVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
+  if (vector instanceof DuckDBBlobVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
+  if (vector instanceof DuckDBListVector) return vector.itemCount * TEXT_HEAD + vectorBytes(vector.childVector);
+  if (vector instanceof DuckDBMapVector) return vectorBytes(vector['listVector']);
+  if (vector instanceof DuckDBUnionVector) return vectorBytes(vector['structVector']);
+  if (vector instanceof DuckDBArrayVector) return vectorBytes(vector['childData']);
+  if (vector instanceof DuckDBStructVector) {
+    let bytes = vector.itemCount;
+    for (let index = 0; index < vector.type.entryNames.length; index++)
+      bytes += vectorBytes(vector.entryVectorAt(index));
+    return bytes;
+  }
+  return vector.itemCount * 8;
+}
+
+function textBytes(count: number, heads: DataView, validity: { itemValid(row: number): boolean }): number {
+  let bytes = count * TEXT_HEAD;
+  for (let row = 0; row < count; row++) if (validity.itemValid(row)) bytes += heads.getUint32(row * TEXT_HEAD, true);
+  return bytes;
+}

@@ -1,0 +1,177 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { openFolder } from './folder.ts';
+
+/** A file that has grown to this is put aside, in bytes. */
+export const AUDIT_BYTES_MAX = 10 * 1024 * 1024;
+/** Files that are kept, the present one among them. */
+export const AUDIT_FILES_MAX = 5;
+const FILE = 'audit.log';
+const ASIDE = /^audit-\d{8}T\d{9}Z-\d+\.log$/;
+const LINE_FEED = 0x0a;
+
+export interface AuditLogOptions {
+  dataDir: string;
+  log: { warn(details: object, message: string): void };
+  bytesMax?: number;
+  filesMax?: number;
+}
+
+/** Appends to the audit file of a data folder, which several processes do at once. */
+export interface AuditLog {
+  /** Never throws: a file that cannot be written is told to the log, once until it can be written again. */
+  append(record: object): void;
+  /** Resolves when all that was appended is written, or could not be. */
+  settled(): Promise<void>;
+}
+
+/**
+ * Opens the audit log `<data folder>/audit.log` (mode 0600) at the first record. Each record is one line, written by one
+ * call at the end of the file, so that lines of several processes never mix.
+ *
+ * A full file is put aside under a name of its own, `audit-<time>-<number>.log`. That needs no lock: whoever still writes
+ * to it writes to the file put aside, and two that put one aside at the same time lose no line.
+ */
+export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): AuditLog {
+  const { bytesMax = AUDIT_BYTES_MAX, filesMax = AUDIT_FILES_MAX } = limits;
+  let folder: Promise<string> | undefined;
+  let pending = Promise.resolve();
+  let isFailing = false;
+
+  async function write(record: object): Promise<void> {
+    try {
+      folder ??= openFolder(dataDir).then(({ path }) => path);
+      const path = await folder;
+      const size = appendLine(join(path, FILE), JSON.stringify(record));
+      isFailing = false;
+      if (size >= bytesMax) putAside(path, bytesMax, filesMax);
+    } catch (error) {
+      folder = undefined;
+      if (!isFailing) log.warn({ err: error }, 'tool calls cannot be written to the audit log');
+      isFailing = true;
+    }
+  }
+
+  return {
+    append(record) {
+      pending = pending.then(() => write(record));
+    },
+    settled: () => pending,
+  };
+}
+
+/** Appends a line and returns the size of the file then. */
+function appendLine(path: string, line: string): number {
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+  const file = openSync(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw new Error(`"${path}" is no regular file`);
+    // A disk that was full for a while may have left half a line.
+    const start = found.size > 0 && lastByte(file, found.size) !== LINE_FEED ? '\n' : '';
+    const bytes = Buffer.from(`${start}${line}\n`);
+    const written = writeSync(file, bytes);
+    if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+    return found.size + written;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function lastByte(file: number, size: number): number | undefined {
+  const byte = Buffer.alloc(1);
+  return readSync(file, byte, 0, 1, size - 1) === 1 ? byte[0] : undefined;
+}
+
+function putAside(folder: string, bytesMax: number, filesMax: number): void {
+  const path = join(folder, FILE);
+  try {
+    const { size, ino } = statSync(path);
+    // Another process may have been faster.
+    if (size < bytesMax) return;
+    renameSync(path, join(folder, `audit-${new Date().toISOString().replace(/[-:.]/g, '')}-${ino}.log`));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  for (const name of filesAside(folder).slice(0, -(filesMax - 1))) {
+    try {
+      unlinkSync(join(folder, name));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+}
+
+/** The files that were put aside, the oldest first. */
+function filesAside(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => ASIDE.test(name))
+    .sort();
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+export interface AuditLines {
+  /** The oldest first. */
+  records: Record<string, unknown>[];
+  /** Lines that are no record. */
+  unreadable: number;
+}
+
+/** Everything that the audit log of a data folder holds; nothing where there is none. */
+export function readAuditLog(folder: string): AuditLines {
+  const found: AuditLines = { records: [], unreadable: 0 };
+  for (const name of [...namesIn(folder), FILE]) {
+    for (const line of linesOf(join(folder, name))) {
+      const record = recordIn(line);
+      if (record === undefined) found.unreadable++;
+      else found.records.push(record);
+    }
+  }
+  return found;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return filesAside(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function recordIn(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

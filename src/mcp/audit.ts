@@ -1,0 +1,213 @@
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import type { Argument } from './catalog.ts';
+import { type ToolResult, visibleText, visibleValue } from './fence.ts';
+import type { Human, Verdict } from './guard.ts';
+import type { Arguments } from './relations.ts';
+import { estimateTokens } from './results.ts';
+import { hideable, isReference, withoutTexts } from './secrets.ts';
+import type { Tool } from './tools.ts';
+
+/** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
+export interface AuditRecord {
+  /** When the call came, ISO-8601 in UTC. */
+  time: string;
+  principal: string;
+  /** What the client calls itself; nobody has checked it. */
+  client?: { name: string; version: string };
+  transport: string;
+  /** The protocol's era; absent outside MCP. */
+  era?: string;
+  tool: string;
+  /** Without secrets and unknown arguments; long values are cut. */
+  arguments: unknown;
+  /** What became of the question to a human: `asked`, `approved`, or why it was refused. */
+  guard?: string;
+  /** `ok`, `asked` (the call waits for a human), or the code of the error. */
+  outcome: string;
+  duration_ms: number;
+  /** Of the text that the model reads. */
+  bytes: number;
+  tokens: number;
+  rows?: number;
+}
+
+/** Where the calls of a process are put on record. */
+export interface Audit {
+  /** How the client is connected, e.g. `stdio`. */
+  transport: string;
+  observe(record: AuditRecord): void;
+}
+
+export interface Caller {
+  principal: string;
+  client?: { name?: unknown; version?: unknown } | undefined;
+  era?: string | undefined;
+}
+
+const NAME_CHARS_MAX = 80;
+/** A record is one write, so a line has to be short. */
+const ARGUMENTS_BYTES_MAX = 2_500;
+/** What long values are cut to, tried in order until the arguments fit. */
+const LIMITS = [
+  { chars: 500, items: 10 },
+  { chars: 120, items: 5 },
+  { chars: 40, items: 2 },
+] as const;
+const DEPTH_MAX = 8;
+const SECRET = '[secret]';
+const REMOVED = '[removed]';
+const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
+/** What looks like an API key of this service, wherever it stands. */
+const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
+const KEY_CHARS = 64;
+
+/** A call on its way into the audit log. */
+export interface OpenRecord {
+  /** The human, whose answers are put on record. */
+  watched(human: Human): Human;
+  end(result: ToolResult | InputRequiredResult): void;
+}
+
+/** Begins the record of a call. */
+export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: Audit): OpenRecord {
+  const time = new Date().toISOString();
+  const startedAt = performance.now();
+  let verdict: Verdict | undefined;
+  return {
+    watched: (human) => ({
+      ask: async (question) => {
+        verdict = await human.ask(question);
+        return verdict;
+      },
+    }),
+    end: (result) => {
+      const guard = verdict?.kind === 'refused' ? verdict.code : verdict?.kind;
+      audit.observe({
+        time,
+        ...whoCalls(caller, audit),
+        tool: tool.listing.name,
+        arguments: auditedArguments(tool, args),
+        ...(guard === undefined ? {} : { guard }),
+        duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
+        ...sizeOf(result),
+      });
+    },
+  };
+}
+
+/** The record of a call of something that is not offered. */
+export function refusedCall(name: string, outcome: string, caller: Caller, audit: Audit): AuditRecord {
+  return {
+    time: new Date().toISOString(),
+    ...whoCalls(caller, audit),
+    tool: short(name),
+    arguments: {},
+    outcome,
+    duration_ms: 0,
+    bytes: 0,
+    tokens: 0,
+  };
+}
+
+function whoCalls({ principal, client, era }: Caller, { transport }: Audit) {
+  return {
+    principal: short(principal),
+    ...(client === undefined ? {} : { client: { name: short(client.name), version: short(client.version) } }),
+    transport,
+    ...(era === undefined ? {} : { era }),
+  };
+}
+
+function short(value: unknown): string {
+  return visibleText(cutText(String(value ?? ''), NAME_CHARS_MAX));
+}
+
+/** The first characters, and how many are missing; keys in them are masked, also one that the cut would halve. */
+function cutText(text: string, charsMax: number): string {
+  const head = text.slice(0, charsMax + KEY_CHARS).replace(KEY, (key) => `${key.slice(0, 4)}…`);
+  return text.length <= charsMax ? head : `${head.slice(0, charsMax)}…[+${text.length - charsMax}]`;
+}
+
+function sizeOf(result: ToolResult | InputRequiredResult) {
+  if (!('structuredContent' in result)) return { outcome: 'asked', bytes: 0, tokens: 0 };
+  const { content, structuredContent, isError } = result as ToolResult;
+  const text = content.map((part) => ('text' in part ? part.text : '')).join('\n');
+  const { returned, error } = structuredContent;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'failed';
+  return {
+    outcome: isError === true ? code : 'ok',
+    bytes: Buffer.byteLength(text),
+    tokens: estimateTokens(text),
+    ...(typeof returned === 'number' ? { rows: returned } : {}),
+  };
+}
+
+/** The arguments as they may be kept. What the tool does not know could be anything, a secret too, and is removed. */
+export function auditedArguments({ listing, secretArguments = [] }: Tool, args: Arguments): unknown {
+  const known = listing.inputSchema.properties ?? {};
+  const kept = Object.entries(args).map(([name, value]) => {
+    if (!Object.hasOwn(known, name)) return [short(name), REMOVED] as const;
+    const argument = secretArguments.find((one) => one.name === name);
+    return [name, argument === undefined ? value : withoutSecrets(argument.schema, value)] as const;
+  });
+  const secrets = givenSecrets(secretArguments, args);
+  const whole = secrets.length === 0 ? Object.fromEntries(kept) : withoutTexts(Object.fromEntries(kept), secrets);
+  for (const limits of LIMITS) {
+    // Cut before all else: a write has megabytes.
+    const cut = visibleValue(cutValue(whole, limits, 0));
+    if (Buffer.byteLength(JSON.stringify(cut)) <= ARGUMENTS_BYTES_MAX) return cut;
+  }
+  return Object.fromEntries(kept.slice(0, 20).map(([name]) => [short(name), '…']));
+}
+
+/** The secrets among the arguments: they may stand where none belong, too. */
+function givenSecrets(secretArguments: readonly Argument[], args: Arguments): string[] {
+  const found: string[] = [];
+  for (const { name, schema } of secretArguments) {
+    mapSecrets(schema, args[name], 'given', (secret) => {
+      if (!isReference(secret)) found.push(...hideable(secret));
+      return secret;
+    });
+  }
+  return found;
+}
+
+/** The value with everything removed that is a secret, or may be one. */
+function withoutSecrets(schema: unknown, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (secrecyOf(schema) === 'given') return isReference(value) && REFERENCE_SHOWN.test(value) ? value : SECRET;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return withoutSecrets(schema.unwrap(), value);
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => withoutSecrets(schema.element, item));
+  }
+  if (schema instanceof z.ZodObject && typeof value === 'object' && !Array.isArray(value)) {
+    const shape = schema.shape as Record<string, unknown>;
+    const fields = Object.entries(value).map(([name, field]) => {
+      return Object.hasOwn(shape, name)
+        ? ([name, withoutSecrets(shape[name], field)] as const)
+        : ([short(name), REMOVED] as const);
+    });
+    return Object.fromEntries(fields);
+  }
+  // Not of the shape that it should have: a password in the place of an object, for one.
+  const isPlain = schema instanceof z.ZodType && typeof value !== 'object' && schema.safeParse(value).success;
+  return isPlain ? value : REMOVED;
+}
+
+function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number): unknown {
+  if (typeof value === 'string') return cutText(value, limits.chars);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH_MAX) return '…';
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, limits.items).map((item) => cutValue(item, limits, depth + 1));
+    return shown.length === value.length ? shown : [...shown, `…[+${value.length - shown.length} items]`];
+  }
+  const fields = Object.entries(value);
+  const shown = fields
+    .slice(0, limits.items * 4)
+    .map(([name, field]) => [cutText(name, limits.chars), cutValue(field, limits, depth + 1)] as const);
+  if (shown.length < fields.length) shown.push([`…[+${fields.length - shown.length} fields]`, null]);
+  return Object.fromEntries(shown);
+}

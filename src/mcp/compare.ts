@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { contract } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
+import { LATEST, LambdaSql, type QueryLambdaVersion } from '../contract/lambdas.ts';
+import { nearest } from '../contract/nearest.ts';
+import type { Client } from '../http/client.ts';
+import { readArguments } from './arguments.ts';
+import { type Argument, annotationsOf } from './catalog.ts';
+import { nearestNames } from './errors.ts';
+import type { Fenced } from './fence.ts';
+import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
+import { lineDiff } from './line-diff.ts';
+import type { Arguments } from './relations.ts';
+import { presentObject } from './results.ts';
+import { inputSchema } from './schemas.ts';
+import type { Tool, ToolContext } from './tools.ts';
+
+/**
+ * What differs between two versions of a Query Lambda, or between one and a draft. No endpoint says it, and a model that
+ * compares two texts by eye overlooks what breaks callers.
+ */
+
+const NAME = 'compare_lambda_versions';
+
+interface CompareInput {
+  workspace: string;
+  queryLambda: string;
+  from?: string | undefined;
+  to?: string | undefined;
+  sql?: LambdaSql | undefined;
+}
+
+async function compareVersions({ client, signal }: ToolContext, input: CompareInput): Promise<Fenced> {
+  const place = { workspace: input.workspace, lambda: input.queryLambda };
+  const get = (versionOrTag: string) => lambdaVersion(client, place, versionOrTag, { signal });
+  const draft: QueryLambdaVersion | undefined = input.sql && { sql: input.sql };
+  const [from, to] = await Promise.all([get(input.from ?? LATEST), draft ?? get(input.to ?? LATEST)]);
+  const [before, after] = await Promise.all([from, to].map((version) => lambdaParameters(client, version, { signal })));
+  const sql = lineDiff(from.sql?.query ?? '', to.sql?.query ?? '');
+  const parameters = parameterDiff(before ?? [], after ?? []);
+  const description =
+    draft === undefined && (from.description ?? '') !== (to.description ?? '')
+      ? { from: from.description ?? '', to: to.description ?? '' }
+      : undefined;
+  const differs = sql !== '' || parameters.length > 0 || description !== undefined;
+  const { data, next } = presentObject({
+    lambda: `${input.workspace}.${input.queryLambda}`,
+    from: named(input.from ?? LATEST, from),
+    to: draft === undefined ? named(input.to ?? LATEST, to) : 'draft',
+    same: !differs,
+    sql_diff: sql,
+    parameters,
+    ...(description === undefined ? {} : { description }),
+  });
+  const breaking = parameters.filter(({ breaks }) => breaks).length;
+  const warning =
+    breaking === 0 ? undefined : `${breaking} changes of parameters break callers: ask the human before going on.`;
+  return { data, next: [next, warning].filter((part) => part !== undefined).join(' ') || undefined };
+}
+
+function named(asked: string, { version }: QueryLambdaVersion): string {
+  return asked === version ? asked : `${version} (${asked})`;
+}
+
+interface ParameterChange {
+  name: string;
+  change: 'added' | 'removed' | 'changed';
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Whether a call that was right before can fail or mean something else now. */
+  breaks: boolean;
+}
+
+function parameterDiff(before: readonly LambdaParameter[], after: readonly LambdaParameter[]): ParameterChange[] {
+  const names = [...new Set([...before, ...after].map(({ name }) => name))];
+  return names.flatMap((name): ParameterChange[] => {
+    const from = before.find((parameter) => parameter.name === name);
+    const to = after.find((parameter) => parameter.name === name);
+    if (from === undefined) return [{ name, change: 'added', to: shown(to), breaks: to?.required === true }];
+    if (to === undefined) return [{ name, change: 'removed', from: shown(from), breaks: true }];
+    if (shown(from) === shown(to)) return [];
+    const breaks = from.type !== to.type || (to.required === true && from.required !== true);
+    return [{ name, change: 'changed', from: shown(from), to: shown(to), breaks }];
+  });
+}
+
+function shown(parameter: LambdaParameter | undefined): string {
+  const type = parameter?.type ?? 'any type';
+  return parameter?.required === true ? `${type}, required` : `${type}, default ${JSON.stringify(parameter?.default)}`;
+}
+
+/** The tool; made at its first use, since schemas take their time. */
+export function compareTool(): Tool {
+  const { workspace, queryLambda } = contract.listLambdaVersions.params.shape;
+  const shape = {
+    workspace,
+    queryLambda,
+    from: z.string().min(1).optional().describe('Version or tag (default latest)'),
+    to: z.string().min(1).optional().describe('Version or tag; or give sql'),
+    sql: LambdaSql.optional().describe('A draft to compare with'),
+  };
+  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    field: name,
+    into: undefined,
+    schema,
+  }));
+  return {
+    effect: 'read',
+    role: 'read-only',
+    toolset: 'lambdas',
+    listing: {
+      name: NAME,
+      title: 'Compare lambda versions',
+      description:
+        'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, description, and what breaks callers.',
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: {
+        type: 'object',
+        properties: { same: { type: 'boolean' }, sql_diff: { type: 'string' }, parameters: { type: 'array' } },
+      },
+      annotations: annotationsOf('read'),
+    },
+    read: (sent) => readCompare(readArguments(NAME, fields, sent)),
+    run: (context, input) => compareVersions(context, input as unknown as CompareInput),
+    nearest: ({ client, signal }, input, error) => nearestOf(client, input, error, signal),
+  };
+}
+
+function readCompare(input: Arguments): Arguments {
+  if ((input['to'] === undefined) !== (input['sql'] === undefined)) return input;
+  const given = input['to'] === undefined ? 'neither "to" nor "sql" is given' : 'both "to" and "sql" are given';
+  throw new ApiError(
+    'invalid_input',
+    `Cannot call ${NAME}: ${given}. Give "to" for a version or tag, or "sql" for a draft.`,
+  );
+}
+
+async function nearestOf(client: Client, input: Arguments, error: ApiError, signal: AbortSignal | undefined) {
+  const near = await nearestNames(client, contract.listLambdaVersions, input, error, signal);
+  if (near.length > 0 || error.code !== 'not_found' || /did you mean/i.test(error.message)) return near;
+  const { workspace, queryLambda, from, to } = input as unknown as CompareInput;
+  const names = await versionNames(client, { workspace, lambda: queryLambda }, { signal }).catch((): string[] => []);
+  return [from, to].flatMap((name) => (name === undefined || names.includes(name) ? [] : nearest(name, names)));
+}

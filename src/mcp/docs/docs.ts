@@ -1,0 +1,8 @@
+import lambdas from './lambdas.md';
+import limits from './limits.md';
+import security from './security.md';
+import sources from './sources.md';
+import sql from './sql.md';
+
+/** The documentation by topic, as Markdown. */
+export const DOCS = { sql, lambdas, sources, limits, security } as const;

@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isJsonContentType } from '@modelcontextprotocol/server';
+import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
+
+/** A request that is answered with an HTTP error, which MCP clients read as a JSON-RPC error without an id. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, code: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/** The SDK's code for what the transport itself refuses. */
+export const REFUSED = -32_000;
+export const SESSION_NOT_FOUND = -32_001;
+const PARSE_ERROR = -32_700;
+const INTERNAL_ERROR = -32_603;
+
+/** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
+const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
+const CLOSE = { connection: 'close' };
+const MEBIBYTE = 1024 * 1024;
+
+export function refuse(response: ServerResponse, { status, code, message, headers }: Refusal): void {
+  if (response.headersSent) return void response.destroy();
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+}
+
+/** Calls back when a response is over, be it answered or given up by its client; at once where that was before. */
+export function onceOver(response: ServerResponse, callback: () => void): void {
+  if (response.closed || response.destroyed) callback();
+  else response.once('close', callback);
+}
+
+export function closing(): Refusal {
+  return new Refusal(503, REFUSED, 'The service is closing. Try again in a moment.', { 'retry-after': '1', ...CLOSE });
+}
+
+export function failed(): Refusal {
+  return new Refusal(500, INTERNAL_ERROR, 'The server failed unexpectedly. Try again.');
+}
+
+/** The message, or batch of them, in a request's body; nothing in it is checked. Throws `Refusal`. */
+export async function readMessages(request: IncomingMessage, signal: AbortSignal): Promise<unknown> {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
+  if (!isJsonContentType(type ?? null)) {
+    throw new Refusal(
+      415,
+      REFUSED,
+      'The message is not declared as JSON. Send it as "Content-Type: application/json".',
+    );
+  }
+  if (encoding !== 'identity') {
+    throw new Refusal(415, REFUSED, 'The message has a Content-Encoding. Send it without.');
+  }
+  const text = decode(await untilClosing(collect(request), signal));
+  try {
+    return parseMessages(text);
+  } catch {
+    // The parser's own words quote the text, and whatever is in it.
+    throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid JSON.');
+  }
+}
+
+async function collect(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // Giving up must not destroy the connection: the answer still goes through it.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= MESSAGE_BYTES_MAX) chunks.push(chunk);
+      else if (bytes <= DRAIN_BYTES_MAX) chunks.length = 0;
+      else break;
+    }
+  } catch {
+    throw new Refusal(400, REFUSED, 'The request ended before its body was complete. Send it again.', CLOSE);
+  }
+  if (bytes <= MESSAGE_BYTES_MAX) return Buffer.concat(chunks, bytes);
+  const most = `${MESSAGE_BYTES_MAX} bytes (${MESSAGE_BYTES_MAX / MEBIBYTE} MiB)`;
+  throw new Refusal(413, REFUSED, `The message is larger than ${most}. Write documents in smaller batches.`, CLOSE);
+}
+
+/** A body that is still on its way must not hold up the service's end. */
+function untilClosing<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(closing());
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid UTF-8.');
+  }
+}

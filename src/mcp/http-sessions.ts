@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import { isInitializeRequest, type McpServer, type Server } from '@modelcontextprotocol/server';
+import { onceOver, REFUSED, Refusal, SESSION_NOT_FOUND } from './http-body.ts';
+
+/** One client of the 2025 protocols, which keep what they agreed on. */
+interface Session {
+  transport: NodeStreamableHTTPServerTransport;
+  server: Server | McpServer;
+  /** Requests and streams that are open. */
+  open: number;
+  lastUsedAt: number;
+}
+
+export interface SessionsOptions {
+  createServer: () => Server | McpServer;
+  /** Most sessions at once; at the limit the one that was idle longest makes room. */
+  max: number;
+  /** Whether there is room beyond this principal's own limit. */
+  hasRoom: () => boolean;
+  /** Called with what goes wrong outside any one call. */
+  onError: (error: Error) => void;
+}
+
+/** The sessions of one principal; no other one can reach them. */
+export interface Sessions {
+  readonly size: number;
+  /** Answers a request of the 2025 protocols. Throws `Refusal`. */
+  handle(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void>;
+  /** Closes those that nothing was asked of for so long, in milliseconds. */
+  closeIdle(idleMs: number): Promise<void>;
+  /** Ends the streams on which clients only listen. */
+  endListening(): void;
+  close(): Promise<void>;
+}
+
+export function createSessions({ createServer, max, hasRoom, onError }: SessionsOptions): Sessions {
+  const sessions = new Map<string, Session>();
+
+  async function handle(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void> {
+    const id = request.headers['mcp-session-id']?.toString();
+    if (id === undefined && isInitializeRequest(message)) return open(request, response, message);
+    if (id === undefined) {
+      throw new Refusal(
+        400,
+        REFUSED,
+        'The request has no Mcp-Session-Id header. Send "initialize" first, and then the id from its answer.',
+      );
+    }
+    const session = sessions.get(id);
+    if (session === undefined) {
+      // The same for the session of another key: nobody learns that it exists.
+      throw new Refusal(404, SESSION_NOT_FOUND, 'Session not found: it ended, or never was. Send "initialize" again.');
+    }
+    await serve(session, request, response, message);
+  }
+
+  async function open(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void> {
+    await makeRoom();
+    const transport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        sessions.set(id, session);
+      },
+    });
+    const session: Session = { transport, server: createServer(), open: 0, lastUsedAt: Date.now() };
+    transport.onclose = () => {
+      sessions.delete(transport.sessionId ?? '');
+    };
+    transport.onerror = onError;
+    await session.server.connect(transport);
+    await serve(session, request, response, message);
+    if (transport.sessionId === undefined) await session.server.close();
+  }
+
+  async function serve(session: Session, request: IncomingMessage, response: ServerResponse, message: unknown) {
+    session.open++;
+    onceOver(response, () => {
+      session.open--;
+      session.lastUsedAt = Date.now();
+    });
+    await session.transport.handleRequest(request, response, message);
+  }
+
+  async function makeRoom(): Promise<void> {
+    if (sessions.size < max && hasRoom()) return;
+    const idle = [...sessions.values()].filter((session) => session.open === 0);
+    const [oldest] = idle.sort((a, b) => a.lastUsedAt - b.lastUsedAt);
+    if (oldest === undefined) {
+      const later = { 'retry-after': '30' };
+      if (sessions.size === 0) throw new Refusal(503, REFUSED, 'There are too many sessions. Try again later.', later);
+      throw new Refusal(429, REFUSED, `This API key has ${sessions.size} sessions in use. End one of them.`, later);
+    }
+    await oldest.server.close();
+  }
+
+  async function closeAll(chosen: Session[]): Promise<void> {
+    await Promise.all(chosen.map((session) => session.server.close()));
+  }
+
+  return {
+    get size() {
+      return sessions.size;
+    },
+    handle,
+    closeIdle: (idleMs) => {
+      const until = Date.now() - idleMs;
+      return closeAll([...sessions.values()].filter(({ open: used, lastUsedAt }) => used === 0 && lastUsedAt <= until));
+    },
+    endListening: () => {
+      for (const { transport } of sessions.values()) transport.closeStandaloneSSEStream();
+    },
+    close: () => closeAll([...sessions.values()]),
+  };
+}

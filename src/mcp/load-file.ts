@@ -1,0 +1,337 @@
+import { z } from 'zod';
+import { contract } from '../contract/contract.ts';
+import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { unwritable } from '../http/request.ts';
+import { readArguments } from './arguments.ts';
+import { type Argument, annotationsOf } from './catalog.ts';
+import { nearestNames, toApiError } from './errors.ts';
+import type { Fenced } from './fence.ts';
+import { CSV_TYPES, type DocumentFile, FILE_FORMATS, type FileEntry, type FileRequest } from './file.ts';
+import { quotedIdentifier } from './infer.ts';
+import { inputSchema } from './schemas.ts';
+import type { Tool, ToolContext } from './tools.ts';
+
+/**
+ * Loads a file of the operator's machine: documents that a model would otherwise have to write out, argument by
+ * argument, though it never needs to see them.
+ */
+
+const NAME = 'load_file';
+const FAILED_SHOWN = 5;
+const REASON_CHARS_MAX = 300;
+/** After a cancel the batch that is under way may end, so that it is known what is in. */
+const GRACE_MS = 10_000;
+
+interface LoadInput {
+  path: string;
+  workspace: string;
+  collection: string;
+  format?: FileRequest['format'];
+  create_collection?: boolean;
+  id_field?: string;
+  skip?: number;
+  csv_separator?: string;
+  csv_columns?: string[];
+  csv_types?: (typeof CSV_TYPES)[number][];
+}
+
+/** What is done of a load. */
+interface Load {
+  /** Entries of the file that were dealt with, from its beginning; those that were skipped too. */
+  entries: number;
+  counts: Record<string, number>;
+  /** Documents that got an `_id` made for them. */
+  withoutId: number;
+  failed: { at: number; id: string | null; error: string }[];
+  failures: number;
+  stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
+}
+
+/** Loads the documents of a file into a collection, batch by batch; what a batch holds stays, whatever comes after it. */
+export async function loadFile({ client, signal, progress, means }: ToolContext, input: LoadInput): Promise<Fenced> {
+  const open = means.openFile;
+  if (open === undefined) throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);
+  const file = await open({
+    path: input.path,
+    format: input.format,
+    csv: { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types },
+  });
+  const load: Load = { entries: 0, counts: {}, withoutId: 0, failed: [], failures: 0 };
+  try {
+    const isCreated = await requireCollection(client, input, signal);
+    await run(file, load, { client, signal, progress, input });
+    return answer(file, load, input, isCreated);
+  } finally {
+    await file.close();
+  }
+}
+
+type Client = ToolContext['client'];
+
+/** Whether it had to be made. */
+async function requireCollection(client: Client, input: LoadInput, signal: AbortSignal | undefined): Promise<boolean> {
+  const { workspace, collection } = input;
+  try {
+    await client.getCollection({ workspace, collection }, { signal });
+    return false;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'not_found' || input.create_collection !== true) throw error;
+  }
+  await client.createCollection({ workspace, name: collection }, { signal });
+  return true;
+}
+
+interface Run extends Pick<ToolContext, 'client' | 'signal' | 'progress'> {
+  input: LoadInput;
+}
+
+async function run(file: DocumentFile, load: Load, { client, signal, progress, input }: Run): Promise<void> {
+  const { workspace, collection, skip = 0 } = input;
+  const ending = graceful(signal);
+  const tell = (bytesRead: number) => {
+    const inside = count(load, 'ADDED') + count(load, 'REPLACED');
+    progress(Math.min(bytesRead, file.bytes), file.bytes, `${inside.toLocaleString('en-US')} documents are in`);
+  };
+  tell(0);
+  try {
+    for await (const { entries, bytesRead } of file.batches) {
+      if (signal?.aborted === true) break;
+      const left = entries.slice(Math.max(0, skip - load.entries));
+      load.entries += entries.length - left.length;
+      const send = async (documents: JsonObject[]) => {
+        const { data } = await client.addDocuments(
+          { workspace, collection, data: documents },
+          { signal: ending.signal },
+        );
+        return data ?? [];
+      };
+      await take(left, load, input.id_field, send);
+      tell(bytesRead);
+    }
+    if (signal?.aborted === true) load.stopped = { why: 'it was cancelled', isUnsure: false };
+  } catch (error) {
+    const { code, message } = toApiError(error);
+    const isUnsure = !KNOWN_FATE.has(code);
+    const isCancelled = signal?.aborted === true;
+    // Nothing was done: the error says it all.
+    if (load.entries <= skip && !isUnsure && !isCancelled) throw error;
+    load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure, isBroken: code === 'invalid_input' };
+  } finally {
+    ending.stop();
+  }
+}
+
+/** After other errors of a write nobody knows whether it happened. */
+const KNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
+  'invalid_input',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'method_not_allowed',
+  'content_too_large',
+  'unsupported_media_type',
+  'resource_exceeded',
+  'not_ready',
+] as const);
+
+/** A signal that aborts some time after the other one. */
+function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    timer = setTimeout(() => late.abort(signal?.reason), GRACE_MS);
+  };
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: late.signal,
+    stop() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+type Status = { status?: unknown; error?: unknown; _id?: unknown } | null;
+type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
+
+/** Sends the documents among some entries, and counts what became of each entry; what is too large for one request in halves. */
+async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
+  const ready = entries.map((entry) => prepared(entry, idField));
+  const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));
+  let statuses: readonly Status[];
+  try {
+    statuses = sent.length === 0 ? [] : await send(sent.map(({ document }) => document));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'content_too_large') throw error;
+    if (entries.length > 1) {
+      const half = Math.ceil(entries.length / 2);
+      await take(entries.slice(0, half), load, idField, send);
+      return take(entries.slice(half), load, idField, send);
+    }
+    statuses = [{ status: 'ERROR', error: error.message }];
+  }
+  for (const entry of ready) {
+    if (!('document' in entry)) fail(load, entry.at, null, entry.problem);
+  }
+  for (const [index, { at, document }] of sent.entries()) {
+    const status = statuses[index];
+    const kind = typeof status?.status === 'string' ? status.status : 'UNKNOWN';
+    if (kind === 'ERROR') fail(load, at, typeof status?._id === 'string' ? status._id : null, status?.error);
+    else {
+      load.counts[kind] = count(load, kind) + 1;
+      if ((document['_id'] ?? null) === null) load.withoutId += 1;
+    }
+  }
+  load.entries += entries.length;
+}
+
+function prepared(entry: FileEntry, idField: string | undefined): FileEntry {
+  if (!('document' in entry)) return entry;
+  const { at, document } = entry;
+  const path = unwritable(document);
+  if (path !== undefined) {
+    return { at, problem: `holds a number at ${JSON.stringify(path.join('.'))} that is too large for any JSON reader` };
+  }
+  if (idField === undefined) return entry;
+  const value: JsonValue = Object.hasOwn(document, idField) ? (document[idField] ?? null) : null;
+  if (!['string', 'number', 'bigint'].includes(typeof value) || value === '') {
+    return { at, problem: `has no text or number in the field ${JSON.stringify(idField)}, which is to be its _id` };
+  }
+  const id = String(value);
+  const own = document['_id'] ?? null;
+  if (own !== null && String(own) !== id) {
+    return { at, problem: `has an _id already, which is not its ${JSON.stringify(idField)}` };
+  }
+  return { at, document: { ...document, _id: id } };
+}
+
+function fail(load: Load, at: number, id: string | null, error: unknown): void {
+  load.failures += 1;
+  if (load.failed.length === FAILED_SHOWN) return;
+  const text = typeof error === 'string' ? error : JSON.stringify(error ?? 'no reason was given');
+  const isCut = text.length > REASON_CHARS_MAX;
+  load.failed.push({ at, id, error: isCut ? `${text.slice(0, REASON_CHARS_MAX)}…` : text });
+}
+
+function count({ counts }: Load, status: string): number {
+  return counts[status] ?? 0;
+}
+
+function answer(file: DocumentFile, load: Load, input: LoadInput, isCreated: boolean): Fenced {
+  const { failed, failures, stopped } = load;
+  const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
+  const nulled = file.unwritable();
+  return {
+    data: {
+      file: file.path,
+      bytes: file.bytes,
+      format: file.format,
+      collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
+      ...(isCreated ? { collection_created: true } : {}),
+      complete: stopped === undefined,
+      ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
+      entries: load.entries,
+      ...(input.skip === undefined ? {} : { skipped: Math.min(input.skip, load.entries) }),
+      counts: { ...load.counts, ...(failures > 0 ? { ERROR: failures } : {}) },
+      ...(failed.length > 0
+        ? {
+            failed: failed.map(({ at, id, error }) => ({
+              [file.unit]: at,
+              ...(id === null ? {} : { _id: id }),
+              error,
+            })),
+          }
+        : {}),
+      ...(nulled > 0 ? { values_made_null: nulled } : {}),
+    },
+    next: hints(file, load, input, inside, nulled),
+    isError: stopped !== undefined || (failures > 0 && inside === 0),
+  };
+}
+
+function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
+  const { stopped, failures, withoutId, entries } = load;
+  const texts: string[] = [];
+  if (stopped !== undefined) {
+    const unsure = stopped.isUnsure ? '; whether the batch after them is in too is not known' : '';
+    texts.push(`the load stopped, ${inside} documents are in and stay${unsure}`);
+    texts.push(
+      stopped.isUnsure && withoutId > 0
+        ? `count the documents before you go on with "skip": ${entries} or more`
+        : `to go on, ${stopped.isBroken === true ? 'correct the file behind them and ' : ''}call again with "skip": ${entries}`,
+    );
+  }
+  if (failures > FAILED_SHOWN) texts.push(`the first ${FAILED_SHOWN} of ${failures} failures are shown`);
+  if (failures > 0) texts.push('what failed is not in; correct the file, and load again');
+  if (count(load, 'REPLACED') > 0)
+    texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
+  if (withoutId > 0) {
+    texts.push(
+      `${withoutId} documents had no _id and got a new one: loading the file again would add them again, unless "id_field" names a field that tells them apart`,
+    );
+  }
+  if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
+  if (format === 'csv' && input.csv_types === undefined && inside > 0) {
+    texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
+  }
+  if (load.entries === 0 && stopped === undefined) texts.push('the file holds no documents');
+  if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
+  return `${texts.join('; ')}.`;
+}
+
+const ABSENT = 'the operator allows no folder to load files from (--allow-dirs)';
+
+/** The tool; made at its first use, since schemas take their time. */
+export function loadFileTool(): Tool {
+  const { workspace, collection } = contract.getCollection.params.shape;
+  const shape = {
+    path: z.string().min(1).describe('Below a folder the operator allows; relative to it, or absolute'),
+    workspace,
+    collection,
+    format: z.enum(FILE_FORMATS).optional().describe('Default: by the extension'),
+    create_collection: z.boolean().optional().describe('Create the collection if it is missing'),
+    id_field: z.string().min(1).optional().describe('Field whose value becomes the _id'),
+    skip: z.int().min(0).optional().describe('Leave out the first entries, to go on after a stop'),
+    csv_separator: z
+      .string()
+      .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
+      .optional()
+      .describe('Default ","'),
+    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('Column names, if the first line is data'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('By column; default STRING'),
+  };
+  const fields: Argument[] = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    field: name,
+    into: undefined,
+    schema,
+  }));
+  return {
+    effect: 'update',
+    role: 'member',
+    toolset: 'documents',
+    needs: { means: 'openFile', absent: ABSENT },
+    listing: {
+      name: NAME,
+      title: 'Load a file',
+      description:
+        "Add the documents of a JSON, JSON lines, CSV or Parquet file on the server's machine to a collection. A document whose _id exists replaces that one.",
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: {
+        type: 'object',
+        properties: {
+          complete: { type: 'boolean' },
+          entries: { type: 'integer' },
+          counts: { type: 'object' },
+          failed: { type: 'array' },
+        },
+      },
+      annotations: annotationsOf('update'),
+    },
+    read: (sent) => readArguments(NAME, fields, sent),
+    run: (context, input) => loadFile(context, input as unknown as LoadInput),
+    nearest: ({ client, signal }, input, error) => nearestNames(client, contract.addDocuments, input, error, signal),
+  };
+}

@@ -1,0 +1,63 @@
+import { ROLES } from '../contract/row.ts';
+import type { Means } from './assistant.ts';
+import type { Tool } from './tools.ts';
+import { tools } from './tools.ts';
+import type { Choice } from './toolsets.ts';
+
+/** What decides which tools there are: the operator's settings, and what the key may do. */
+export interface Offer {
+  /** Absent: all. */
+  toolsets?: readonly Choice[] | undefined;
+  /** Only tools that read. */
+  readOnly?: boolean | undefined;
+  /** Roles of the key's user; absent, or none that is known here: nothing is hidden for it. */
+  roles?: readonly string[] | null | undefined;
+  /** What the process lends to its tools; absent: nothing. */
+  means?: Means | undefined;
+}
+
+/** A tool that is not offered. */
+export interface Hidden {
+  tool: string;
+  /** `settings`: the operator chose so; `role`: the key may not use it. */
+  by: 'settings' | 'role';
+  /** In words, for a model or a human, without a full stop. */
+  why: string;
+}
+
+/** The tools that are offered, by name, in the order they are always listed in. */
+export function offeredTools(offer: Offer): ReadonlyMap<string, Tool> {
+  return new Map([...tools()].filter(([, tool]) => reasonToHide(tool, offer) === undefined));
+}
+
+/** The tools that are not, each with the reason. */
+export function hiddenTools(offer: Offer): Hidden[] {
+  return [...tools()].flatMap(([name, tool]) => {
+    const reason = reasonToHide(tool, offer);
+    return reason === undefined ? [] : [{ tool: name, ...reason }];
+  });
+}
+
+function reasonToHide(tool: Tool, { toolsets, readOnly, roles, means = {} }: Offer): Omit<Hidden, 'tool'> | undefined {
+  const isRead = tool.effect === 'read';
+  if (readOnly === true && !isRead) return { by: 'settings', why: 'the server is set to read only' };
+  const chosen = toolsets?.filter(({ toolset }) => toolset === tool.toolset);
+  if (chosen?.length === 0) return { by: 'settings', why: `toolset "${tool.toolset}" is not chosen` };
+  if (chosen?.every((choice) => choice.readOnly) === true && !isRead) {
+    return { by: 'settings', why: `of toolset "${tool.toolset}" only what reads is chosen` };
+  }
+  if (tool.needs !== undefined && means[tool.needs.means] === undefined) {
+    return { by: 'settings', why: tool.needs.absent };
+  }
+  const rank = rankOf(roles);
+  if (rank !== undefined && rank < ROLES.indexOf(tool.role)) {
+    return { by: 'role', why: `it needs the role ${tool.role}, and the API key has ${ROLES[rank]}` };
+  }
+  return undefined;
+}
+
+/** The strongest of the roles that are known; undefined where none is. */
+function rankOf(roles: readonly string[] | null | undefined): number | undefined {
+  const ranks = (roles ?? []).map((role) => (ROLES as readonly string[]).indexOf(role)).filter((rank) => rank >= 0);
+  return ranks.length === 0 ? undefined : Math.max(...ranks);
+}

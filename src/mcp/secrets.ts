@@ -1,0 +1,124 @@
+import { ApiError } from '../contract/errors.ts';
+import { parseJson } from '../contract/json.ts';
+import { mapSecrets } from '../contract/secret.ts';
+import type { SecretOf } from './assistant.ts';
+import type { Fenced } from './fence.ts';
+
+/**
+ * Secrets on their way past the model: arguments name them by reference, and what an answer might repeat is masked.
+ */
+
+/** What stands in the place of a secret. */
+export const MASK = '********';
+const REFERENCE = /^(env|file):/;
+const REFERENCE_CHARS_MAX = 200;
+/** A shorter text cannot be told from any other word, so it is not looked for in answers. */
+const HIDDEN_CHARS_MIN = 6;
+
+const GIVEN_PLAINLY =
+  'The secret of this call is now part of the conversation. A reference keeps the next one out of it: env:NAME or file:PATH in its place, which this server resolves; a human sets it up.';
+
+/** The secrets of one call. */
+export interface CallSecrets {
+  /** `value` with the references in the fields that `schema` marks resolved. Throws `invalid_input`, which names the reference. */
+  resolve(schema: unknown, value: unknown): unknown;
+  /** The answer without any of the secrets, and with the advice to give references where one was given plainly. */
+  hide(answer: Fenced): Fenced;
+}
+
+/** Whether a text stands for a secret that is kept elsewhere. */
+export function isReference(value: unknown): value is string {
+  return typeof value === 'string' && REFERENCE.test(value);
+}
+
+/** `secretOf` resolves a reference; absent: references are refused. */
+export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
+  const known = new Set<string>();
+  let isPlain = false;
+  const remember = (value: unknown): void => {
+    for (const text of hideable(value)) known.add(text);
+  };
+  const lookUp = (reference: string): string => {
+    if (secretOf !== undefined) return secretOf(reference);
+    const shown = JSON.stringify(reference.slice(0, REFERENCE_CHARS_MAX));
+    throw new ApiError(
+      'invalid_input',
+      `Cannot use the reference ${shown}: this server takes no references to secrets. Its operator can allow them with --secret-dir.`,
+    );
+  };
+  const replaceIn = (value: unknown): unknown => {
+    if (isReference(value)) return lookUp(value);
+    if (Array.isArray(value)) return value.map(replaceIn);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaceIn(field)]));
+  };
+  return {
+    resolve: (schema, value) =>
+      mapSecrets(schema, value, 'given', (marked) => {
+        const references = [...textsIn(marked)].filter(isReference);
+        if (references.length === 0) {
+          isPlain = true;
+          if (typeof marked === 'string') remember(marked);
+          return marked;
+        }
+        if (!isReference(marked)) {
+          for (const reference of references) remember(lookUp(reference));
+          return replaceIn(marked);
+        }
+        const content = lookUp(marked);
+        remember(content);
+        remember(structureIn(content));
+        return content;
+      }),
+    hide: (answer) => {
+      const next = isPlain ? [answer.next, GIVEN_PLAINLY].filter(Boolean).join(' ') : answer.next;
+      if (known.size === 0) return { ...answer, next };
+      const data = withoutTexts(answer.data, known) as Fenced['data'];
+      const text = answer.text === undefined ? undefined : (withoutTexts(answer.text, known) as string);
+      return { ...answer, data, text, next };
+    },
+  };
+}
+
+/** The texts of a secret that can be told from other words. */
+export function hideable(secret: unknown): string[] {
+  return [...textsIn(secret)].filter((text) => text.length >= HIDDEN_CHARS_MIN);
+}
+
+/** All texts in a value, but for the keys of objects. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (typeof value === 'object' && value !== null) for (const field of Object.values(value)) yield* textsIn(field);
+}
+
+/** A copy of `value` with a mask in the place of each of the texts, also as JSON spells them. */
+export function withoutTexts(value: unknown, texts: Iterable<string>): unknown {
+  const spellings = [...texts].flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
+  // The longest first, so that none is left half where another is a part of it.
+  return replaced(
+    value,
+    [...new Set(spellings)].sort((a, b) => b.length - a.length),
+  );
+}
+
+function replaced(value: unknown, hidden: readonly string[]): unknown {
+  if (typeof value === 'string') return hidden.reduce((text, secret) => text.replaceAll(secret, MASK), value);
+  if (Array.isArray(value)) return value.map((item) => replaced(item, hidden));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaced(field, hidden)]));
+}
+
+function structureIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A result with every text masked that its schema marks and the service has not masked itself. */
+export function masked(schema: unknown, result: unknown): unknown {
+  return mapSecrets(schema, result, 'given', (value) => {
+    return typeof value === 'string' && /\*{4}/.test(value) ? value : MASK;
+  });
+}

@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Client as McpClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createClient } from '../../src/http/client.ts';
+import { tools } from '../../src/mcp/tools.ts';
+
+const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
+
+let base = '';
+let dataDir = '';
+const environment = (env: Record<string, string> = {}) => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: base,
+  COLLOQUY_DATA_DIR: dataDir,
+  COLLOQUY_THREADS: '1',
+  ...env,
+});
+
+async function run(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [BIN, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.resume();
+  const [code] = await once(child, 'close');
+  return { code, stdout };
+}
+
+/** What `doctor --json` finds: the states by name, and the hidden tools. */
+async function diagnosis(args: string[] = [], env: Record<string, string> = {}) {
+  const { code, stdout } = await run(['doctor', '--json', ...args], env);
+  const { ok, findings, hidden } = JSON.parse(stdout) as {
+    ok: boolean;
+    findings: { name: string; state: string; detail: string; remedy?: string }[];
+    hidden: { tool: string; by: string; why: string }[];
+  };
+  const states = Object.fromEntries(findings.map(({ name, state }) => [name, state]));
+  return { code, ok, findings, states, hidden, text: stdout };
+}
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-doctor-')));
+  dataDir = join(base, 'data');
+});
+
+afterEach(async () => {
+  await run(['stop']);
+  rmSync(base, { recursive: true, force: true });
+});
+
+describe('colloquy doctor', () => {
+  test('finds all well on an empty folder, and says what the settings hide', async () => {
+    const found = await diagnosis(['--read-only', '--toolsets', 'query,collections']);
+    expect(found).toMatchObject({ code: 0, ok: true });
+    expect(found.states).toMatchObject({
+      program: 'ok',
+      'data folder': 'ok',
+      service: 'ok',
+      'API key': 'ok',
+      tools: 'ok',
+    });
+    const why = (tool: string) => found.hidden.find((one) => one.tool === tool)?.why;
+    expect(why('create_collection')).toBe('the server is set to read only');
+    expect(why('list_users')).toBe('toolset "users" is not chosen');
+    expect(why('run_query')).toBeUndefined();
+
+    const { code, stdout } = await run(['doctor', '--profile', 'explore']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ok {4}service +the local service answers \(\d+ ms\), version /m);
+    expect(stdout).toMatch(/Hidden, since toolset "users" is not chosen:\n {2}create_user, /);
+  });
+
+  test('fails where the data folder cannot be used', async () => {
+    writeFileSync(dataDir, 'a file');
+    const found = await diagnosis();
+    expect(found).toMatchObject({ code: 1, ok: false, states: { 'data folder': 'fail' } });
+    expect(found.findings.find(({ name }) => name === 'data folder')).toMatchObject({
+      detail: expect.stringContaining('it is no folder'),
+      remedy: expect.stringContaining('--data-dir'),
+    });
+    rmSync(dataDir);
+  });
+
+  test('fails where nothing listens at the address', async () => {
+    const found = await diagnosis([], { COLLOQUY_URL: 'http://127.0.0.1:1', COLLOQUY_API_KEY: 'sekrit-key' });
+    expect(found).toMatchObject({ code: 1, states: { program: 'ok', service: 'fail' } });
+    expect(found.text).not.toContain('sekrit-key');
+  });
+});
+
+describe('with a key of a remote service', () => {
+  let folder = '';
+  let service: ChildProcess;
+  const remote = { COLLOQUY_URL: '', COLLOQUY_API_KEY: '' };
+  let url = '';
+
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-remote-')));
+    const env = { ...environment(), HOME: folder, COLLOQUY_DATA_DIR: folder };
+    service = spawn(process.execPath, [BIN, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let text = '';
+    for await (const chunk of service.stdout ?? []) {
+      text += chunk;
+      url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? '';
+      if (url !== '') break;
+    }
+    const admin = createClient({ target: { url }, apiKey: readFileSync(join(folder, 'admin.key'), 'utf8').trim() });
+    await admin.createUser({ email: 'm@example.org', roles: ['member'] });
+    const { key } = await admin.createUserApiKey({ user: 'm@example.org', name: 'k' });
+    await admin.close();
+    Object.assign(remote, { COLLOQUY_URL: url, COLLOQUY_API_KEY: key });
+  }, 60_000);
+
+  afterAll(async () => {
+    service.kill('SIGTERM');
+    await once(service, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function connected(env: Record<string, string>): Promise<McpClient> {
+    const client = new McpClient({ name: 'test', version: '1' });
+    const options = { command: process.execPath, args: [BIN], env: environment(env), stderr: 'ignore' as const };
+    await client.connect(new StdioClientTransport(options));
+    return client;
+  }
+
+  test('doctor says who it belongs to and what its role hides', async () => {
+    const found = await diagnosis([], remote);
+    expect(found).toMatchObject({ code: 0, states: { service: 'ok', 'API key': 'ok' } });
+    expect(found.findings.find(({ name }) => name === 'API key')?.detail).toContain('m@example.org, with member');
+    expect(found.hidden.filter(({ by }) => by === 'role').map(({ tool }) => tool)).toContain('create_user');
+    expect(found.hidden.map(({ tool }) => tool)).not.toContain('add_documents');
+  });
+
+  test('doctor fails for a key that the service does not accept', async () => {
+    const found = await diagnosis([], { COLLOQUY_URL: url, COLLOQUY_API_KEY: 'sekrit-key' });
+    expect(found).toMatchObject({ code: 1, states: { 'API key': 'fail' } });
+    expect(found.text).not.toContain('sekrit-key');
+  });
+
+  test('the server lists everything where the role cannot be found out', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+    const deaf = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const all = [...tools().values()].filter(({ needs }) => needs === undefined).map(({ listing }) => listing.name);
+    for (const COLLOQUY_URL of [url, deaf]) {
+      const client = await connected({ COLLOQUY_URL, COLLOQUY_API_KEY: 'no-such-key' });
+      const listed = (await client.listTools()).tools.map(({ name }) => name);
+      expect(listed).toEqual(expect.arrayContaining(all));
+      await client.close();
+    }
+    silent.close();
+  });
+});

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
+
+let base = '';
+let dataDir = '';
+let warnings: string[] = [];
+const log = { warn: (_: object, message: string) => void warnings.push(message) };
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'colloquy-audit-'));
+  dataDir = join(base, 'data');
+  warnings = [];
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+async function append(records: object[], limits = {}): Promise<void> {
+  const audit = openAuditLog({ dataDir, log, ...limits });
+  for (const record of records) audit.append(record);
+  await audit.settled();
+}
+
+/** Node.js processes that append `count` records each, at the same time. */
+async function appendInProcesses(processes: number, count: number, limits: object): Promise<void> {
+  const bundle = join(base, 'audit-log.mjs');
+  const entry = resolve(import.meta.dirname, '../../src/local/audit-log.ts');
+  await build({ entryPoints: [entry], bundle: true, format: 'esm', platform: 'node', outfile: bundle });
+  const script = `
+    const { openAuditLog } = await import(${JSON.stringify(bundle)});
+    const options = ${JSON.stringify({ dataDir, ...limits })};
+    const warn = (details) => { console.error(details); process.exitCode = 1; };
+    const audit = openAuditLog({ ...options, log: { warn } });
+    for (let n = 0; n < ${count}; n++) {
+      audit.append({ time: n, process: process.argv[1], filler: 'x'.repeat(200) });
+      if (n % 10 === 0) await audit.settled();
+    }
+    await audit.settled();`;
+  const run = (name: string) => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, name]);
+  await Promise.all(Array.from({ length: processes }, (_, index) => run(`p${index}`)));
+}
+
+describe('openAuditLog()', () => {
+  it('appends one line per record to a file of its owner alone', async () => {
+    await append([{ tool: 'a' }, { tool: 'b\nc' }]);
+    await append([{ tool: 'd' }]);
+    const file = join(dataDir, 'audit.log');
+    expect(readFileSync(file, 'utf8')).toBe('{"tool":"a"}\n{"tool":"b\\nc"}\n{"tool":"d"}\n');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps no more than so many files, the newest lines in them', async () => {
+    const records = Array.from({ length: 400 }, (_, n) => ({ n }));
+    await append(records, { bytesMax: 500, filesMax: 3 });
+    const files = readdirSync(dataDir).filter((name) => name.startsWith('audit'));
+    expect(files.length).toBeLessThanOrEqual(3);
+    for (const name of files) expect(statSync(join(dataDir, name)).size).toBeLessThan(600);
+    const kept = readAuditLog(dataDir).records.map(({ n }) => n);
+    expect(kept).toEqual(records.slice(-kept.length).map(({ n }) => n));
+    expect(warnings).toEqual([]);
+  });
+
+  it('loses and mixes no line of several processes, files put aside in between', async () => {
+    await appendInProcesses(4, 250, { bytesMax: 20_000, filesMax: 1_000 });
+    const { records, unreadable } = readAuditLog(dataDir);
+    expect(unreadable).toBe(0);
+    for (const process of ['p0', 'p1', 'p2', 'p3']) {
+      const times = records.flatMap((record) => (record['process'] === process ? [Number(record['time'])] : []));
+      expect(times.sort((a, b) => a - b)).toEqual(Array.from({ length: 250 }, (_, n) => n));
+    }
+    expect(readdirSync(dataDir).length).toBeGreaterThan(5);
+  }, 30_000);
+
+  it('says once that it cannot write, and again after it could', async () => {
+    const audit = openAuditLog({ dataDir, log });
+    mkdirSync(join(dataDir, 'audit.log'), { recursive: true, mode: 0o700 });
+    rmSync(join(dataDir, 'audit.log'), { recursive: true });
+    const block = () => mkdirSync(join(dataDir, 'audit.log'));
+    const free = () => rmSync(join(dataDir, 'audit.log'), { recursive: true });
+    const write = (n: number) => {
+      audit.append({ n });
+      return audit.settled();
+    };
+    block();
+    await write(1);
+    await write(2);
+    expect(warnings).toHaveLength(1);
+    free();
+    await write(3);
+    free();
+    block();
+    await write(4);
+    expect(warnings).toHaveLength(2);
+  });
+
+  it('begins a new line after half a one', async () => {
+    await append([{ n: 1 }]);
+    writeFileSync(join(dataDir, 'audit.log'), '{"n":1}\n{"n":2,"half');
+    await append([{ n: 3 }]);
+    expect(readAuditLog(dataDir)).toEqual({ records: [{ n: 1 }, { n: 3 }], unreadable: 1 });
+  });
+});
+
+describe('readAuditLog()', () => {
+  it('finds nothing where there is none', () => {
+    expect(readAuditLog(join(base, 'none'))).toEqual({ records: [], unreadable: 0 });
+  });
+});

@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, it } from 'vitest';
+import type { Means } from '../../src/mcp/assistant.ts';
+import { rowTools } from '../../src/mcp/catalog.ts';
+import { type Offer, offeredTools } from '../../src/mcp/offer.ts';
+import { tools } from '../../src/mcp/tools.ts';
+import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/toolsets.ts';
+
+/** What every conversation pays for the list of tools. */
+const ENDPOINT_TOKENS_MAX = 9_000;
+const TOOL_TOKENS_MAX = 400;
+
+const GOLDEN = join(import.meta.dirname, 'golden');
+const isUpdating = process.env['UPDATE_GOLDEN'] === '1';
+
+const listings = [...tools().values()].map(({ listing }) => listing);
+/** What is offered by a process that lends everything that any tool needs. */
+const means = Object.fromEntries(
+  [...tools().values()].flatMap(({ needs }) => (needs === undefined ? [] : [[needs.means, () => undefined]])),
+) as unknown as Means;
+const offered = (offer: Offer) => offeredTools({ means, ...offer }).keys();
+const tokensOf = (name: string) => countTokens(JSON.stringify(tools().get(name)?.listing));
+const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + tokensOf(name), 0);
+
+describe('the tokens of the tool list', () => {
+  it('stay within the budget for all endpoints', () => {
+    const groups: [string, Iterable<string>][] = [
+      ['all tools', tools().keys()],
+      ['endpoints', rowTools().keys()],
+      ['read only', offered({ readOnly: true })],
+      ...PROFILE_NAMES.map((name): [string, Iterable<string>] => [
+        `profile ${name}`,
+        offered({ toolsets: chosenToolsets(name, undefined) }),
+      ]),
+      ...TOOLSETS.map((toolset): [string, Iterable<string>] => [
+        `toolset ${toolset}`,
+        offered({ toolsets: [{ toolset, readOnly: false }] }),
+      ]),
+    ];
+    const lines = groups.map(([name, members]) => {
+      const all = [...members];
+      return `${name.padEnd(26)} ${String(all.length).padStart(3)} tools ${String(sum(all)).padStart(6)} tokens`;
+    });
+    process.stdout.write(`\n${lines.join('\n')}\n\n`);
+    expect(rowTools().size).toBe(62);
+    expect(sum(rowTools().keys())).toBeLessThanOrEqual(ENDPOINT_TOKENS_MAX);
+  });
+
+  it.each(listings)('$name stays within the budget for one', ({ name }) => {
+    expect(tokensOf(name)).toBeLessThanOrEqual(TOOL_TOKENS_MAX);
+  });
+});
+
+/** Every schema in a schema, itself among them. */
+function schemasIn(node: unknown): Record<string, unknown>[] {
+  if (typeof node !== 'object' || node === null || Array.isArray(node)) return [];
+  const schema = node as Record<string, unknown>;
+  const inner = [...Object.values((schema['properties'] ?? {}) as object), schema['items']];
+  return [schema, ...inner.flatMap(schemasIn)];
+}
+
+/** What providers refuse, or read in different ways. */
+const KEYWORDS = ['type', 'description', 'properties', 'required', 'items', 'enum', 'minimum', 'maximum'];
+
+describe.each(listings)('the listing of $name', (listing) => {
+  const { name, title, description, inputSchema, outputSchema, annotations } = listing;
+
+  it('has a name, a title, a description and all four annotations', () => {
+    expect(name).toMatch(/^[a-z][a-z_]{2,39}$/);
+    expect(title.length).toBeGreaterThan(3);
+    expect(description.length).toBeGreaterThan(10);
+    expect(Object.keys(annotations).sort()).toEqual([
+      'destructiveHint',
+      'idempotentHint',
+      'openWorldHint',
+      'readOnlyHint',
+    ]);
+    for (const value of Object.values(annotations)) expect(typeof value).toBe('boolean');
+    expect(annotations.readOnlyHint && annotations.destructiveHint).toBe(false);
+  });
+
+  it('has schemas that every provider accepts', () => {
+    expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(outputSchema).toMatchObject({ type: 'object' });
+    const { additionalProperties, ...input } = inputSchema;
+    for (const schema of [...schemasIn(input), ...schemasIn(outputSchema)]) {
+      expect(KEYWORDS).toEqual(expect.arrayContaining(Object.keys(schema)));
+      if ('type' in schema) expect(schema['type']).toMatch(/^(object|array|string|integer|number|boolean)$/);
+      if ('items' in schema) expect(Array.isArray(schema['items'])).toBe(false);
+      if ('enum' in schema) {
+        expect(schema['type']).toBe('string');
+        for (const value of schema['enum'] as unknown[]) expect(value).toMatch(/./);
+      }
+      for (const bound of [schema['minimum'], schema['maximum']]) {
+        if (bound !== undefined) expect(Math.abs(bound as number)).toBeLessThan(2 ** 53 - 1);
+      }
+    }
+    for (const schema of schemasIn(input)) {
+      if (schema['type'] === 'array') expect(schema).toHaveProperty('items');
+      const required = (schema['required'] ?? []) as string[];
+      expect(Object.keys((schema['properties'] ?? {}) as object)).toEqual(expect.arrayContaining(required));
+    }
+  });
+
+  it('requires nothing of its output, since clients check errors against it too', () => {
+    expect(outputSchema).not.toHaveProperty('required');
+  });
+
+  it('points to resources that exist', async () => {
+    const { DOCS } = await import('../../src/mcp/docs/docs.ts');
+    for (const [, topic] of JSON.stringify(listing).matchAll(/colloquy:\/\/docs\/([\w-]+)/g)) {
+      expect(Object.keys(DOCS)).toContain(topic);
+    }
+  });
+
+  it('is as its golden file has it (UPDATE_GOLDEN=1 rewrites them)', () => {
+    const file = join(GOLDEN, `${name}.json`);
+    if (isUpdating) writeFileSync(file, `${JSON.stringify(listing, null, 2)}\n`);
+    expect(listing).toEqual(JSON.parse(readFileSync(file, 'utf8')));
+  });
+});
+
+describe('the golden files', () => {
+  it('are no more than there are tools', () => {
+    const known = listings.map(({ name }) => `${name}.json`);
+    const strays = readdirSync(GOLDEN).filter((file) => !known.includes(file));
+    if (isUpdating) for (const file of strays) rmSync(join(GOLDEN, file));
+    else expect(strays).toEqual([]);
+  });
+});
+
+describe.each([...tools().values()])('$listing.name', (tool) => {
+  const names = Object.keys(tool.listing.inputSchema.properties ?? {});
+
+  it('refuses an argument that it does not know, with the ones that it does', () => {
+    expect(() => tool.read({ utterly_unknown: 1 })).toThrow(/there is no argument "utterly_unknown"; it takes /);
+  });
+
+  it('asks of a misspelled argument whether another was meant', () => {
+    for (const name of names) {
+      const misspelled = `${name.slice(0, 1)}${name}`;
+      expect(() => tool.read({ [misspelled]: 'x' })).toThrow(
+        new RegExp(`there is no argument "${misspelled}"; did you mean (".*", )?"${name}"`),
+      );
+    }
+  });
+});

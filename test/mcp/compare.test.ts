@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
+
+let stage: Stage;
+let client: EraClient;
+let versions: { first: string; second: string };
+beforeAll(async () => {
+  stage = await openStage();
+  versions = await fillShop(stage);
+  const [, modern] = ERAS;
+  if (modern === undefined) throw new Error('no era');
+  client = await modern.open(stage.assistant());
+});
+afterAll(async () => {
+  await client.close();
+  await stage.remove();
+});
+
+const place = { workspace: 'shop', queryLambda: 'big' };
+
+async function compare(args: Record<string, unknown>) {
+  const result = await client.callTool({ name: 'compare_lambda_versions', arguments: { ...place, ...args } });
+  return result as {
+    isError?: boolean;
+    structuredContent: Record<string, unknown> & { error?: { code: string; message: string; did_you_mean?: string[] } };
+    content: { text: string }[];
+  };
+}
+
+describe('compare_lambda_versions', () => {
+  it('says what differs between a tag and the latest version, and what breaks callers', async () => {
+    const { structuredContent, content } = await compare({ from: 'production', to: 'latest' });
+    expect(structuredContent).toMatchObject({
+      lambda: 'shop.big',
+      from: `${versions.first} (production)`,
+      to: `${versions.second} (latest)`,
+      same: false,
+      sql_diff: '  SELECT _id, total\n  FROM shop.orders\n- WHERE total > :min\n+ WHERE total > :min AND city = :city',
+      parameters: [
+        { name: 'min', change: 'changed', from: 'int, default "10"', to: 'float, default "10"', breaks: true },
+        { name: 'city', change: 'added', to: 'any type, required', breaks: true },
+      ],
+      description: { from: 'Large orders', to: 'Large orders of a city' },
+      next: expect.stringMatching(/^2 changes of parameters break callers/),
+    });
+    expect(content[0]?.text).toContain('+ WHERE total > :min AND city = :city');
+  });
+
+  it('compares with a draft that is stored nowhere', async () => {
+    const query = 'SELECT _id, total\nFROM shop.orders\nWHERE total > :min';
+    const sql = { query, default_parameters: [{ name: 'min', type: 'int', value: '20' }] };
+    const { structuredContent, content } = await compare({ from: 'production', sql });
+    expect(content[0]?.text).not.toContain('undefined');
+    expect(structuredContent).toMatchObject({
+      to: 'draft',
+      same: false,
+      parameters: [
+        { name: 'min', change: 'changed', from: 'int, default "10"', to: 'int, default "20"', breaks: false },
+      ],
+    });
+    expect(structuredContent).not.toHaveProperty('description');
+    expect(await stage.other.listLambdaVersions(place)).toHaveLength(2);
+  });
+
+  it('says where nothing differs', async () => {
+    const { structuredContent } = await compare({ from: versions.first, to: 'production' });
+    expect(structuredContent).toMatchObject({ same: true });
+    expect(structuredContent).not.toHaveProperty('next');
+  });
+
+  it.each([
+    [{}, /neither "to" nor "sql" is given/],
+    [{ to: 'latest', sql: { query: 'SELECT 1' } }, /both "to" and "sql" are given/],
+    [{ to: 'latest', form: 'x' }, /did you mean "from"/],
+  ])('refuses %j', async (args, why) => {
+    const { isError, structuredContent } = await compare(args);
+    expect(isError).toBe(true);
+    expect(structuredContent.error).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(why) });
+  });
+
+  it('names the nearest tag, version and lambda', async () => {
+    const mistyped = await compare({ from: 'prodction', to: 'latest' });
+    expect(JSON.stringify(mistyped.structuredContent)).toMatch(/did.you.mean.{1,5}production/i);
+    const other = await compare({ queryLambda: 'bgi', to: 'latest' });
+    expect(JSON.stringify(other.structuredContent)).toMatch(/did.you.mean.{1,5}big/i);
+    const unknown = await compare({ from: '0123456789abcdef', to: 'latest' });
+    expect(unknown.structuredContent.error?.code).toBe('not_found');
+  });
+});

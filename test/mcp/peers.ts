@@ -1,0 +1,88 @@
+import { Client as ModernClient } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Assistant } from '../../src/mcp/assistant.ts';
+import { createServer } from '../../src/mcp/server.ts';
+
+export interface FormParams {
+  message: string;
+  requestedSchema: { properties: Record<string, { title: string }> };
+}
+
+export interface HumanAnswer {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: Record<string, string | boolean>;
+}
+
+export interface PeerOptions {
+  /** Answers questions. Absent with `capable`: the client brings what it was asked back to its caller, where it can. */
+  human?: (params: FormParams) => HumanAnswer | Promise<HumanAnswer>;
+  /** Whether the client says that it can ask. */
+  capable: boolean;
+}
+
+export interface RawResult {
+  isError?: unknown;
+  structuredContent?: Record<string, unknown> | undefined;
+  requestState?: unknown;
+}
+
+export interface Peer {
+  /** `params` go on the wire as they are. */
+  call(params: Record<string, unknown>): Promise<RawResult>;
+  close(): Promise<void>;
+}
+
+const INFO = { name: 'test', version: '1' };
+const MODERN = '2026-07-28';
+
+function serve(assistant: Assistant) {
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  serveStdio(({ era }) => createServer(assistant, era), { transport: there });
+  return here;
+}
+
+/** A client of each era on a server of its own in this process, through the transport's whole wire format. */
+export const PEERS: Readonly<Record<string, (assistant: Assistant, options: PeerOptions) => Promise<Peer>>> = {
+  '2025-11-25': async (assistant, { human, capable }) => {
+    const client = new LegacyClient(INFO, { capabilities: capable ? { elicitation: {} } : {} });
+    if (human !== undefined) {
+      client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await human(params as FormParams)) }));
+    }
+    await client.connect(serve(assistant));
+    return {
+      call: async (params) =>
+        (await client.request(
+          { method: 'tools/call', params: params as { name: string } },
+          CallToolResultSchema,
+        )) as RawResult,
+      close: () => client.close(),
+    };
+  },
+  [MODERN]: async (assistant, { human, capable }) => {
+    const client = new ModernClient(INFO, {
+      capabilities: capable ? { elicitation: {} } : {},
+      versionNegotiation: { mode: { pin: MODERN } },
+      inputRequired: { autoFulfill: human !== undefined },
+    });
+    if (human !== undefined) {
+      client.setRequestHandler('elicitation/create', async ({ params }) => ({
+        ...(await human(params as unknown as FormParams)),
+      }));
+    }
+    await client.connect(serve(assistant));
+    const options = human === undefined ? { allowInputRequired: true } : {};
+    return {
+      call: async (params) => (await client.request({ method: 'tools/call', params } as never, options)) as RawResult,
+      close: () => client.close(),
+    };
+  },
+};
+
+/** A human who reads the form and agrees. */
+export function agree({ requestedSchema: { properties } }: FormParams): HumanAnswer {
+  const name = /^Type (.*) to confirm$/.exec(properties['name']?.title ?? '')?.[1];
+  return { action: 'accept', content: name === undefined ? { yes: true } : { name } };
+}

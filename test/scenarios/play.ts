@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { buildIfStale, dataFolder } from './binary.ts';
+import { SCENARIOS } from './scenarios.ts';
+import type { Driver, Session } from './session.ts';
+import { STORIES } from './stories.ts';
+
+/** Plays every scenario through each driver, each driver on a folder of its own. */
+export function play(drivers: readonly Driver[]): void {
+  beforeAll(buildIfStale, 60_000);
+
+  describe.each(drivers)('$name', (driver) => {
+    let folder: Awaited<ReturnType<typeof dataFolder>>;
+    let stop: (() => Promise<void>) | undefined;
+    beforeAll(async () => {
+      folder = await dataFolder();
+      stop = await driver.serve?.(folder.path);
+    }, 30_000);
+    afterAll(async () => {
+      await stop?.();
+      await folder.remove();
+    });
+
+    const scenarios = [...SCENARIOS, ...STORIES].map((scenario, index) => ({ ...scenario, index }));
+    it.each(scenarios.filter(({ ownProcess }) => ownProcess !== true || driver.serve === undefined))(
+      '$name',
+      async ({ run, index }) => {
+        const sessions: Session[] = [];
+        try {
+          await run({
+            dataDir: folder.path,
+            workspace: `ws${index}`,
+            open: async (human) => {
+              const session = await driver.open({ dataDir: folder.path, ...(human === undefined ? {} : { human }) });
+              sessions.push(session);
+              return session;
+            },
+          });
+        } finally {
+          await Promise.all(sessions.map((session) => session.close()));
+        }
+      },
+    );
+  });
+}
