@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../engine.ts';
+import { findLogDamage, logDamageError } from './log-check.ts';
 import { quoteName, quoteText } from './names.ts';
-import { isDiskFull, openError } from './storage-errors.ts';
+import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
 
 /** Name under which the file is attached: the catalog of everything that is stored. */
 export const CATALOG = '_colloquy';
@@ -30,7 +31,8 @@ export interface Database {
 /**
  * Opens a database file, or creates it, with the limits and locks that no statement can change afterwards, but for
  * threads and memory.
- * Rejects `not_ready` when another process has it, `internal` when it cannot be read or written.
+ * Rejects `not_ready` when another process has it, `internal` when it cannot be read or written, or is damaged: what was
+ * stored is opened whole or not at all.
  *
  * The file is attached to a database in memory, not opened as the main one: replaying the log of an `ALTER … TYPE`
  * needs a default database, which DuckDB 1.5 lacks while it opens its main file. It would never open again.
@@ -76,6 +78,14 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
 /** Attaches the file; answers whether a full disk allowed no more than reading it. */
 async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
   const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
+  const damage = findLogDamage(file);
+  if (damage !== undefined) {
+    // Whoever has the file open writes the log at this moment, so that it says nothing.
+    await connection.run(`${statement} (READ_ONLY)`).catch((error: unknown) => {
+      if (isHeldError(error)) throw error;
+    });
+    throw logDamageError(file, damage);
+  }
   try {
     await connection.run(statement);
     return false;

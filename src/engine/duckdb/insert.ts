@@ -1,9 +1,12 @@
+import { blobValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { quoteName, quoteText } from './names.ts';
+import type { Shape } from './shape.ts';
 import type { Sql } from './store.ts';
+import { isEmptyObject, type TextDocument } from './text.ts';
 
 /** A document that fits its table's columns. */
 export interface FittedDocument {
@@ -47,7 +50,107 @@ function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): str
   return `${head},"x":{${members.join(',')}}}`;
 }
 
-function insertStatement(table: string, shape: TableShape): string {
+/** Between documents: a byte that JSON text never holds. */
+const SEPARATOR = 0x1e;
+
+/** Inserts documents of a text, as it stands; in statements as `insertDocuments` does. */
+export async function insertText(
+  sql: Sql,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  for (let from = 0; from < documents.length; ) {
+    let size = 0;
+    let to = from;
+    for (; to < documents.length; to += 1) {
+      const { start = 0, end = 0 } = documents[to] ?? {};
+      if (to > from && size + end - start > TEXT_MAX) break;
+      size += end - start;
+    }
+    await insertSome(sql, table, text, documents.slice(from, to), timeOf);
+    from = to;
+  }
+}
+
+async function insertSome(
+  sql: Sql,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  const times = documents.map(timeOf);
+  const [time = 0n] = times;
+  const name = dataTable(table.id);
+  // What the documents have in common need not stand in each of them.
+  if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
+    const lines = joined(text, documents, ({ id, isMade, start }) => {
+      if (!isMade) return null;
+      return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
+    });
+    await sql(plainStatement(name, table.shape), blobValue(lines), time);
+    return;
+  }
+  const lines = joined(text, documents, ({ id, parsed }, index) => {
+    const eventTimeMicros = times[index] ?? time;
+    if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
+    return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
+  });
+  await sql(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), blobValue(lines));
+}
+
+/**
+ * Documents with a separator between them. `wrap` says what stands there of each: null for its text as it is, two texts
+ * for what comes before and after the text without its first brace, one for something else.
+ */
+function joined(
+  text: Buffer,
+  documents: readonly TextDocument[],
+  wrap: (document: TextDocument, index: number) => string | readonly [string, string] | null,
+): Buffer {
+  const wraps = documents.map(wrap);
+  let size = 0;
+  for (const [index, { start, end }] of documents.entries()) size += roomOf(wraps[index] ?? null, end - start);
+  const lines = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const [index, { start, end }] of documents.entries()) {
+    const way = wraps[index] ?? null;
+    if (at > 0) lines[at++] = SEPARATOR;
+    if (way === null) at += text.copy(lines, at, start, end);
+    else if (typeof way === 'string') at += lines.write(way, at);
+    else {
+      at += lines.write(way[0], at);
+      at += text.copy(lines, at, start + 1, end);
+      at += lines.write(way[1], at);
+    }
+  }
+  return lines.subarray(0, at);
+}
+
+/** Bytes that are enough for a document. */
+function roomOf(way: string | readonly [string, string] | null, length: number): number {
+  if (way === null) return length + 1;
+  if (typeof way === 'string') return Buffer.byteLength(way) + 1;
+  return Buffer.byteLength(way[0]) + length + way[1].length + 1;
+}
+
+/** `$1`: documents with their ids in them; `$2`: when they happened, all of them. */
+function plainStatement(table: string, shape: TableShape): string {
+  const names = [...shape.columns.keys()];
+  const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
+  const values = [
+    `d.${quoteName(ID_COLUMN)}`,
+    'make_timestamptz($2::BIGINT)',
+    ...names.map((name) => `d.${quoteName(name)}`),
+  ];
+  const structure = structureOfFields(new Map<string, Shape>([[ID_COLUMN, 'string'], ...shape.columns]));
+  return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')}
+    FROM (SELECT from_json(unnest(string_split(decode($1), chr(${SEPARATOR}))), ${quoteText(structure)}) AS d)`;
+}
+
+function insertStatement(table: string, shape: TableShape, lines = '$1', separator = 10): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
   const values = ['d.i', 'make_timestamptz(d.t)', ...names.map((name) => `d.f.${quoteName(name)}`)];
@@ -58,6 +161,6 @@ function insertStatement(table: string, shape: TableShape): string {
     values.push('d.x');
     structure.push('"x":"JSON"');
   }
-  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(`{${structure.join(',')}}`)})`;
+  const parsed = `from_json(unnest(string_split(${lines}, chr(${separator}))), ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
 }

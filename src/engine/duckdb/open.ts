@@ -4,6 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits } from '../engine.ts';
 import { createCatalog, loadCatalog, requireTable } from './catalog.ts';
 import { planChanges } from './changes.ts';
+import { copyStored, countStored } from './copy.ts';
 import { endProcess } from './end-process.ts';
 import { createExpressions } from './expressions.ts';
 import { createLocks } from './locks.ts';
@@ -12,7 +13,7 @@ import { createQueries } from './queries.ts';
 import { createResults } from './result-reading.ts';
 import { createResultStore } from './result-store.ts';
 import { readStats } from './stats.ts';
-import { resizeError, writeError } from './storage-errors.ts';
+import { damageError, isDamage, resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
 
@@ -124,17 +125,25 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
       return store
-        .transaction((sql) => readStats(sql, found))
+        .read((sql) => readStats(sql, found))
         .catch((error: unknown) => {
           throw writeError('read the statistics of a collection', file, error);
         });
     },
-    query: (request) => store.attempt(() => queries.query(request)),
+    query: (request) =>
+      store
+        .attempt(() => queries.query(request))
+        .catch((error: unknown) => {
+          const cause = error instanceof ApiError ? error.cause : error;
+          throw isDamage(cause) ? damageError('run the query', file, cause) : error;
+        }),
     inspect: (request) => store.attempt(() => queries.inspect(request)),
     results: createResults({ store: results, queries, limits, file }),
     get size() {
       return store.size;
     },
+    copyTo: (folder, options = {}) => store.still((sql) => copyStored(sql, file, folder, options)),
+    counts: () => store.read(countStored),
     resize: (size) =>
       resizes.hold(['size'], () =>
         store.resize(size).catch((error: unknown) => {
