@@ -120,6 +120,20 @@ describe('query() at once with others', () => {
     await small.close();
   });
 
+  test('does not keep a short one waiting behind long ones, which go on after it', async () => {
+    const small = await createFixture({ queriesMax: 2 });
+    const caller = new AbortController();
+    const endless = [0, 1].map(() => failure({ sql: ENDLESS, signal: caller.signal }, small));
+    const outcome = await small.queries.query({ sql: 'SELECT 1', timeoutMs: 15_000 });
+    expect(outcome.rows).toEqual([[1]]);
+    expect(outcome.queuedMicros).toBeGreaterThan(50_000);
+    const ended = await Promise.race([...endless, sleep(100).then(() => null)]);
+    expect(ended).toBeNull();
+    caller.abort();
+    for (const error of await Promise.all(endless)) expect(error.code).toBe('aborted');
+    await small.close();
+  }, 30_000);
+
   test('times out and gives up in the queue too', async () => {
     const small = await createFixture({ queriesMax: 1 });
     const caller = new AbortController();

@@ -19,8 +19,14 @@ export interface Sessions {
    *
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
    * `signal.reason`. It settles only when the engine has let go of the statement.
+   *
+   * With `onIdle` a result need not wait until the transaction is at its end; it is called then, also after an error.
    */
-  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  run<T>(
+    signal: AbortSignal,
+    work: (connection: DuckDBConnection) => Promise<T>,
+    onIdle?: (() => void) | undefined,
+  ): Promise<T>;
   /** Lets go of the connections; nothing may run. */
   close(): void;
 }
@@ -55,6 +61,11 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     return connection;
   };
 
+  const startUnless = async (signal: AbortSignal): Promise<DuckDBConnection> => {
+    if (signal.aborted) throw signal.reason;
+    return start();
+  };
+
   const finish = async (connection: DuckDBConnection): Promise<void> => {
     try {
       await connection.run('ROLLBACK');
@@ -66,9 +77,12 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
   };
 
   return {
-    async run(signal, work) {
-      if (signal.aborted) throw signal.reason;
-      const connection = await start();
+    async run(signal, work, onIdle) {
+      const connection = await startUnless(signal).catch((error: unknown) => {
+        onIdle?.();
+        throw error;
+      });
+      let isAnswered = false;
       let timer: NodeJS.Timeout | undefined;
       const onAbort = () => {
         connection.interrupt();
@@ -79,13 +93,15 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
       try {
         const result = await work(connection);
         if (signal.aborted) throw signal.reason;
+        isAnswered = true;
         return result;
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       } finally {
         signal.removeEventListener('abort', onAbort);
         clearInterval(timer);
-        await finish(connection);
+        const finished = finish(connection).finally(onIdle);
+        if (!isAnswered || onIdle === undefined) await finished;
       }
     },
     close() {
