@@ -19,7 +19,19 @@ export const VERSION: string =
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
 /** `stdio`: the MCP server, which runs when no command is given. */
-export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo', 'doctor', 'trash', 'approve', 'audit'] as const;
+export const COMMANDS = [
+  'stdio',
+  'serve',
+  'call',
+  'stop',
+  'demo',
+  'doctor',
+  'trash',
+  'approve',
+  'audit',
+  'backup',
+  'restore',
+] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** One setting: where it comes from and what it means. A flag goes before the environment variable. */
@@ -102,7 +114,7 @@ const file = z.string().min(1, 'expected a file').transform(folder).optional();
 
 const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit'] as const;
+const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
 const CLIENT = ['stdio', 'call', 'doctor'] as const;
 
 /** Every setting there is; the README's table is made from this. */
@@ -371,6 +383,8 @@ export type Invocation =
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
+  | { command: 'backup'; config: Config; path: string }
+  | { command: 'restore'; config: Config; path: string; yes: boolean }
   | { command: 'approve'; config: Config; code: string | undefined }
   | { command: 'audit'; config: Config; filter: AuditFilter }
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
@@ -470,6 +484,18 @@ function parse(argv: readonly string[], env: Environment, printed: { stdout: str
     .action((action: string, id: string | undefined) => {
       const request = trashRequest(action, id, trash.opts<{ yes?: boolean }>().yes ?? false);
       invocation = { command: 'trash', config: configOf('trash', trash), ...request };
+    });
+  const backup = subcommand('backup', 'backup', 'copy all that is stored into a new folder, while the service serves')
+    .argument('<folder>', 'the new folder')
+    .action((path: string) => {
+      invocation = { command: 'backup', config: configOf('backup', backup), path: folder(path) };
+    });
+  const restore = subcommand('restore', 'restore', 'put a backup in the place of what is stored, which is kept')
+    .argument('<folder>', 'the folder of the backup')
+    .option('--yes', 'restore without asking')
+    .action((path: string) => {
+      const { yes = false } = restore.opts<{ yes?: boolean }>();
+      invocation = { command: 'restore', config: configOf('restore', restore), path: folder(path), yes };
     });
   const approve = subcommand('approve', 'approve', 'answer a question of an assistant; without a code: list them')
     .argument('[code]', 'code of the question, as the assistant tells it')

@@ -4,6 +4,7 @@ import { aliases } from './aliases.ts';
 import { allowlist } from './allowlist.ts';
 import { apiKeys } from './api-keys.ts';
 import { approvals } from './approvals.ts';
+import { backups } from './backup.ts';
 import { collections } from './collections.ts';
 import { documents } from './documents.ts';
 import { integrations } from './integrations.ts';
@@ -54,6 +55,7 @@ export const contract = {
 export const extensions = {
   ...about,
   ...approvals,
+  ...backups,
   ...results,
   ...trash,
 } as const satisfies Contract;

@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { ApprovePage } from './approve-server.ts';
 import type { Principal } from './auth.ts';
+import type { Backups } from './backups.ts';
 import type { Catalog } from './catalog.ts';
 import type { Compute } from './compute.ts';
 import type { KeptResults } from './kept-results.ts';
@@ -29,6 +30,7 @@ export interface ServiceContext {
   approvals: ApprovalDesk;
   approvePage: ApprovePage;
   trash: Trash;
+  backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;
   log: Logger;

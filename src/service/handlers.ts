@@ -4,6 +4,7 @@ import * as aliases from './aliases.ts';
 import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
 import * as approvals from './approvals.ts';
+import * as backups from './backups.ts';
 import * as collections from './collections.ts';
 import type { CallContext } from './context.ts';
 import * as documents from './documents.ts';
@@ -102,6 +103,8 @@ export const handlers: Handlers = {
   listApprovals: approvals.listApprovals,
   getApproval: approvals.getApproval,
   decideApproval: approvals.decideApproval,
+  createBackup: backups.createBackup,
+  listRunningBackups: backups.listRunningBackups,
   listTrash: trash.listTrash,
   restoreTrash: trash.restoreTrash,
   removeTrash: trash.removeTrash,

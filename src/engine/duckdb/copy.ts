@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { CopyOptions, StoredCopy, StoredCounts } from '../engine.ts';
@@ -27,61 +28,68 @@ export async function countStored(sql: Sql): Promise<StoredCounts> {
   return { collections: tables.length, documents, records: Number(records?.[0] ?? 0) };
 }
 
-/** Copies the database and its log into `folder`, while the caller sees to it that nobody changes them. */
+/**
+ * Copies the database and its log into `folder`, while the caller sees to it that nobody changes them. The copies are on
+ * the disk after `syncCopy`.
+ */
 export async function copyStored(
-  sql: Sql,
-  file: string,
+  { file, sql, reader }: { file: string; sql: Sql; reader: FileHandle },
   folder: string,
   { signal, onBytes }: CopyOptions,
 ): Promise<StoredCopy> {
-  const found = await Promise.all(['', ...LOG_SUFFIXES].map((suffix) => sizeOf(file + suffix)));
-  const sources = found.filter((source) => source !== undefined);
-  const total = sources.reduce((sum, { bytes }) => sum + bytes, 0);
+  const logs = LOG_SUFFIXES.map((suffix) => file + suffix).filter((log) => existsSync(log));
+  const sizes = await Promise.all([file, ...logs].map(async (path) => (await stat(path)).size));
+  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
   let done = 0;
-  for (const { path } of sources) {
-    await copyFile(path, join(folder, basename(path)), signal, (bytes) => {
-      done += bytes;
-      onBytes?.(done, total);
-    });
-  }
-  return {
-    files: sources.map(({ path }) => basename(path)),
-    storedVersion: STORED_VERSION,
-    counts: await countStored(sql),
+  const count = (bytes: number) => {
+    done += bytes;
+    onBytes?.(done, total);
   };
+  await copyFrom(reader, join(folder, basename(file)), signal, count);
+  for (const log of logs) {
+    const source = await open(log, 'r');
+    try {
+      await copyFrom(source, join(folder, basename(log)), signal, count);
+    } finally {
+      await source.close();
+    }
+  }
+  const files = [file, ...logs].map((path) => basename(path));
+  return { files, storedVersion: STORED_VERSION, counts: await countStored(sql) };
 }
 
-async function sizeOf(path: string): Promise<{ path: string; bytes: number } | undefined> {
-  try {
-    return { path, bytes: (await stat(path)).size };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+/** Resolves when the copy would outlast a loss of power. */
+export async function syncCopy(folder: string, files: readonly string[]): Promise<void> {
+  for (const name of files) {
+    const handle = await open(join(folder, name), 'r+');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   }
 }
 
-/** Copies a file piece by piece, to the disk. */
-async function copyFile(
-  from: string,
+async function copyFrom(
+  source: FileHandle,
   to: string,
   signal: AbortSignal | undefined,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const source = await open(from, 'r');
-  let target: FileHandle | undefined;
+  const target = await open(to, 'wx', OWNER_ONLY);
   try {
-    target = await open(to, 'wx', OWNER_ONLY);
     const piece = Buffer.allocUnsafe(PIECE_BYTES);
-    for (;;) {
+    for (let at = 0; ; ) {
       signal?.throwIfAborted();
-      const { bytesRead } = await source.read(piece, 0, piece.length);
-      if (bytesRead === 0) break;
-      for (let at = 0; at < bytesRead; ) at += (await target.write(piece, at, bytesRead - at)).bytesWritten;
+      const { bytesRead } = await source.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) return;
+      for (let from = 0; from < bytesRead; ) {
+        from += (await target.write(piece, from, bytesRead - from)).bytesWritten;
+      }
+      at += bytesRead;
       onBytes(bytesRead);
     }
-    await target.sync();
   } finally {
-    await target?.close();
-    await source.close();
+    await target.close();
   }
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../engine.ts';
@@ -24,6 +25,11 @@ export interface Database {
   readonly isReadOnly: boolean;
   /** A connection that resolves names in the file. */
   connect(): Promise<DuckDBConnection>;
+  /**
+   * For reading the file as it lies on the disk; it is closed with the database. Nobody else may open the file in this
+   * process: closing any handle on it would let go of the lock that keeps other processes out.
+   */
+  reader(): Promise<FileHandle>;
   /** Connections first, then this. Resolves whether the file was let go of. */
   close(): Promise<boolean>;
 }
@@ -99,9 +105,14 @@ async function attach(connection: DuckDBConnection, file: string): Promise<boole
 }
 
 function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean): Database {
+  let reader: Promise<FileHandle> | undefined;
   return {
     instance,
     isReadOnly,
+    reader() {
+      reader ??= open(file, 'r');
+      return reader;
+    },
     async connect() {
       const connection = await instance.connect();
       try {
@@ -113,11 +124,13 @@ function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean)
       return connection;
     },
     async close() {
+      const own = await reader?.catch(() => undefined);
       instance.closeSync();
-      for (let tries = 0; isHeld(file); tries++) {
+      for (let tries = 0; isHeld(file, own?.fd); tries++) {
         if (tries === RELEASE_TRIES) return false;
         await new Promise((done) => setTimeout(done, RELEASE_WAIT_MS));
       }
+      await own?.close();
       return true;
     },
   };
@@ -127,14 +140,14 @@ const RELEASE_TRIES = 40;
 const RELEASE_WAIT_MS = 50;
 
 /**
- * Whether this process still has the file open. A result that nobody read to its end keeps it so until it is collected,
+ * Whether the engine still has the file open, `own` being a descriptor of ours. A result that nobody read to its end keeps it so until it is collected,
  * and file locks do not keep one process from opening a file twice, which would destroy it. Only Linux can tell.
  */
-function isHeld(file: string): boolean {
+function isHeld(file: string, own: number | undefined): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc/self/fd').some((descriptor) => {
     try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`) === file;
+      return Number(descriptor) !== own && readlinkSync(`/proc/self/fd/${descriptor}`) === file;
     } catch {
       return false;
     }

@@ -127,7 +127,8 @@ function countChanges(log: Log, from: number): number {
 /** The error of a log that the engine must not be given. */
 export function logDamageError(databaseFile: string, { file, at, bytes, before, after }: LogDamage): ApiError {
   const changes = (count: number) => `${count.toLocaleString('en-US')} stored change${count === 1 ? '' : 's'}`;
-  const lost = after === 0 ? 'what follows, a change that may not have been complete,' : `${changes(after)} or more after that`;
+  const lost =
+    after === 0 ? 'what follows, a change that may not have been complete,' : `${changes(after)} or more after that`;
   return new ApiError(
     'internal',
     `Cannot open the database ${JSON.stringify(databaseFile)}: its log ${JSON.stringify(file)} is damaged. Of its ${bytes} bytes the first ${at} can be read, with ${changes(before)}; ${lost} cannot, and opening it would lose them. Both files are left as they are. Restore a backup with "colloquy restore", or put back the log from a copy of the folder. To do without what cannot be read, keep a copy of both files and cut the log to ${at} bytes.`,

@@ -4,7 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits } from '../engine.ts';
 import { createCatalog, loadCatalog, requireTable } from './catalog.ts';
 import { planChanges } from './changes.ts';
-import { copyStored, countStored } from './copy.ts';
+import { copyStored, countStored, syncCopy } from './copy.ts';
 import { endProcess } from './end-process.ts';
 import { createExpressions } from './expressions.ts';
 import { createLocks } from './locks.ts';
@@ -142,7 +142,11 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     get size() {
       return store.size;
     },
-    copyTo: (folder, options = {}) => store.still((sql) => copyStored(sql, file, folder, options)),
+    async copyTo(folder, options = {}) {
+      const copy = await store.still((sql, reader) => copyStored({ file, sql, reader }, folder, options));
+      await syncCopy(folder, copy.files);
+      return copy;
+    },
     counts: () => store.read(countStored),
     resize: (size) =>
       resizes.hold(['size'], () =>

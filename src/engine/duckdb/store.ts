@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
@@ -101,9 +102,9 @@ export class Store {
 
   /**
    * Runs `work` while nothing is written: the files hold all that is stored, and stay as they are. Reading goes on; what
-   * wants to write waits. `sql` is one transaction, for reading. One call at a time.
+   * wants to write waits. `sql` is one transaction, for reading; `reader` reads the file. One call at a time.
    */
-  async still<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     let session = await this.#ready();
     while (this.#stillness !== undefined) {
       await this.#stillness;
@@ -123,7 +124,12 @@ export class Store {
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await openWriter(session.database);
       try {
-        return await inTransaction(sql, work, (error) => this.#noteFailure(session, error));
+        const reader = await session.database.reader();
+        return await inTransaction(
+          sql,
+          (one) => work(one, reader),
+          (error) => this.#noteFailure(session, error),
+        );
       } finally {
         connection.closeSync();
       }
