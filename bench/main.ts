@@ -12,9 +12,11 @@ import { benchDocument, benchDocuments } from './documents.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchFreshness, benchIngest, benchQueries, load } from './service.ts';
 import { benchSpawn } from './spawn.ts';
+import { benchMemory, benchWrites } from './writes.ts';
 
 const INGEST_DOCUMENTS = 50_000;
-const QUERY_DOCUMENTS = 200_000;
+const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
+const IDLE_MS = 15_000;
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -87,19 +89,21 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       const documents = Array.from({ length: INGEST_DOCUMENTS }, (_, number) => benchDocument(number));
       await benchIngest(client, baseline, file, documents);
     }
-    if (wanted('c') || wanted('e')) {
+    if (['c', 'e', 'f', 'g'].some(wanted)) {
       await client.createCollection({ workspace: 'bench', name: 'big' });
       const spent = await load(client, 'big', benchDocuments(QUERY_DOCUMENTS), 5_000);
       console.log(`\nloaded ${QUERY_DOCUMENTS} documents in ${(spent / 1_000).toFixed(1)} s`);
     }
-    if (wanted('c')) {
+    if (wanted('g') && child.pid !== undefined) await benchMemory(child.pid, QUERY_DOCUMENTS, IDLE_MS);
+    if (wanted('c') || wanted('f')) {
       const file = join(folder, 'big.jsonl');
       await writeLines(file, QUERY_DOCUMENTS);
       await baseline.run(loadSql('big', file));
-      await benchQueries(client, baseline, 'big');
     }
+    if (wanted('c')) await benchQueries(client, baseline, 'big');
     if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client);
     if (wanted('e')) await benchFreshness(client, 'big', 300);
+    if (wanted('f')) await benchWrites(client, baseline, 'big', QUERY_DOCUMENTS, join(folder, 'written.jsonl'));
   } finally {
     baseline.close();
     await client.close();
