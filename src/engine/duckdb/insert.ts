@@ -50,6 +50,23 @@ function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): str
   return `${head},"x":{${members.join(',')}}}`;
 }
 
+/**
+ * Room for the text of a statement, kept from one to the next: a new one each time makes the collector run for the whole
+ * heap every few requests.
+ */
+let spare: Buffer | undefined;
+
+/** Runs `work` with room for so many bytes. */
+async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Promise<void> {
+  const room = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size);
+  spare = undefined;
+  try {
+    await work(room);
+  } finally {
+    if (room.length <= TEXT_MAX * 2) spare = room;
+  }
+}
+
 /** Between documents: a byte that JSON text never holds. */
 const SEPARATOR = 0x1e;
 
@@ -84,56 +101,65 @@ async function insertSome(
   const times = documents.map(timeOf);
   const [time = 0n] = times;
   const name = dataTable(table.id);
+  const run = async (
+    statement: string,
+    lineOfOne: (document: TextDocument, index: number) => Line,
+    ...rest: bigint[]
+  ) => {
+    const lines = documents.map(lineOfOne);
+    const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
+    await withRoom(size, async (room) => {
+      await sql(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...rest);
+    });
+  };
   // What the documents have in common need not stand in each of them.
   if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
-    const lines = joined(text, documents, ({ id, isMade, start }) => {
-      if (!isMade) return null;
-      return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
-    });
-    await sql(plainStatement(name, table.shape), blobValue(lines), time);
+    const statement = plainStatement(name, table.shape);
+    await run(
+      statement,
+      ({ id, isMade, start }) => {
+        if (!isMade) return null;
+        return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
+      },
+      time,
+    );
     return;
   }
-  const lines = joined(text, documents, ({ id, parsed }, index) => {
+  await run(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), ({ id, parsed }, index) => {
     const eventTimeMicros = times[index] ?? time;
     if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
     return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
   });
-  await sql(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), blobValue(lines));
 }
 
 /**
- * Documents with a separator between them. `wrap` says what stands there of each: null for its text as it is, two texts
- * for what comes before and after the text without its first brace, one for something else.
+ * How a document stands in a statement's text: null for its own text as it is, two texts for what comes before and after
+ * that without its first brace, one for something else.
  */
-function joined(
-  text: Buffer,
-  documents: readonly TextDocument[],
-  wrap: (document: TextDocument, index: number) => string | readonly [string, string] | null,
-): Buffer {
-  const wraps = documents.map(wrap);
-  let size = 0;
-  for (const [index, { start, end }] of documents.entries()) size += roomOf(wraps[index] ?? null, end - start);
-  const lines = Buffer.allocUnsafe(size);
+type Line = string | readonly [string, string] | null;
+
+/** Writes documents with a separator between them; answers how many bytes of `room` they take. */
+function join(room: Buffer, text: Buffer, documents: readonly TextDocument[], lines: readonly Line[]): number {
   let at = 0;
   for (const [index, { start, end }] of documents.entries()) {
-    const way = wraps[index] ?? null;
-    if (at > 0) lines[at++] = SEPARATOR;
-    if (way === null) at += text.copy(lines, at, start, end);
-    else if (typeof way === 'string') at += lines.write(way, at);
+    const line = lines[index] ?? null;
+    if (at > 0) room[at++] = SEPARATOR;
+    if (line === null) at += text.copy(room, at, start, end);
+    else if (typeof line === 'string') at += room.write(line, at);
     else {
-      at += lines.write(way[0], at);
-      at += text.copy(lines, at, start + 1, end);
-      at += lines.write(way[1], at);
+      at += room.write(line[0], at);
+      at += text.copy(room, at, start + 1, end);
+      at += room.write(line[1], at);
     }
   }
-  return lines.subarray(0, at);
+  return at;
 }
 
-/** Bytes that are enough for a document. */
-function roomOf(way: string | readonly [string, string] | null, length: number): number {
-  if (way === null) return length + 1;
-  if (typeof way === 'string') return Buffer.byteLength(way) + 1;
-  return Buffer.byteLength(way[0]) + length + way[1].length + 1;
+/** Bytes that are enough for a document and its separator. */
+function roomOf(line: Line, { start, end }: TextDocument): number {
+  if (line === null) return end - start + 1;
+  if (typeof line === 'string') return Buffer.byteLength(line) + 1;
+  return Buffer.byteLength(line[0]) + end - start + line[1].length + 1;
 }
 
 /** `$1`: documents with their ids in them; `$2`: when they happened, all of them. */
