@@ -23,6 +23,8 @@ export interface OpenOptions {
   /** Each limit left out has the default that `EngineLimits` names. */
   limits?: Partial<EngineLimits> | undefined;
   log?: Log | undefined;
+  /** Called, with the reason, where nothing is left but to end the process; default: ends it at once. */
+  giveUp?: ((message: string) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -59,7 +61,7 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT);
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp ?? endProcess);
   } catch (error) {
     openFiles.delete(file);
     throw error;
@@ -71,7 +73,7 @@ function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
 
-async function compose(file: string, limits: EngineLimits, log: Log): Promise<Engine> {
+async function compose(file: string, limits: EngineLimits, log: Log, end: (message: string) => void): Promise<Engine> {
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -88,7 +90,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);
-    endProcess(message);
+    end(message);
   };
   const results = createResultStore(file, limits, log);
   const queries = createQueries({
