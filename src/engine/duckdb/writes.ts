@@ -259,8 +259,8 @@ function changeOne(
     const fields = change(document.read());
     const fault = describeFault(fields);
     if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
-    const text = exactText(fields);
-    document.read = () => parseJson(text) as JsonObject;
+    // A copy, which the next change may do with as it likes.
+    document.read = () => parseJson(exactText(fields)) as JsonObject;
     changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
     return { status: 'changed' };
   } catch (error) {
