@@ -4,6 +4,17 @@ import { loadSql } from './baseline.ts';
 import type { BenchDocument } from './documents.ts';
 import { interleaved, median, ms, printHeading, printRow, quantile, timeMs } from './measure.ts';
 
+/** Sends documents in batches, so many requests at a time. Returns the milliseconds that it takes. */
+async function loadBatches(client: Client, collection: string, batches: readonly BenchDocument[][], atOnce: number) {
+  let next = 0;
+  const sendAll = async () => {
+    for (let data = batches[next++]; data !== undefined; data = batches[next++]) {
+      await client.addDocuments({ workspace: 'bench', collection, data }, { timeoutMs: 600_000 });
+    }
+  };
+  return timeMs(() => Promise.all(Array.from({ length: atOnce }, sendAll)));
+}
+
 /** Sends documents in batches, one request after the other. Returns the milliseconds spent in requests. */
 export async function load(
   client: Client,
@@ -35,21 +46,37 @@ export async function benchIngest(
 ): Promise<void> {
   printHeading(`(b) ingest of ${documents.length} documents of 1 kB`, 'colloquy', 'duckdb alone');
   const perSecond = (elapsed: number) => (documents.length / elapsed) * 1_000;
-  for (const batch of [1_000, 10_000]) {
+  for (const [batch, atOnce] of INGEST) {
+    const batches = Array.from({ length: documents.length / batch }, (_, index) =>
+      documents.slice(index * batch, (index + 1) * batch),
+    );
     const ours: number[] = [];
     const theirs: number[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const name = `ingest-${batch}-${round}`;
+    for (let round = 0; round < 5; round += 1) {
+      const name = `ingest-${batch}-${atOnce}-${round}`;
       await client.createCollection({ workspace: 'bench', name });
-      ours.push(await load(client, name, documents, batch));
+      ours.push(await loadBatches(client, name, batches, atOnce));
       await client.deleteCollection({ workspace: 'bench', collection: name });
       theirs.push(await timeMs(() => baseline.run(loadSql('ingest', file))));
       await baseline.run('DROP TABLE ingest');
     }
     const [a, b] = [perSecond(median(ours)), perSecond(median(theirs))];
-    printRow(`batches of ${batch}`, `${a.toFixed(0)}/s`, `${b.toFixed(0)}/s`, a / b);
+    printRow(
+      `batches of ${batch}${atOnce > 1 ? `, ${atOnce} at once` : ''}`,
+      `${a.toFixed(0)}/s`,
+      `${b.toFixed(0)}/s`,
+      a / b,
+    );
   }
 }
+
+/** Documents of a batch, and batches at once. */
+const INGEST = [
+  [1_000, 1],
+  [10_000, 1],
+  [1_000, 2],
+  [10_000, 2],
+] as const;
 
 const QUERIES: Record<string, string> = {
   'group by': 'SELECT kind, count(*) n, sum(amount) s FROM T GROUP BY kind ORDER BY kind',
