@@ -9,6 +9,7 @@ import { KEEP_HEADER } from '../contract/results.ts';
 import type { Row } from '../contract/row.ts';
 import type { AddressRange } from './addresses.ts';
 import { requireAllowed } from './allowlist.ts';
+import { encodeAnswer } from './answer.ts';
 import { authenticate, type Principal, requireCaller } from './auth.ts';
 import { dataListOf, RawBody, readBody } from './body.ts';
 import type { CallContext, ServiceContext } from './context.ts';
@@ -180,9 +181,16 @@ function addOperation(
       const input = read(text === undefined ? body?.parse() : { data: [] });
       const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
       const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
-      return row.envelope === 'data' ? { data: result } : result;
+      return row.envelope === 'data' ? { data: result } : streamed(result);
     },
   });
+}
+
+/** A bare answer, to be sent in pieces where it is long; anything else is left to the reply's serializer. */
+function streamed(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
+  const text = encodeAnswer(result);
+  return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
 /** Whatever else stands in the header is as if it were not there: it is a wish, and no part of the API. */
