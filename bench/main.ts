@@ -7,14 +7,19 @@ import { join } from 'node:path';
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type Client, createClient } from '../src/http/client.ts';
+import { benchQueries } from './analytic.ts';
 import { loadSql, openBaseline } from './baseline.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
+import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
-import { benchFreshness, benchIngest, benchQueries, load } from './service.ts';
+import { benchPeers } from './peers.ts';
+import { benchFreshness, benchIngest, load } from './service.ts';
 import { benchSpawn } from './spawn.ts';
+import { benchMemory, benchWrites } from './writes.ts';
 
 const INGEST_DOCUMENTS = 50_000;
-const QUERY_DOCUMENTS = 200_000;
+const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
+const IDLE_MS = 15_000;
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -38,10 +43,16 @@ async function startService(bin: string, folder: string): Promise<{ child: Child
       await client.getCurrentUser({});
       return { child, client, url };
     } catch (error) {
-      if (attempt > 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (attempt > 1_000) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
+}
+
+async function stop({ child, client }: { child: ChildProcess; client: Client }): Promise<void> {
+  await client.close();
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 }
 
 async function addressOf({ stdout }: ChildProcess): Promise<string> {
@@ -100,7 +111,10 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       COLLOQUY_DATA_DIR: join(folder, 'spawn'),
     });
   }
-  const { child, client, url } = await startService(bin, join(folder, 'data'));
+  const data = join(folder, 'data');
+  const socketPath = join(data, 'service.sock');
+  const start = () => startService(bin, data);
+  let { child, client, url } = await start();
   const baseline = await openBaseline(join(folder, 'baseline.duckdb'));
   try {
     await client.createWorkspace({ name: 'bench' });
@@ -110,24 +124,37 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       const documents = Array.from({ length: INGEST_DOCUMENTS }, (_, number) => benchDocument(number));
       await benchIngest(client, baseline, file, documents);
     }
-    if (wanted('c') || wanted('e')) {
+    if (['c', 'e', 'f', 'g', 'h', 'i', 'j'].some(wanted)) {
       await client.createCollection({ workspace: 'bench', name: 'big' });
       const spent = await load(client, 'big', benchDocuments(QUERY_DOCUMENTS), 5_000);
       console.log(`\nloaded ${QUERY_DOCUMENTS} documents in ${(spent / 1_000).toFixed(1)} s`);
     }
-    if (wanted('c')) {
-      const file = join(folder, 'big.jsonl');
-      await writeLines(file, QUERY_DOCUMENTS);
-      await baseline.run(loadSql('big', file));
-      await benchQueries(client, baseline, 'big');
+    if (wanted('g') && child.pid !== undefined) await benchMemory(child.pid, QUERY_DOCUMENTS, IDLE_MS);
+    const file = join(folder, 'big.jsonl');
+    if (['c', 'f', 'j'].some(wanted)) await writeLines(file, QUERY_DOCUMENTS);
+    if (wanted('c') || wanted('f')) await baseline.run(loadSql('big', file));
+    if (wanted('c')) await benchQueries(client, baseline, 'big');
+    if (wanted('h')) {
+      await benchAbort(folder, 100);
+      await benchShort(client);
+      await benchLongAnswer(client, socketPath, 'big');
+    }
+    // Not by default: it loads the documents into other databases.
+    if (sections.includes('j')) await benchPeers(client, 'big', folder, file);
+    if (wanted('i')) {
+      await stop({ child, client });
+      await benchCold(async () => {
+        const service = await start();
+        return { ...service, stop: () => stop(service) };
+      }, 'big');
+      ({ child, client, url } = await start());
     }
     if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client, url);
     if (wanted('e')) await benchFreshness(client, 'big', 300);
+    if (wanted('f')) await benchWrites(client, baseline, 'big', QUERY_DOCUMENTS, join(folder, 'written.jsonl'));
   } finally {
     baseline.close();
-    await client.close();
-    child.kill('SIGTERM');
-    await once(child, 'exit');
+    await stop({ child, client });
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -9,6 +9,7 @@ import {
   type CommandName,
   type Config,
   ConfigSchema,
+  folder,
   integer,
   SETTINGS,
   type Setting,
@@ -42,6 +43,8 @@ export type Invocation =
   | ({ command: 'trash'; config: Config } & TrashRequest)
   | { command: 'approve'; config: Config; code: string | undefined }
   | { command: 'audit'; config: Config; filter: AuditFilter }
+  | { command: 'backup'; config: Config; path: string }
+  | { command: 'restore'; config: Config; path: string; yes: boolean }
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
 
 export interface TrashRequest {
@@ -188,6 +191,19 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     description: 'answer a question of an assistant; without a code: list them',
     args: [['[code]', 'code of the question, as the assistant tells it']],
     invoke: (config, [code]) => ({ command: 'approve', config, code }),
+  },
+  {
+    name: 'backup',
+    description: 'copy all that is stored into a new folder, while the service serves',
+    args: [['<folder>', 'the new folder']],
+    invoke: (config, [path = '']) => ({ command: 'backup', config, path: folder(path) }),
+  },
+  {
+    name: 'restore',
+    description: 'put a backup in the place of what is stored, which is kept',
+    args: [['<folder>', 'the folder of the backup']],
+    options: [new Option('--yes', 'restore without asking')],
+    invoke: (config, [path = ''], { yes = false }) => ({ command: 'restore', config, path: folder(path), yes }),
   },
   {
     name: 'demo',

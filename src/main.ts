@@ -22,6 +22,10 @@ async function run(invocation: Invocation): Promise<number> {
       return (await import('./cli/doctor.ts')).doctor(invocation, bin);
     case 'trash':
       return (await import('./cli/trash.ts')).trash(invocation, bin);
+    case 'backup':
+      return (await import('./cli/backup.ts')).backup(invocation, bin);
+    case 'restore':
+      return (await import('./cli/restore.ts')).restore(invocation);
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
     case 'approve':

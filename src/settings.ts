@@ -6,7 +6,19 @@ import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolse
 import { parseRange } from './service/addresses.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
-export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo', 'doctor', 'trash', 'approve', 'audit'] as const;
+export const COMMANDS = [
+  'stdio',
+  'serve',
+  'call',
+  'stop',
+  'demo',
+  'doctor',
+  'trash',
+  'approve',
+  'audit',
+  'backup',
+  'restore',
+] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** One setting: where it comes from and what it means. A flag goes before the environment variable. */
@@ -81,7 +93,8 @@ const folders = z
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-function folder(text: string): string {
+/** An absolute path; `~` is the home folder. */
+export function folder(text: string): string {
   // Configuration files of MCP clients go through no shell that would expand it.
   return resolve(text.replace(/^~(?=$|[\\/])/, () => homedir()));
 }
@@ -90,7 +103,7 @@ const file = z.string().min(1, 'expected a file').transform(folder).optional();
 
 const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit'] as const;
+const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
 export const CLIENT = ['stdio', 'call', 'doctor'] as const;
 

@@ -5,6 +5,7 @@ import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
+import { bytesText, counted } from './sizes.ts';
 import { askAtTerminal } from './terminal.ts';
 
 /**
@@ -130,20 +131,6 @@ function kindText(kind: TrashEntry['kind']): string {
 
 function entriesText(count: number): string {
   return count === 1 ? '1 entry' : `${count.toLocaleString('en-US')} entries`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-
-/** To three digits, in decimal units: `1.53 MB`. */
-function bytesText(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1_000;
-  return `${unit === 0 ? value : Number(value.toPrecision(3))} ${UNITS[unit]}`;
 }
 
 /** A time in UTC, to the minute. */

@@ -5,6 +5,7 @@ import { allowlist } from './allowlist.ts';
 import { apiKeys } from './api-keys.ts';
 import { approvals } from './approvals.ts';
 import { browsers } from './browsers.ts';
+import { backups } from './backup.ts';
 import { collections } from './collections.ts';
 import { documents } from './documents.ts';
 import { integrations } from './integrations.ts';
@@ -56,6 +57,7 @@ export const extensions = {
   ...about,
   ...approvals,
   ...browsers,
+  ...backups,
   ...results,
   ...trash,
 } as const satisfies Contract;

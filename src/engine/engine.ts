@@ -24,6 +24,12 @@ export interface Engine {
   addDocuments(table: string, documents: readonly NewDocument[]): Promise<WriteOutcome[]>;
 
   /**
+   * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined, with nothing done: something in
+   * it has to be looked at closely (one that cannot be stored, two with one id); parse it and use `addDocuments`.
+   */
+  addText(table: string, text: DocumentsText): Promise<TextOutcome[] | undefined>;
+
+  /**
    * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep` those that
    * are deleted are in the trash after that; where none is, nothing is kept.
    */
@@ -96,6 +102,16 @@ export interface Engine {
    */
   resize(size: EngineSize): Promise<void>;
 
+  /**
+   * Copies all that is stored into an existing folder, as of one moment: what wants to write waits meanwhile, reading
+   * goes on. The copy opens as a database that was not closed does. Rejects with the system's error where it cannot be
+   * written, and with the signal's reason; half copies stay for the caller to remove.
+   */
+  copyTo(folder: string, options?: CopyOptions): Promise<StoredCopy>;
+
+  /** Counts what is stored. */
+  counts(): Promise<StoredCounts>;
+
   /** Finishes what runs, makes everything durable and lets go of the files. */
   close(): Promise<void>;
 }
@@ -145,6 +161,29 @@ export interface NewDocument {
   eventTimeMicros: bigint | null;
   /** The document's fields, without `_id`, `_event_time` and `_meta`. */
   fields: JsonObject;
+}
+
+/** A JSON list of documents as text. */
+export interface DocumentsText {
+  /** Valid UTF-8. */
+  bytes: Buffer;
+  /** Of the list's `[`, and of the byte after its `]`. */
+  start: number;
+  end: number;
+  /** Most documents that it may have. */
+  max: number;
+  /** Makes the id of a document that has no `_id`: one that no document ever had. */
+  makeId(): string;
+  /** Reads a document of a new kind, whole; undefined if it cannot be stored. */
+  read(document: JsonValue): NewDocument | undefined;
+}
+
+/** What became of one document of a text. */
+export interface TextOutcome {
+  id: string;
+  status: 'added' | 'replaced';
+  /** Bytes of its text. */
+  bytes: number;
 }
 
 export type WriteOutcome =
@@ -273,6 +312,30 @@ export interface QueryOutcome {
   keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
+}
+
+export interface CopyOptions {
+  signal?: AbortSignal | undefined;
+  /** Hears how many bytes are copied, and how many there are. */
+  onBytes?: ((done: number, total: number) => void) | undefined;
+}
+
+/** A copy of all that is stored. */
+export interface StoredCopy {
+  /** Names of its files; the database is the first. */
+  files: string[];
+  /** Version of the stored schema. */
+  storedVersion: number;
+  counts: StoredCounts;
+}
+
+export interface StoredCounts {
+  /** Those in the trash included. */
+  collections: number;
+  /** In collections; documents past their retention count until they are removed. */
+  documents: number;
+  /** Pieces of metadata. */
+  records: number;
 }
 
 /** What the engine may use of the machine. */

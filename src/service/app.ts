@@ -4,13 +4,14 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type AnyOperation, allRows } from '../contract/contract.ts';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
-import { stringifyJson } from '../contract/json.ts';
+import { type JsonValue, stringifyJson } from '../contract/json.ts';
 import { KEEP_HEADER } from '../contract/results.ts';
 import type { Row } from '../contract/row.ts';
 import type { AddressRange } from './addresses.ts';
 import { requireAllowed } from './allowlist.ts';
+import { encodeAnswer } from './answer.ts';
 import { authenticate, type Principal, requireCaller } from './auth.ts';
-import { readJsonBody } from './body.ts';
+import { dataListOf, RawBody, readBody } from './body.ts';
 import type { CallContext, ServiceContext } from './context.ts';
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { handlers } from './handlers.ts';
@@ -129,7 +130,7 @@ function acceptJson(app: FastifyInstance): void {
         `The request body has the Content-Encoding "${encoding}". Send it without.`,
       );
     }
-    return readJsonBody(payload);
+    return readBody(payload);
   });
 }
 
@@ -169,12 +170,27 @@ function addOperation(
       if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
       // A body may take its time to arrive, and the key may be gone by then.
       requireCaller(ctx.catalog, caller);
-      const input = parseInput(row, { params: request.params, query: request.query, body: request.body });
+      const body = request.body instanceof RawBody ? request.body : undefined;
+      const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
+      // Documents are not parsed where the engine can take their text.
+      const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
+      const text =
+        body === undefined || list === undefined
+          ? undefined
+          : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
+      const input = read(text === undefined ? body?.parse() : { data: [] });
       const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
-      const result = await handler({ ...ctx, caller, origin, signal, keepRows }, input);
-      return row.envelope === 'data' ? { data: result } : result;
+      const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
+      return row.envelope === 'data' ? { data: result } : streamed(result);
     },
   });
+}
+
+/** A bare answer, to be sent in pieces where it is long; anything else is left to the reply's serializer. */
+function streamed(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
+  const text = encodeAnswer(result);
+  return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
 /** Whatever else stands in the header is as if it were not there: it is a wish, and no part of the API. */

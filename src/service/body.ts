@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { parse as parseLossless } from 'lossless-json';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
@@ -7,11 +8,45 @@ import { type JsonValue, parseJson } from '../contract/json.ts';
 /** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
 const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
 
-/**
- * The JSON of a request body, exact for integers of any size; undefined if the body is empty. Throws
- * `content_too_large` past 10 MiB, and `invalid_input` for text that is not JSON, with the position.
- */
-export async function readJsonBody(payload: Readable): Promise<JsonValue | undefined> {
+/** A request body that is not parsed yet. */
+export class RawBody {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /**
+   * Its JSON, exact for integers of any size; undefined if it is empty. Throws `invalid_input` for text that is not JSON,
+   * with the position.
+   */
+  parse(): JsonValue | undefined {
+    const text = decode(this.bytes);
+    return text.trim() === '' ? undefined : parseBody(text);
+  }
+}
+
+/** A list in a body: where its `[` is, and the byte after its `]`. */
+export interface ListPlace {
+  start: number;
+  end: number;
+}
+
+const DATA_LIST = /^[ \t\r\n]*\{[ \t\r\n]*"data"[ \t\r\n]*:[ \t\r\n]*\[/;
+const LIST_END = /\][ \t\r\n]*\}[ \t\r\n]*$/;
+/** White space past this is not worth looking through. */
+const EDGE_BYTES = 256;
+
+/** Where the list is in a body that looks like `{"data": […]}` and is UTF-8; undefined for any other. */
+export function dataListOf({ bytes }: RawBody): ListPlace | undefined {
+  const head = DATA_LIST.exec(bytes.toString('latin1', 0, EDGE_BYTES));
+  const tail = LIST_END.exec(bytes.toString('latin1', Math.max(0, bytes.length - EDGE_BYTES)));
+  if (head === null || tail === null || !isUtf8(bytes)) return undefined;
+  return { start: head[0].length - 1, end: bytes.length - tail[0].length + 1 };
+}
+
+/** Reads a request body to its end. Throws `content_too_large` past 10 MiB. */
+export async function readBody(payload: Readable): Promise<RawBody> {
   const { bytes, chunks } = await collect(payload);
   if (bytes > WRITE_BYTES_MAX) {
     throw new ApiError(
@@ -19,8 +54,7 @@ export async function readJsonBody(payload: Readable): Promise<JsonValue | undef
       `The request body is larger than ${WRITE_BYTES_MAX} bytes (10 MiB), the most that one request may have. Send smaller batches.`,
     );
   }
-  const text = decode(Buffer.concat(chunks));
-  return text.trim() === '' ? undefined : parseBody(text);
+  return new RawBody(Buffer.concat(chunks));
 }
 
 async function collect(payload: Readable): Promise<{ bytes: number; chunks: Buffer[] }> {

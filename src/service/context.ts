@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
+import type { JsonValue } from '../contract/json.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { ApprovePage } from './approve-server.ts';
 import type { Principal } from './auth.ts';
+import type { Backups } from './backups.ts';
 import type { Catalog } from './catalog.ts';
 import type { Compute } from './compute.ts';
 import type { KeptResults } from './kept-results.ts';
@@ -30,6 +32,7 @@ export interface ServiceContext {
   approvePage: ApprovePage;
   pairedBrowsers: PairedBrowsers;
   trash: Trash;
+  backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;
   log: Logger;
@@ -38,10 +41,23 @@ export interface ServiceContext {
   nextOffset: () => string;
 }
 
+/** A list of documents that is not parsed yet. */
+export interface DocumentList {
+  /** Valid UTF-8. */
+  bytes: Buffer;
+  /** Of the list's `[`, and of the byte after its `]`. */
+  start: number;
+  end: number;
+  /** Throws `invalid_input` for what is no JSON, or no list. */
+  parse(): readonly JsonValue[];
+}
+
 /** What one call to an operation may use. */
 export interface CallContext extends ServiceContext {
   caller: Principal;
   origin: Origin;
+  /** The documents of a request that adds some, as they came; its input holds none of them then. */
+  text?: DocumentList | undefined;
   /** Rows that the answer carries at most, where the whole result is to be kept; absent: it is not. */
   keepRows?: number | undefined;
   /** Aborted when the caller hangs up before the answer, and when the service closes. */

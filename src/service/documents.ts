@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { DocumentStatus, PatchOperation, WriteResult } from '../contract/documents.ts';
+import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
-import type { RecordChange, WriteOutcome } from '../engine/engine.ts';
-import type { CallContext } from './context.ts';
-import { type Prepared, requireAtMostMax, takeIn } from './intake.ts';
-import { collectionKey, requireCollection } from './not-found.ts';
+import type { RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
+import type { CallContext, DocumentList } from './context.ts';
+import { newDocumentId } from './document-id.ts';
+import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './intake.ts';
+import { collectionKey, findCollection, requireCollection } from './not-found.ts';
 import { applyPatch } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
@@ -26,9 +27,12 @@ export async function addDocuments(
   ctx: CallContext,
   input: Target & { data: readonly JsonValue[] },
 ): Promise<WriteResult> {
-  requireAtMostMax('add', input.data.length);
+  const added = ctx.text === undefined ? undefined : await addText(ctx, input, ctx.text);
+  if (added !== undefined) return added;
+  const data = ctx.text === undefined ? input.data : ctx.text.parse();
+  requireAtMostMax('add', data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
-  const prepared = await takeIn(ctx, collection, input.data);
+  const prepared = await takeIn(ctx, collection, data);
   const accepted = prepared.filter((one) => 'document' in one);
   const documents = accepted.map((one) => one.document);
   const outcomes =
@@ -46,6 +50,23 @@ export async function addDocuments(
   });
   countFile(ctx, collection, prepared, rows);
   return written(ctx, collection, rows, bytes);
+}
+
+/** Adds documents without parsing them; undefined where that cannot be done, and nothing is then. */
+async function addText(ctx: CallContext, target: Target, text: DocumentList): Promise<WriteResult | undefined> {
+  const collection = findCollection(ctx.catalog, target.workspace, target.collection);
+  if (collection === undefined || !takesAsGiven(collection)) return undefined;
+  const { bytes, start, end } = text;
+  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read: readGiven };
+  const outcomes = await write(ctx, collection, () => ctx.engine.addText(collection.table, given));
+  if (outcomes === undefined) return undefined;
+  const size = { inserted: 0, overwritten: 0 };
+  const rows = outcomes.map((outcome) => {
+    size.inserted += outcome.bytes;
+    if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
+    return row(collection, outcome.id, outcome);
+  });
+  return written(ctx, collection, rows, size);
 }
 
 /**
@@ -115,11 +136,7 @@ function patched(id: string, before: JsonObject, operations: readonly PatchOpera
 }
 
 /** Runs a write of the engine; if it fails because the collection was deleted meanwhile, that is what the caller reads. */
-async function write(
-  ctx: CallContext,
-  collection: CollectionRecord,
-  work: () => Promise<WriteOutcome[]>,
-): Promise<WriteOutcome[]> {
+async function write<T>(ctx: CallContext, collection: CollectionRecord, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -155,7 +172,7 @@ function written(
   return { data: rows, last_offset: ctx.nextOffset() };
 }
 
-function row(collection: CollectionRecord, id: string | null, outcome: WriteOutcome): DocumentStatus {
+function row(collection: CollectionRecord, id: string | null, outcome: WriteOutcome | TextOutcome): DocumentStatus {
   return {
     _collection: collectionKey(collection.workspace, collection.name),
     _id: id,

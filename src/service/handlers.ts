@@ -5,6 +5,7 @@ import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
 import * as approvals from './approvals.ts';
 import * as browsers from './browsers.ts';
+import * as backups from './backups.ts';
 import * as collections from './collections.ts';
 import type { CallContext } from './context.ts';
 import * as documents from './documents.ts';
@@ -105,6 +106,8 @@ export const handlers: Handlers = {
   decideApproval: approvals.decideApproval,
   pairBrowser: browsers.pairBrowser,
   forgetBrowsers: browsers.forgetBrowsers,
+  createBackup: backups.createBackup,
+  listRunningBackups: backups.listRunningBackups,
   listTrash: trash.listTrash,
   restoreTrash: trash.restoreTrash,
   removeTrash: trash.removeTrash,

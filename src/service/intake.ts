@@ -41,6 +41,18 @@ export async function takeIn(
   return drafts.map((draft, index) => prepare(draft, times[index] ?? null));
 }
 
+/** Whether a collection takes documents as they come, but for their event time. */
+export function takesAsGiven({ fieldMappings, eventTimeInfo }: CollectionRecord): boolean {
+  return fieldMappings.length === 0 && eventTimeInfo === null;
+}
+
+/** A document as the engine takes it; undefined for what cannot be stored. */
+export function readGiven(document: JsonValue): NewDocument | undefined {
+  if (!isObject(document)) return undefined;
+  const prepared = prepare(draftOf(document, false), null);
+  return 'document' in prepared ? prepared.document : undefined;
+}
+
 /** Throws `content_too_large` for more entries than one write may have. */
 export function requireAtMostMax(verb: string, count: number): void {
   if (count <= DOCUMENTS_MAX) return;

@@ -3,7 +3,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '../contract/queries.ts';
 import type { QueryOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
-import { keepingOf, toObjects } from './results.ts';
+import { keepingOf, toObjectsInTurns } from './results.ts';
 import { problemOf } from './values.ts';
 
 /** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `resource_exceeded`. */
@@ -28,7 +28,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
     collections: outcome.collections,
     aliases: outcome.aliases,
     column_fields: outcome.columns,
-    results: toObjects(
+    results: await toObjectsInTurns(
       outcome.columns.map((column) => column.name),
       outcome.rows,
     ),

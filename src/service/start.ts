@@ -8,6 +8,7 @@ import { ensureAdminKey } from './admin-key.ts';
 import { buildApp } from './app.ts';
 import { createApprovalDesk } from './approval-desk.ts';
 import { createApprovePage } from './approve-server.ts';
+import { createBackups } from './backups.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
 import { openCompute } from './compute.ts';
 import { createKeptResults, type ResultLimits } from './kept-results.ts';
@@ -175,6 +176,7 @@ async function startOn(
     lambdaStates: createLambdaStates(engine, log),
     lambdaStats,
     trash,
+    backups: createBackups({ ...options, engine, log }),
     results,
     resultFiles,
     approvals,

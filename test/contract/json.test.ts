@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, parseJson, stringifyJson } from '../../src/contract/json.ts';
+import { propertyRuns } from '../property.ts';
 
 const BIG = 12345678901234567890n;
 
@@ -77,6 +78,7 @@ describe('parseJson()', () => {
         if (!/\d{17}/.test(expected)) expect(back).toBe(expected);
         else expect(back.replaceAll(/"n(-?\d+)"/g, '$1')).toBe(expected.replaceAll(/"n(-?\d+)"/g, '$1'));
       }),
+      propertyRuns(100),
     );
   });
 });

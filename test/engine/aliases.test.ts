@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../src/engine/engine.ts';
+import { propertyRuns } from '../property.ts';
 
 let folder: string;
 let engine: Engine;
@@ -144,7 +145,7 @@ describe('an alias of several collections', () => {
           (await engine.query({ sql: `FROM all${round}` })).columns.map(({ name }) => name),
         );
       }),
-      { numRuns: 40 },
+      propertyRuns(40),
     );
   });
 

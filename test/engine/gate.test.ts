@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
+import { COMPAT_MACROS } from '../../src/engine/duckdb/compat.ts';
 import { COPYING_MACROS } from '../../src/engine/duckdb/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../../src/engine/duckdb/functions.ts';
 import { createFixture, type Fixture } from './fixture.ts';
+import { leaked, stateOf } from './gate-checks.ts';
 import { DISGUISED, EXHAUSTING, HOSTILE } from './hostile.ts';
 import { LEGITIMATE } from './legitimate.ts';
 
@@ -18,28 +20,7 @@ async function failure(sql: string): Promise<ApiError> {
   return outcome as ApiError;
 }
 
-/** What a text tells of the inside that the statement itself did not name. */
-function leaked(text: string, sql: string): string[] {
-  const names = text.toLowerCase().match(/_colloquy|_data\b|_meta\b|\bt\d+\b|secret|root:x|pg_class|duckdb_\w+/g) ?? [];
-  return names.filter((name) => !sql.toLowerCase().includes(name));
-}
-
-/** Everything that a statement could have changed. */
-async function state(): Promise<string> {
-  const parts = [
-    'SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL',
-    'SELECT database_name, schema_name, table_name, estimated_size FROM duckdb_tables() ORDER BY ALL',
-    'SELECT schema_name FROM duckdb_schemas() ORDER BY ALL',
-    'SELECT database_name FROM duckdb_databases() ORDER BY ALL',
-    'SELECT name, value FROM duckdb_settings() ORDER BY ALL',
-    'SELECT sequence_name FROM duckdb_sequences()',
-    'SELECT type_name FROM duckdb_types() WHERE NOT internal',
-    'SELECT * FROM _meta.keys',
-  ];
-  const results: unknown[] = [];
-  for (const sql of parts) results.push(await fixture.direct(sql));
-  return JSON.stringify(results, (_, value) => (typeof value === 'bigint' ? String(value) : value));
-}
+const state = () => stateOf(fixture);
 
 describe('the gate refuses', () => {
   for (const [purpose, statements] of Object.entries(HOSTILE)) {
@@ -215,7 +196,7 @@ describe('the lists of functions', () => {
 
   test('every allowed name exists', async () => {
     const rows = await fixture.direct('SELECT DISTINCT lower(function_name) FROM duckdb_functions()');
-    const known = new Set([...rows.map(([name]) => name), 'unnest', '->']);
+    const known = new Set([...rows.map(([name]) => name), ...COMPAT_MACROS, 'unnest', '->']);
     expect([...SCALAR_FUNCTIONS, ...TABLE_FUNCTIONS].filter((name) => !known.has(name))).toEqual([]);
   });
 });

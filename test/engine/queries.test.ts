@@ -120,6 +120,20 @@ describe('query() at once with others', () => {
     await small.close();
   });
 
+  test('does not keep a short one waiting behind long ones, which go on after it', async () => {
+    const small = await createFixture({ queriesMax: 2 });
+    const caller = new AbortController();
+    const endless = [0, 1].map(() => failure({ sql: ENDLESS, signal: caller.signal }, small));
+    const outcome = await small.queries.query({ sql: 'SELECT 1', timeoutMs: 15_000 });
+    expect(outcome.rows).toEqual([[1]]);
+    expect(outcome.queuedMicros).toBeGreaterThan(50_000);
+    const ended = await Promise.race([...endless, sleep(100).then(() => null)]);
+    expect(ended).toBeNull();
+    caller.abort();
+    for (const error of await Promise.all(endless)) expect(error.code).toBe('aborted');
+    await small.close();
+  }, 30_000);
+
   test('times out and gives up in the queue too', async () => {
     const small = await createFixture({ queriesMax: 1 });
     const caller = new AbortController();
@@ -154,7 +168,9 @@ describe('query() at once with others', () => {
     const stubborn = await createFixture({ threads: 1 });
     // One step for 2,048 rows, which is not interruptible.
     const sql = "SELECT max(levenshtein(repeat('x', 1000), repeat('y', 999 + i % 2))) FROM range(2048) t(i)";
-    const error = await failure({ sql, timeoutMs: 100 }, stubborn);
+    // On a connection that is there already, so that the time limit falls into that step.
+    await stubborn.rows('SELECT 1');
+    const error = await failure({ sql, timeoutMs: 1_000 }, stubborn);
     expect(error.code).toBe('query_timeout');
     expect(error.message).toMatch(/told to stop, but still runs/);
     await stubborn.close();

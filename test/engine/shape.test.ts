@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../src/contract/json.ts';
 import { structureOf, typeOf } from '../../src/engine/duckdb/columns.ts';
 import { type Shape, shapeFromJson, shapeToJson, widen } from '../../src/engine/duckdb/shape.ts';
+import { propertyRuns } from '../property.ts';
 import { nastyValue } from './documents.ts';
 
 const shapeOf = (...values: JsonValue[]): Shape => values.reduce<Shape>((shape, value) => widen(shape, value), 'null');
@@ -103,6 +104,7 @@ describe('widen() for any values', () => {
         const shape = shapeOf(...values);
         for (const value of values) expect(widen(shape, value)).toBe(shape);
       }),
+      propertyRuns(100),
     );
   });
 
@@ -112,6 +114,7 @@ describe('widen() for any values', () => {
         const letters = (type: string) => [...type].sort().join('');
         expect(letters(typeOfAll(...values.toReversed()))).toBe(letters(typeOfAll(...values)));
       }),
+      propertyRuns(100),
     );
   });
 });
@@ -123,6 +126,7 @@ describe('shapeToJson() and shapeFromJson()', () => {
         const shape = shapeOf(...values);
         expect(shapeFromJson(JSON.parse(JSON.stringify(shapeToJson(shape))))).toEqual(shape);
       }),
+      propertyRuns(100),
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { Engine, WriteOutcome } from '../../src/engine/engine.ts';
+import { propertyRuns } from '../property.ts';
 import { canonical, nastyDocument } from './documents.ts';
 import {
   createDocs,
@@ -98,7 +99,6 @@ async function expectSame(engine: Engine, model: Map<string, JsonObject>): Promi
 test('writes in any order read back as written, also after close and open, and after a crash', {
   timeout: 300_000,
 }, async () => {
-  const runs = Number(process.env['COLLOQUY_PROPERTY_RUNS'] ?? 40);
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 12 }), async (steps) => {
       const { folder, dispose, ...start } = temporaryFolder();
@@ -128,6 +128,6 @@ test('writes in any order read back as written, also after close and open, and a
         dispose();
       }
     }),
-    { numRuns: runs },
+    propertyRuns(40),
   );
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSameTree } from '../../src/engine/duckdb/gate.ts';
 import { readStatement } from '../../src/engine/duckdb/statement.ts';
 import { type Token, tokens } from '../../src/engine/duckdb/tokens.ts';
+import { propertyRuns } from '../property.ts';
 import { createFixture, type Fixture } from './fixture.ts';
 import { DISGUISED } from './hostile.ts';
 import { LEGITIMATE } from './legitimate.ts';
@@ -113,7 +114,7 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
           if ((error as { code?: string }).code !== 'query_error') throw error;
         }
       }),
-      { numRuns: 4_000 },
+      propertyRuns(4_000),
     );
     expect(parsed).toBeGreaterThan(50);
   }, 60_000);

@@ -10,6 +10,7 @@ import {
   presentRows,
   presentWrites,
 } from '../../src/mcp/results.ts';
+import { propertyRuns } from '../property.ts';
 
 function response(rows: Record<string, unknown>[], names = Object.keys(rows[0] ?? {})): QueryResponse {
   return { column_fields: names.map((name) => ({ name, type: 'VARCHAR' })), results: rows } as QueryResponse;
@@ -132,7 +133,7 @@ describe('presentRows()', () => {
         if (data['truncated'] === false) expect(data['returned']).toBe(rows.length);
         else expect(next).toBeDefined();
       }),
-      { numRuns: 60 },
+      propertyRuns(60),
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AddressRange, contains, isLoopback, parseAddress, parseRange } from '../../src/service/addresses.ts';
+import { propertyRuns } from '../property.ts';
 
 function rangeOf(text: string): AddressRange {
   const range = parseRange(text);
@@ -103,6 +104,7 @@ describe('contains()', () => {
           expect(holds(`${one.join('.')}/${prefix}`, other.join('.'))).toBe(same);
         }
       }),
+      propertyRuns(100),
     );
   });
 });
@@ -131,6 +133,7 @@ describe('parseAddress()', () => {
           expect(parseAddress(`${hex.slice(0, 6).join(':')}:${quad}`)).toEqual(bytes);
         },
       ),
+      propertyRuns(100),
     );
   });
 });

@@ -88,6 +88,7 @@ describe('buildApp() before the service is ready', () => {
       secrets: openSecrets(''),
       lambdaStates: createLambdaStates(engine, log),
       lambdaStats: openLambdaStats(catalog, log),
+      backups: { create: () => Promise.reject(new Error('unused')), running: () => [] },
       approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
       approvePage: {
         urlOf: async () => undefined,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+import { propertyRuns } from '../property.ts';
 import { type Answer, startTestService, type TestService } from './harness.ts';
 
 let service: TestService;
@@ -288,7 +289,7 @@ describe('field_mappings', () => {
         fc.array(documents, { minLength: 1, maxLength: 8 }),
         check,
       ),
-      { numRuns: 60 },
+      propertyRuns(60),
     );
   });
 });

@@ -9,6 +9,7 @@ import { ApiError } from '../../src/contract/errors.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { openFolder } from '../../src/local/folder.ts';
 import { startService } from '../../src/service/start.ts';
+import { propertyRuns } from '../property.ts';
 import { makeFolder } from './harness.ts';
 import { apply, type Command, fullName, nameIn, newModel, send, standing } from './model.ts';
 
@@ -218,7 +219,6 @@ async function outcomeOf(running: Running, model: Model, step: Command) {
 test('the service does what the model does, also after close and start, and after kill -9', {
   timeout: 600_000,
 }, async () => {
-  const runs = Number(process.env['COLLOQUY_PROPERTY_RUNS'] ?? 25);
   // Most runs close: a process of its own takes half a second to start.
   const isKilled = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
   await fc.assert(
@@ -246,7 +246,7 @@ test('the service does what the model does, also after close and start, and afte
       }
     }),
     {
-      numRuns: runs,
+      ...propertyRuns(25),
       examples: [
         [DOTTED, false],
         [DESCRIBED, false],

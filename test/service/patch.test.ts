@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { PatchOperation } from '../../src/contract/documents.ts';
 import { type JsonObject, parseJson } from '../../src/contract/json.ts';
 import { applyPatch } from '../../src/service/patch.ts';
+import { propertyRuns } from '../property.ts';
 
 type Case = [name: string, before: string, patch: string, after: string];
 
@@ -270,7 +271,7 @@ describe('applyPatch()', () => {
         }
         expect([applyRfc6902(theirs, [one as never]), theirs]).toEqual([[null], ours]);
       }),
-      { numRuns: 2_000 },
+      propertyRuns(2_000),
     );
   });
 });

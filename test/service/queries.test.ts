@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from './harness.ts';
@@ -21,6 +23,25 @@ async function run(query: string, more: Record<string, unknown> = {}) {
 }
 
 describe('runQuery', () => {
+  it('sends a long answer whole, and the service outlives a caller who leaves in the middle of one', async () => {
+    const query = "SELECT i, repeat('é', 3000) AS t FROM range(900) r(i)";
+    const answer = await run(query);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.body.results).toHaveLength(900);
+    expect(answer.body.results[899]).toEqual({ i: 899, t: 'é'.repeat(3000) });
+    expect(answer.body.status).toBe('COMPLETED');
+    const socket = connect(service.socket);
+    const body = JSON.stringify({ sql: { query } });
+    socket.write(
+      `POST ${QUERIES} HTTP/1.1\r\nhost: x\r\nauthorization: ApiKey ${service.key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await once(socket, 'data');
+    socket.destroy();
+    expect((await run('SELECT 1 AS one')).body.results).toEqual([{ one: 1 }]);
+    await expect.poll(() => service.lines.some(({ msg }) => msg === 'request given up by its caller')).toBe(true);
+  });
+
   it('answers bare, with exactly the keys of the shape', async () => {
     const answer = await run('SELECT n, n * 2 AS twice FROM c WHERE n < :top ORDER BY n', {
       parameters: [{ name: 'top', type: 'int', value: '2' }],

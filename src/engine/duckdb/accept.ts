@@ -51,7 +51,7 @@ export function outcomesOf(
 }
 
 /** Why a document cannot be stored, as a clause; null if it can. */
-function faultOf(id: string, eventTimeMicros: bigint | null, fields: JsonObject): string | null {
+export function faultOf(id: string, eventTimeMicros: bigint | null, fields: JsonObject): string | null {
   const idFault = describeFault(id);
   if (idFault !== null) return `its _id ${idFault}`;
   if (eventTimeMicros !== null && (eventTimeMicros < TIME_MIN || eventTimeMicros > TIME_MAX)) {

@@ -41,13 +41,15 @@ export interface TableWidening {
   add(fields: JsonObject): readonly string[];
   /** The table given at the start itself, where nothing changed. */
   result(): TableShape;
+  /** How often a document changed something. */
+  readonly changes: number;
 }
 
 export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
   let extra = table.extra;
-  let changed = false;
+  let changes = 0;
 
   const canAdd = (key: string) =>
     columns.size < COLUMNS_MAX && isFieldName(key) && !RESERVED.has(foldName(key)) && !folded.has(foldName(key));
@@ -66,15 +68,18 @@ export function widenTable(table: TableShape): TableWidening {
         if (after === before) continue;
         if (before === undefined) folded.add(foldName(key));
         columns.set(key, after);
-        changed = true;
+        changes += 1;
       }
       if (extraKeys !== undefined && !extra) {
         extra = true;
-        changed = true;
+        changes += 1;
       }
       return extraKeys ?? NO_KEYS;
     },
-    result: () => (changed ? { columns, extra } : table),
+    result: () => (changes > 0 ? { columns, extra } : table),
+    get changes() {
+      return changes;
+    },
   };
 }
 

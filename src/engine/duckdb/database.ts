@@ -1,9 +1,11 @@
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../engine.ts';
+import { findLogDamage, logDamageError } from './log-check.ts';
 import { quoteName, quoteText } from './names.ts';
-import { isDiskFull, openError } from './storage-errors.ts';
+import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
 
 /** Name under which the file is attached: the catalog of everything that is stored. */
 export const CATALOG = '_colloquy';
@@ -23,6 +25,11 @@ export interface Database {
   readonly isReadOnly: boolean;
   /** A connection that resolves names in the file. */
   connect(): Promise<DuckDBConnection>;
+  /**
+   * For reading the file as it lies on the disk; it is closed with the database. Nobody else may open the file in this
+   * process: closing any handle on it would let go of the lock that keeps other processes out.
+   */
+  reader(): Promise<FileHandle>;
   /** Connections first, then this. Resolves whether the file was let go of. */
   close(): Promise<boolean>;
 }
@@ -30,7 +37,8 @@ export interface Database {
 /**
  * Opens a database file, or creates it, with the limits and locks that no statement can change afterwards, but for
  * threads and memory.
- * Rejects `not_ready` when another process has it, `internal` when it cannot be read or written.
+ * Rejects `not_ready` when another process has it, `internal` when it cannot be read or written, or is damaged: what was
+ * stored is opened whole or not at all.
  *
  * The file is attached to a database in memory, not opened as the main one: replaying the log of an `ALTER … TYPE`
  * needs a default database, which DuckDB 1.5 lacks while it opens its main file. It would never open again.
@@ -76,6 +84,14 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
 /** Attaches the file; answers whether a full disk allowed no more than reading it. */
 async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
   const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
+  const damage = findLogDamage(file);
+  if (damage !== undefined) {
+    // Whoever has the file open writes the log at this moment, so that it says nothing.
+    await connection.run(`${statement} (READ_ONLY)`).catch((error: unknown) => {
+      if (isHeldError(error)) throw error;
+    });
+    throw logDamageError(file, damage);
+  }
   try {
     await connection.run(statement);
     return false;
@@ -89,9 +105,14 @@ async function attach(connection: DuckDBConnection, file: string): Promise<boole
 }
 
 function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean): Database {
+  let reader: Promise<FileHandle> | undefined;
   return {
     instance,
     isReadOnly,
+    reader() {
+      reader ??= open(file, 'r');
+      return reader;
+    },
     async connect() {
       const connection = await instance.connect();
       try {
@@ -103,11 +124,13 @@ function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean)
       return connection;
     },
     async close() {
+      const own = await reader?.catch(() => undefined);
       instance.closeSync();
-      for (let tries = 0; isHeld(file); tries++) {
+      for (let tries = 0; isHeld(file, own?.fd); tries++) {
         if (tries === RELEASE_TRIES) return false;
         await new Promise((done) => setTimeout(done, RELEASE_WAIT_MS));
       }
+      await own?.close();
       return true;
     },
   };
@@ -117,14 +140,14 @@ const RELEASE_TRIES = 40;
 const RELEASE_WAIT_MS = 50;
 
 /**
- * Whether this process still has the file open. A result that nobody read to its end keeps it so until it is collected,
+ * Whether the engine still has the file open, `own` being a descriptor of ours. A result that nobody read to its end keeps it so until it is collected,
  * and file locks do not keep one process from opening a file twice, which would destroy it. Only Linux can tell.
  */
-function isHeld(file: string): boolean {
+function isHeld(file: string, own: number | undefined): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc/self/fd').some((descriptor) => {
     try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`) === file;
+      return Number(descriptor) !== own && readlinkSync(`/proc/self/fd/${descriptor}`) === file;
     } catch {
       return false;
     }

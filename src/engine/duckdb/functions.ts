@@ -1,3 +1,5 @@
+import { COMPAT_MACROS } from './compat.ts';
+
 /**
  * The functions that SQL may call: an allowlist, so that a function that a new version of the engine brings is refused
  * until somebody has looked at it (a test compares these lists with what the engine has).
@@ -98,7 +100,10 @@ function namesIn(...lists: string[]): ReadonlySet<string> {
 }
 
 /** Scalar, aggregate and window functions and macros that SQL may call, in lower case. */
-export const SCALAR_FUNCTIONS = namesIn(OPERATORS, AGGREGATES_AND_WINDOWS, LISTS_AND_MAPS, JSONS, TIME, NUMBERS, TEXT);
+export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...namesIn(OPERATORS, AGGREGATES_AND_WINDOWS, LISTS_AND_MAPS, JSONS, TIME, NUMBERS, TEXT),
+  ...COMPAT_MACROS,
+]);
 
 /** Functions that SQL may read from as from a table, in lower case. */
 export const TABLE_FUNCTIONS = namesIn(TABLES);

@@ -1,3 +1,4 @@
+import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
@@ -12,6 +13,8 @@ export interface Passed {
   tables: NamedTable[];
   /** What the statement names and does not exist, in order of first use; such a statement cannot be run. */
   missing: Missing[];
+  /** The macros of `compat.ts` that it calls, by name. */
+  macros: ReadonlySet<string>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */
@@ -78,6 +81,7 @@ interface Walk {
   names: Names;
   found: { table: NamedTable; at: number }[];
   missing: Missing[];
+  macros: Set<string>;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied into each place that names it. */
   copiesWith: boolean;
@@ -207,8 +211,23 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
 }
 
 function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): void {
+  renameFunction(walk, node);
   const refusal = refusalOf(node, allowed);
   if (refusal !== null) refuse(walk, node, refusal);
+  const name = foldName(textOf(node['function_name']));
+  if (COMPAT_MACROS.has(name)) walk.macros.add(name);
+}
+
+/** A function that the engine has under another name is called by that one. A quoted name stays what it is. */
+function renameFunction(walk: Walk, node: Node): void {
+  const name = textOf(node['function_name']);
+  const renamed = RENAMED_FUNCTIONS.get(foldName(name));
+  const at = offsetOf(node['query_location']);
+  if (renamed === undefined || at === undefined || node['schema'] !== undefined) return;
+  const length = Buffer.byteLength(name);
+  if (foldName(walk.bytes.toString('utf8', at, at + length)) !== foldName(name)) return;
+  splice(walk, { at, length, text: renamed });
+  node['function_name'] = renamed;
 }
 
 /** The engine takes these for functions where no column has the name. */
@@ -381,6 +400,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     names,
     found: [],
     missing: [],
+    macros: new Set(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -399,6 +419,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     tree,
     tables: [...new Set(tables)],
     missing: walk.missing,
+    macros: walk.macros,
     hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };

@@ -1,9 +1,12 @@
+import { blobValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { quoteName, quoteText } from './names.ts';
+import type { Shape } from './shape.ts';
 import type { Sql } from './store.ts';
+import { isEmptyObject, type TextDocument } from './text.ts';
 
 /** A document that fits its table's columns. */
 export interface FittedDocument {
@@ -47,7 +50,133 @@ function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): str
   return `${head},"x":{${members.join(',')}}}`;
 }
 
-function insertStatement(table: string, shape: TableShape): string {
+/**
+ * Room for the text of a statement, kept from one to the next: a new one each time makes the collector run for the whole
+ * heap every few requests.
+ */
+let spare: Buffer | undefined;
+
+/** Runs `work` with room for so many bytes. */
+async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Promise<void> {
+  const room = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size);
+  spare = undefined;
+  try {
+    await work(room);
+  } finally {
+    if (room.length <= TEXT_MAX * 2) spare = room;
+  }
+}
+
+/** Between documents: a byte that JSON text never holds. */
+const SEPARATOR = 0x1e;
+
+/** Inserts documents of a text, as it stands; in statements as `insertDocuments` does. */
+export async function insertText(
+  sql: Sql,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  for (let from = 0; from < documents.length; ) {
+    let size = 0;
+    let to = from;
+    for (; to < documents.length; to += 1) {
+      const { start = 0, end = 0 } = documents[to] ?? {};
+      if (to > from && size + end - start > TEXT_MAX) break;
+      size += end - start;
+    }
+    await insertSome(sql, table, text, documents.slice(from, to), timeOf);
+    from = to;
+  }
+}
+
+async function insertSome(
+  sql: Sql,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  const times = documents.map(timeOf);
+  const [time = 0n] = times;
+  const name = dataTable(table.id);
+  const run = async (
+    statement: string,
+    lineOfOne: (document: TextDocument, index: number) => Line,
+    ...rest: bigint[]
+  ) => {
+    const lines = documents.map(lineOfOne);
+    const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
+    await withRoom(size, async (room) => {
+      await sql(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...rest);
+    });
+  };
+  // What the documents have in common need not stand in each of them.
+  if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
+    const statement = plainStatement(name, table.shape);
+    await run(
+      statement,
+      ({ id, isMade, start }) => {
+        if (!isMade) return null;
+        return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
+      },
+      time,
+    );
+    return;
+  }
+  await run(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), ({ id, parsed }, index) => {
+    const eventTimeMicros = times[index] ?? time;
+    if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
+    return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
+  });
+}
+
+/**
+ * How a document stands in a statement's text: null for its own text as it is, two texts for what comes before and after
+ * that without its first brace, one for something else.
+ */
+type Line = string | readonly [string, string] | null;
+
+/** Writes documents with a separator between them; answers how many bytes of `room` they take. */
+function join(room: Buffer, text: Buffer, documents: readonly TextDocument[], lines: readonly Line[]): number {
+  let at = 0;
+  for (const [index, { start, end }] of documents.entries()) {
+    const line = lines[index] ?? null;
+    if (at > 0) room[at++] = SEPARATOR;
+    if (line === null) at += text.copy(room, at, start, end);
+    else if (typeof line === 'string') at += room.write(line, at);
+    else {
+      at += room.write(line[0], at);
+      at += text.copy(room, at, start + 1, end);
+      at += room.write(line[1], at);
+    }
+  }
+  return at;
+}
+
+/** Bytes that are enough for a document and its separator. */
+function roomOf(line: Line, { start, end }: TextDocument): number {
+  if (line === null) return end - start + 1;
+  if (typeof line === 'string') return Buffer.byteLength(line) + 1;
+  return Buffer.byteLength(line[0]) + end - start + line[1].length + 1;
+}
+
+/** `$1`: documents with their ids in them; `$2`: when they happened, all of them. */
+function plainStatement(table: string, shape: TableShape): string {
+  const names = [...shape.columns.keys()];
+  const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
+  const values = [
+    `d.${quoteName(ID_COLUMN)}`,
+    'make_timestamptz($2::BIGINT)',
+    ...names.map((name) => `d.${quoteName(name)}`),
+  ];
+  const structure = structureOfFields(new Map<string, Shape>([[ID_COLUMN, 'string'], ...shape.columns]));
+  return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')}
+    FROM (SELECT from_json(unnest(string_split(decode($1), chr(${SEPARATOR}))), ${quoteText(structure)}) AS d)`;
+}
+
+function insertStatement(table: string, shape: TableShape, lines = '$1', separator = 10): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
   const values = ['d.i', 'make_timestamptz(d.t)', ...names.map((name) => `d.f.${quoteName(name)}`)];
@@ -58,6 +187,6 @@ function insertStatement(table: string, shape: TableShape): string {
     values.push('d.x');
     structure.push('"x":"JSON"');
   }
-  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(`{${structure.join(',')}}`)})`;
+  const parsed = `from_json(unnest(string_split(${lines}, chr(${separator}))), ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
 }

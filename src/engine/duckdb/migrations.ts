@@ -24,6 +24,9 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
 ];
 
+/** Version of the stored schema that this program makes, and the latest that it can open. */
+export const STORED_VERSION = MIGRATIONS.length;
+
 /** Brings a database of any earlier version to this program's. Rejects `internal` for one of a later version. */
 export async function migrate(transaction: Transaction): Promise<void> {
   const version = await transaction(async (sql) => {

@@ -11,6 +11,8 @@ export interface NamedTable {
 
 /** What names in SQL stand for, now: always in step with the last committed change. */
 export interface Names {
+  /** Grows with every change. */
+  readonly version: number;
   workspaces(): string[];
   tables(): NamedTable[];
   /** Case-insensitive, as SQL folds names. */
@@ -23,8 +25,6 @@ export interface Names {
 
 /** The names, and the changes that keep them in step with the database. */
 export interface NameIndex extends Names {
-  /** Grows with every change. */
-  readonly version: number;
   putWorkspace(name: string): void;
   dropWorkspace(name: string): void;
   putTable(table: NamedTable): void;

@@ -4,6 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits } from '../engine.ts';
 import { createCatalog, loadCatalog, requireTable } from './catalog.ts';
 import { planChanges } from './changes.ts';
+import { copyStored, countStored, syncCopy } from './copy.ts';
 import { endProcess } from './end-process.ts';
 import { createExpressions } from './expressions.ts';
 import { createLocks } from './locks.ts';
@@ -12,7 +13,7 @@ import { createQueries } from './queries.ts';
 import { createResults } from './result-reading.ts';
 import { createResultStore } from './result-store.ts';
 import { readStats } from './stats.ts';
-import { resizeError, writeError } from './storage-errors.ts';
+import { damageError, isDamage, resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
 
@@ -22,6 +23,8 @@ export interface OpenOptions {
   /** Each limit left out has the default that `EngineLimits` names. */
   limits?: Partial<EngineLimits> | undefined;
   log?: Log | undefined;
+  /** Called, with the reason, where nothing is left but to end the process; default: ends it at once. */
+  giveUp?: ((message: string) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -58,7 +61,7 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT);
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp ?? endProcess);
   } catch (error) {
     openFiles.delete(file);
     throw error;
@@ -70,7 +73,7 @@ function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
 
-async function compose(file: string, limits: EngineLimits, log: Log): Promise<Engine> {
+async function compose(file: string, limits: EngineLimits, log: Log, end: (message: string) => void): Promise<Engine> {
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -87,7 +90,7 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);
-    endProcess(message);
+    end(message);
   };
   const results = createResultStore(file, limits, log);
   const queries = createQueries({
@@ -124,17 +127,29 @@ async function compose(file: string, limits: EngineLimits, log: Log): Promise<En
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
       return store
-        .transaction((sql) => readStats(sql, found))
+        .read((sql) => readStats(sql, found))
         .catch((error: unknown) => {
           throw writeError('read the statistics of a collection', file, error);
         });
     },
-    query: (request) => store.attempt(() => queries.query(request)),
+    query: (request) =>
+      store
+        .attempt(() => queries.query(request))
+        .catch((error: unknown) => {
+          const cause = error instanceof ApiError ? error.cause : error;
+          throw isDamage(cause) ? damageError('run the query', file, cause) : error;
+        }),
     inspect: (request) => store.attempt(() => queries.inspect(request)),
     results: createResults({ store: results, queries, limits, file }),
     get size() {
       return store.size;
     },
+    async copyTo(folder, options = {}) {
+      const copy = await store.still((sql, reader) => copyStored({ file, sql, reader }, folder, options));
+      await syncCopy(folder, copy.files);
+      return copy;
+    },
+    counts: () => store.read(countStored),
     resize: (size) =>
       resizes.hold(['size'], () =>
         store.resize(size).catch((error: unknown) => {

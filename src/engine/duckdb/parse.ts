@@ -1,6 +1,7 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../contract/errors.ts';
 import { isSameTree, type Passed, passGate } from './gate.ts';
+import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
@@ -10,9 +11,20 @@ import { tokens } from './tokens.ts';
 export interface Opened {
   statement: Statement;
   passed: Passed;
+  /** That of the names which the gate saw. */
+  namesVersion: number;
 }
 
 const PARSE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
+
+/** `PARSE` as each connection has prepared it. */
+const parsers = new WeakMap<DuckDBConnection, DuckDBPreparedStatement>();
+
+async function parserOf(connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
+  const made = parsers.get(connection) ?? (await connection.prepare(PARSE));
+  parsers.set(connection, made);
+  return made;
+}
 
 function firstWord(sql: string): string {
   return (tokens(sql).next().value?.text ?? '').toUpperCase();
@@ -64,7 +76,9 @@ async function serialize(
   signal: AbortSignal,
 ): Promise<ParsedText> {
   try {
-    const result = await connection.runAndReadAll(PARSE, [sql]);
+    const parser = await parserOf(connection);
+    parser.bindVarchar(1, sql);
+    const result = await parser.runAndReadAll();
     return JSON.parse(String(result.getRows()[0]?.[0])) as ParsedText;
   } catch (error) {
     // Positions would be those in the text of PARSE.
@@ -93,7 +107,9 @@ export async function open(
   signal: AbortSignal,
   mayMiss = false,
 ): Promise<Opened> {
-  const passed = passGate(statement, await parse(connection, statement, signal), names);
+  const tree = await parse(connection, statement, signal);
+  const namesVersion = names.version;
+  const passed = passGate(statement, tree, names);
   const [missing] = passed.missing;
   if (missing !== undefined && !mayMiss) throw missing.error;
   if (passed.sql !== statement.body) {
@@ -102,5 +118,6 @@ export async function open(
       throw errorAt(statement, undefined, 'The SQL is spelled in a way that is not supported. Write it more plainly.');
     }
   }
-  return { statement, passed };
+  await makeMacros(connection, passed.macros);
+  return { statement, passed, namesVersion };
 }

@@ -13,12 +13,14 @@ import type {
 import type { Keeping } from '../results.ts';
 import { endProcess } from './end-process.ts';
 import type { Show } from './gate.ts';
+import { createKnownStatements } from './known-statements.ts';
+import { makeMacros } from './macros.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { bindParameters } from './parameters.ts';
 import { type Opened, open } from './parse.ts';
 import type { Keeper, ResultStore } from './result-store.ts';
 import { type Caps, type Rows, readRows } from './rows.ts';
-import { createScheduler } from './scheduler.ts';
+import { createScheduler, type Place } from './scheduler.ts';
 import { createSessions } from './session.ts';
 import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
 import { readStatement, type Statement } from './statement.ts';
@@ -31,10 +33,11 @@ export interface Queries {
   /** Parses and binds a statement without running it. Rejects as `query` does. */
   inspect(request: InspectRequest): Promise<Inspection>;
   /**
-   * Runs `work` as `query` runs a statement: in its turn, on a connection that cannot write, until `signal` aborts.
+   * Runs `work` as `query` runs a statement: in its turn, on a connection that cannot write, until `signal` aborts. With
+   * `mayRestart` it may be stopped and run once more, so that it does not keep others waiting.
    */
   inPlace<T>(
-    request: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined },
+    request: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined; mayRestart?: boolean },
     work: (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>,
   ): Promise<T>;
   /**
@@ -265,27 +268,40 @@ function orStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
 export function createQueries({ connect, results, names, limits, memoryBytes, giveUp = endProcess }: Context): Queries {
   const scheduler = createScheduler(limits.queriesMax, limits.queueMax);
   const sessions = createSessions(connect);
+  const known = createKnownStatements(names);
   const watchdog = createWatchdog({ memoryBytes, giveUp });
   const running = new Set<Watched>();
 
   const inPlace: Queries['inPlace'] = async (request, work) => {
     const timeoutMs = Math.min(request.timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs);
     const { signal, stop, clear } = deadline(timeoutMs, request.signal);
-    try {
-      const enteredAt = performance.now();
-      const leave = await scheduler.enter(signal);
-      const queuedMicros = Math.round((performance.now() - enteredAt) * 1_000);
+    const runOnce = (place: Place, queuedMicros: number) => {
+      const stopped = AbortSignal.any([signal, place.recall]);
       const watched = { stop };
       const unwatch = watchdog.watch(watched);
       running.add(watched);
-      const result = sessions
-        .run(signal, (connection) => work(connection, signal, queuedMicros))
-        .finally(() => {
-          running.delete(watched);
-          unwatch();
-          leave();
-        });
-      return await orStopped(result, signal);
+      const onIdle = () => {
+        running.delete(watched);
+        unwatch();
+        place.leave();
+      };
+      return orStopped(
+        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), onIdle),
+        signal,
+      );
+    };
+    let queuedMs = 0;
+    try {
+      for (let isLong = false; ; isLong = true) {
+        const askedAt = performance.now();
+        const place = await scheduler.enter(signal, { isLong, mayYield: request.mayRestart });
+        queuedMs += performance.now() - askedAt;
+        try {
+          return await runOnce(place, Math.round(queuedMs * 1_000));
+        } catch (error) {
+          if (!place.recall.aborted || signal.aborted) throw error;
+        }
+      }
     } catch (error) {
       if (error instanceof ApiError) throw error;
       throw new ApiError('internal', 'The SQL engine failed. Try again.', { cause: error });
@@ -298,15 +314,27 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
     request: { sql: string; parameters?: readonly Parameter[] | undefined },
     mayMiss: boolean,
   ) => {
-    const statement = readStatement(request.sql);
+    const statement = known.find(request.sql)?.statement ?? readStatement(request.sql);
     return { statement, values: bindParameters(statement.parameters, request.parameters ?? [], mayMiss) };
+  };
+
+  /** As `open`, unless the text has passed before and names are what they were. */
+  const openOnce = async (connection: DuckDBConnection, sql: string, statement: Statement, signal: AbortSignal) => {
+    const found = known.find(sql);
+    if (found !== undefined) {
+      await makeMacros(connection, found.passed.macros);
+      return found;
+    }
+    const opened = await open(connection, statement, names, signal);
+    known.add(sql, opened);
+    return opened;
   };
 
   return {
     async query(request) {
       const { statement, values } = prepareRequest(request, false);
-      return inPlace(request, async (connection, signal, queuedMicros) => {
-        const opened = await open(connection, statement, names, signal);
+      return inPlace({ ...request, mayRestart: true }, async (connection, signal, queuedMicros) => {
+        const opened = await openOnce(connection, request.sql, statement, signal);
         const { tables, show, hasLimit } = opened.passed;
         const { keep } = request;
         const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));

@@ -81,6 +81,7 @@ function namesOf(table: KeptTable): Names {
     columns: () => table.columns.map(({ sqlName }) => sqlName),
   };
   return {
+    version: 0,
     workspaces: () => [DEFAULT_WORKSPACE],
     tables: () => [named],
     find: (workspace, name) => (isDefault(workspace) && foldName(name) === RESULT_TABLE ? named : undefined),

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBDataChunk, DuckDBResult, DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
@@ -34,7 +35,7 @@ export async function readRows(
   let cut: Rows['cut'] = null;
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     if (signal.aborted) throw signal.reason;
-    cut ??= decode(chunk, rows);
+    cut ??= await decode(chunk, rows);
     if (take === undefined ? cut !== null : !(await take(chunk))) break;
   }
   return { columns, rows, cut };
@@ -43,10 +44,18 @@ export async function readRows(
 /** How much more room values may take in the engine than as JSON text. */
 const FAR = 3;
 
+/** Longest time that rows are read in one go, before others get their turn. */
+const TURN_MS = 10;
+/** Rows between two looks at the clock, at most; and about as many bytes. */
+const LOOK_ROWS = 64;
+const LOOK_BYTES = 64 * 1024;
+
 /** Adds the rows of one chunk after another to `rows`; answers which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
   let bytes = 0;
-  return (chunk: DuckDBDataChunk, rows: JsonValue[][]): Rows['cut'] => {
+  return async (chunk: DuckDBDataChunk, rows: JsonValue[][]): Promise<Rows['cut']> => {
+    let turnedAt = performance.now();
+    let looked = { row: 0, bytes };
     const vectors = rows.length === caps.rowsMax ? [] : readers.map((_, index) => chunk.getColumnVector(index));
     const { rowCount } = chunk;
     if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
@@ -63,6 +72,11 @@ function decoder(readers: readonly Reader[], caps: Caps) {
       }
       if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
       rows.push(values);
+      if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
+      looked = { row, bytes };
+      if (performance.now() - turnedAt < TURN_MS) continue;
+      await turn();
+      turnedAt = performance.now();
     }
     return null;
   };

@@ -4,7 +4,8 @@ import { GUARD_SQL } from './guards.ts';
 /** How often a stopped statement is told again: an interrupt between two steps of the engine is lost. */
 const INTERRUPT_EVERY_MS = 5;
 
-const BEGIN = 'BEGIN TRANSACTION READ ONLY';
+/** How a session's transaction begins. */
+export const BEGIN = 'BEGIN TRANSACTION READ ONLY';
 
 /** Makes a session's connection take statements again, after one that failed while it ran. */
 export async function resume(connection: DuckDBConnection): Promise<void> {
@@ -18,8 +19,14 @@ export interface Sessions {
    *
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
    * `signal.reason`. It settles only when the engine has let go of the statement.
+   *
+   * With `onIdle` a result need not wait until the transaction is at its end; it is called then, also after an error.
    */
-  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  run<T>(
+    signal: AbortSignal,
+    work: (connection: DuckDBConnection) => Promise<T>,
+    onIdle?: (() => void) | undefined,
+  ): Promise<T>;
   /** Lets go of the connections; nothing may run. */
   close(): void;
 }
@@ -54,6 +61,11 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     return connection;
   };
 
+  const startUnless = async (signal: AbortSignal): Promise<DuckDBConnection> => {
+    if (signal.aborted) throw signal.reason;
+    return start();
+  };
+
   const finish = async (connection: DuckDBConnection): Promise<void> => {
     try {
       await connection.run('ROLLBACK');
@@ -65,9 +77,12 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
   };
 
   return {
-    async run(signal, work) {
-      if (signal.aborted) throw signal.reason;
-      const connection = await start();
+    async run(signal, work, onIdle) {
+      const connection = await startUnless(signal).catch((error: unknown) => {
+        onIdle?.();
+        throw error;
+      });
+      let isAnswered = false;
       let timer: NodeJS.Timeout | undefined;
       const onAbort = () => {
         connection.interrupt();
@@ -78,13 +93,15 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
       try {
         const result = await work(connection);
         if (signal.aborted) throw signal.reason;
+        isAnswered = true;
         return result;
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       } finally {
         signal.removeEventListener('abort', onAbort);
         clearInterval(timer);
-        await finish(connection);
+        const finished = finish(connection).finally(onIdle);
+        if (!isAnswered || onIdle === undefined) await finished;
       }
     },
     close() {

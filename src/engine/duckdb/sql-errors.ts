@@ -4,6 +4,7 @@ import { EXTRA_COLUMN } from './columns.ts';
 import { readEngineError } from './engine-error.ts';
 import { type NamedTable, quoteText } from './names.ts';
 import type { Statement } from './statement.ts';
+import { isDamage } from './storage-errors.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {
@@ -78,6 +79,8 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
       { cause: error },
     );
   }
+  // Whoever runs the query names the file.
+  if (isDamage(error)) return new ApiError('internal', `A part of the database is damaged: ${text}`, { cause: error });
   if (BROKEN.test(kind)) {
     return new ApiError('internal', 'The SQL engine failed. Try the query in another form.', { cause: error });
   }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import { parsedTokens } from './expansion.ts';
+import { ownForms } from './forms.ts';
 import { replacePlaceholders } from './placeholders.ts';
 import { tokens, WIDE_SPACES } from './tokens.ts';
 
@@ -104,7 +105,7 @@ export function readStatement(text: string): Statement {
   }
   // The engine takes no lone surrogates: writing the text as bytes makes each a replacement character.
   const original = Buffer.from(text);
-  const caller = plainSpaces(original.toString());
+  const caller = ownForms(plainSpaces(original.toString()));
   const bytes = Buffer.from(caller);
   const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));
   const locate = (offset: number) => positionAt(original, Math.max(0, Math.min(offset, bytes.length)));

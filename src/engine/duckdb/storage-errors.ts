@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineSize } from '../engine.ts';
 import { engineErrorText as messageOf } from './engine-error.ts';
+import { logDamageError, readLogDamage } from './log-check.ts';
 
 /** Whether an error says that the database is of no more use until it is opened again, whatever the next statement is. */
 export function isFatal(error: unknown): boolean {
@@ -45,6 +46,28 @@ export function isDiskFull(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) || DISK_FULL.test(messageOf(error));
 }
 
+/** Whether a file could not be opened because another process has it open. */
+export function isHeldError(error: unknown): boolean {
+  return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
+}
+
+/** Whether what was read of the file is not what was written. */
+export function isDamage(error: unknown): boolean {
+  return /Corrupt database file|checksum .* does not match/i.test(messageOf(error));
+}
+
+/** The error of a file that opened, and of which a part turned out to be damaged. `what` completes "Cannot …". */
+export function damageError(what: string, file: string, cause: unknown): ApiError {
+  return new ApiError(
+    'internal',
+    `Cannot ${what}: the database ${JSON.stringify(file)} is damaged (${firstLine(messageOf(cause))}). ${DAMAGE_REMEDY}`,
+    { cause },
+  );
+}
+
+const DAMAGE_REMEDY =
+  'Look after the disk, and restore a backup with "colloquy stop" and "colloquy restore". What is not damaged can still be read.';
+
 function diskFull(what: string, file: string, fate: string, cause: unknown): ApiError {
   const message = `Cannot ${what}: the disk of the data folder ${JSON.stringify(dirname(file))} is full. ${fate}`;
   return new ApiError('resource_exceeded', message, { cause });
@@ -58,7 +81,7 @@ export function openError(file: string, error: unknown): ApiError {
   if (isDiskFull(error)) {
     return diskFull(`open the database ${quoted}`, file, 'Free some space there and try again.', error);
   }
-  if (/Could not set lock|Conflicting lock|being used by another process/i.test(message)) {
+  if (isHeldError(error)) {
     const holder = /\(PID (\d+)\)/.exec(message)?.[1];
     const who = holder === undefined ? 'another process' : `process ${holder}`;
     return new ApiError(
@@ -67,6 +90,8 @@ export function openError(file: string, error: unknown): ApiError {
       { cause: error },
     );
   }
+  const damage = readLogDamage(message);
+  if (damage !== undefined) return logDamageError(file, damage);
   return new ApiError('internal', `Cannot open the database ${quoted}: ${openReason(error, message)}`, {
     cause: error,
   });
@@ -79,7 +104,7 @@ function openReason(error: unknown, message: string): string {
   }
   if (code === 'EROFS') return 'the file system is read-only. Use a data folder that can be written.';
   if (/not a valid DuckDB database file|corrupt|checksum|WAL file|Serialization Error/i.test(message)) {
-    return `the file is damaged, or is not a database (${firstLine(message)}). Restore it from a copy, or move it away to start empty.`;
+    return `the file is damaged, or is not a database (${firstLine(message)}). Nothing was changed. Restore a backup with "colloquy restore", or move the files away to start empty.`;
   }
   if (/storage version|newer version of DuckDB/i.test(message)) {
     return `it was written by a newer version (${firstLine(message)}). Update this program.`;
@@ -105,6 +130,7 @@ export function writeError(what: string, file: string, error: unknown): ApiError
       { cause: error },
     );
   }
+  if (isDamage(error)) return damageError(what, file, error);
   if (/Out of Memory/i.test(message)) {
     return new ApiError(
       'resource_exceeded',

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
@@ -59,6 +60,11 @@ export class Store {
   /** Of now, and of every time that the file is opened again. */
   #size: EngineSize;
   #isClosed = false;
+  /** While the files are to stay as they are: until then nothing is written. */
+  #stillness: Promise<void> | undefined;
+  /** Transactions that may write and run now, and who waits for their end. */
+  #writing = 0;
+  #onceUnwritten: (() => void) | undefined;
 
   private constructor(options: StoreOptions, session: Session) {
     this.#options = options;
@@ -84,6 +90,58 @@ export class Store {
 
   /** As `Transaction`. */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    while (this.#stillness !== undefined) await this.#stillness;
+    this.#writing += 1;
+    try {
+      return await this.read(work);
+    } finally {
+      this.#writing -= 1;
+      if (this.#writing === 0) this.#onceUnwritten?.();
+    }
+  }
+
+  /**
+   * Runs `work` while nothing is written: the files hold all that is stored, and stay as they are. Reading goes on; what
+   * wants to write waits. `sql` is one transaction, for reading; `reader` reads the file. One call at a time.
+   */
+  async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
+    let session = await this.#ready();
+    while (this.#stillness !== undefined) {
+      await this.#stillness;
+      session = await this.#ready();
+    }
+    let end: () => void = () => undefined;
+    this.#stillness = new Promise((resolve) => {
+      end = resolve;
+    });
+    try {
+      if (this.#writing > 0) {
+        await new Promise<void>((resolve) => {
+          this.#onceUnwritten = resolve;
+        });
+      }
+      // Opening it again would change the files, and waits until this is over.
+      if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
+      const { connection, sql } = await openWriter(session.database);
+      try {
+        const reader = await session.database.reader();
+        return await inTransaction(
+          sql,
+          (one) => work(one, reader),
+          (error) => this.#noteFailure(session, error),
+        );
+      } finally {
+        connection.closeSync();
+      }
+    } finally {
+      this.#onceUnwritten = undefined;
+      this.#stillness = undefined;
+      end();
+    }
+  }
+
+  /** As `transaction`, for what only reads: it never waits for `still`. */
+  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     let session = await this.#ready();
     if (mayHaveSpace(session)) {
       session.isBroken = true;
@@ -150,6 +208,8 @@ export class Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // Closing merges the log into the file.
+    await this.#stillness;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined) return;
     const isReleased = await closeSession(session);
@@ -181,6 +241,7 @@ export class Store {
   }
 
   async #reopen(broken: Session): Promise<Session> {
+    await this.#stillness;
     const isReleased = await closeSession(broken);
     if (!isReleased) {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');

@@ -84,9 +84,12 @@ function readToken(sql: string, start: number): Token {
   return token('punctuation', sql.startsWith('::', start) ? start + 2 : start + 1);
 }
 
-/** The tokens of SQL text as the engine's lexer sees them, without space and comments; never throws. */
-export function* tokens(sql: string): Generator<Token, void, void> {
-  let at = 0;
+/**
+ * The tokens of SQL text as the engine's lexer sees them, from a position between two of them on, without space and
+ * comments; never throws.
+ */
+export function* tokens(sql: string, from = 0): Generator<Token, void, void> {
+  let at = from;
   while (at < sql.length) {
     const space = endOf(SPACE, sql, at);
     if (space !== undefined) at = space;

@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '../../contract/json.ts';
-import type { Engine, Keep, Restored, WriteOutcome } from '../engine.ts';
+import type { DocumentsText, Engine, Keep, Restored, TextOutcome, WriteOutcome } from '../engine.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
 import { alterStatements } from './alter.ts';
@@ -14,10 +14,10 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
-import { ID_COLUMN, TIME_COLUMN, widenTable } from './columns.ts';
+import { ID_COLUMN, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { describeFault } from './faults.ts';
-import { insertDocuments } from './insert.ts';
+import { insertDocuments, insertText } from './insert.ts';
 import type { Locks } from './locks.ts';
 import { quoteName } from './names.ts';
 import { purgeExpired } from './purge.ts';
@@ -26,6 +26,7 @@ import { storeRecord } from './records.ts';
 import { oldestKeptMicros } from './retention.ts';
 import { writeError } from './storage-errors.ts';
 import type { Sql, Transaction } from './store.ts';
+import { type ScannedText, scanText } from './text.ts';
 import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
 
 export interface WritesContext {
@@ -39,7 +40,7 @@ export interface WritesContext {
 /** The writing half of the engine; see there for what each does. */
 export type Writes = Pick<
   Engine,
-  'addDocuments' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
+  'addDocuments' | 'addText' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
 >;
 
 /**
@@ -78,6 +79,17 @@ export function createWrites(context: WritesContext): Writes {
         return outcomesOf(documents, acceptance, existed);
       }),
 
+    async addText(id, text) {
+      // Read while other writes to the table go on: nearly always its shape is still the same after them.
+      const { shape } = requireTable(catalog, id);
+      const scanned = scanText(text, shape);
+      if (scanned === undefined) return undefined;
+      return withTable(id, async (table) => {
+        const now = table.shape === shape ? scanned : scanText(text, table.shape);
+        return now === undefined ? undefined : storeText(context, table, text, now);
+      });
+    },
+
     deleteDocuments: (id, ids, keep) =>
       withTable(id, async (table) => {
         const distinct = [...new Set(ids)];
@@ -115,12 +127,9 @@ export function createWrites(context: WritesContext): Writes {
   };
 }
 
-/**
- * Stores documents with different ids, in the place of those that have these ids now, and answers the event times of
- * these by id. One transaction, in which `finish` comes last; the table's wider shape is remembered once it is durable.
- */
+/** Stores documents with different ids, in the place of those that have these ids now; answers as `store` does. */
 async function storeDocuments(
-  { catalog, locks, transaction }: WritesContext,
+  context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
   finish: (sql: Sql) => Promise<void> = async () => undefined,
@@ -128,27 +137,57 @@ async function storeDocuments(
   if (documents.length === 0) return new Map();
   const widening = widenTable(before.shape);
   const extraKeys = documents.map(({ fields }) => widening.add(fields));
-  const shape = widening.result();
+  const ids = documents.map(({ id }) => id);
+  return store(context, before, widening.result(), ids, async (sql, table, timeOf) => {
+    const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
+      id,
+      fields,
+      eventTimeMicros: eventTimeMicros ?? timeOf(id),
+      extraKeys: extraKeys[index] ?? [],
+    }));
+    await insertDocuments(sql, table, fitted);
+    await finish(sql);
+  });
+}
+
+async function storeText(
+  context: WritesContext,
+  before: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+): Promise<TextOutcome[]> {
+  // An id that was just made cannot be there.
+  const ids = documents.filter(({ isMade }) => !isMade).map(({ id }) => id);
+  const existed = await store(context, before, shape, ids, (sql, table, timeOf) =>
+    insertText(sql, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
+  );
+  return documents.map(({ id, start, end }) => ({
+    id,
+    status: existed.has(id) ? 'replaced' : 'added',
+    bytes: end - start,
+  }));
+}
+
+/**
+ * Puts what `insert` inserts in the place of the documents that have these ids now, and answers the event times of these
+ * by id; `timeOf` is that of the replaced document, or now. One transaction; the table's wider shape is remembered once
+ * it is durable.
+ */
+async function store(
+  { catalog, locks, transaction }: WritesContext,
+  before: Table,
+  shape: TableShape,
+  ids: readonly string[],
+  insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
+): Promise<Map<string, bigint>> {
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
   const now = BigInt(Date.now()) * 1_000n;
-
   const run = () =>
     transaction(async (sql) => {
       if (isWider) await alterTable(sql, catalog, before, table);
-      const existed = await deleteExisting(
-        sql,
-        table,
-        documents.map(({ id }) => id),
-      );
-      const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
-        id,
-        fields,
-        eventTimeMicros: eventTimeMicros ?? existed.get(id) ?? now,
-        extraKeys: extraKeys[index] ?? [],
-      }));
-      await insertDocuments(sql, table, fitted);
-      await finish(sql);
+      const existed = ids.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, ids);
+      await insert(sql, table, (id) => existed.get(id) ?? now);
       return existed;
     });
   if (!isWider) return run();
@@ -220,8 +259,8 @@ function changeOne(
     const fields = change(document.read());
     const fault = describeFault(fields);
     if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
-    const text = exactText(fields);
-    document.read = () => parseJson(text) as JsonObject;
+    // A copy, which the next change may do with as it likes.
+    document.read = () => parseJson(exactText(fields)) as JsonObject;
     changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
     return { status: 'changed' };
   } catch (error) {

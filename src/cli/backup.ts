@@ -1,0 +1,76 @@
+import { ApiError } from '../contract/errors.ts';
+import type { Client } from '../http/client.ts';
+import type { Config } from '../settings.ts';
+import { connectService } from './connect.ts';
+import { createLog, errorLine, plainText } from './log.ts';
+import { shownProgress } from './progress.ts';
+import { bytesText, counted } from './sizes.ts';
+
+/** A backup takes as long as the disk needs. */
+const TIMEOUT_MS = 2 ** 31 - 1;
+const LOOK_MS = 250;
+const STEPS = {
+  wait: 'waiting for writes that run',
+  copy: 'copying; writes wait',
+  check: 'reading the copy again; writes go on',
+} as const;
+
+/**
+ * Has the local service, which is started if need be, copy all that it stores into a new folder. Errors go to standard
+ * error and make the exit code 1; whoever gives up leaves nothing behind.
+ */
+export async function backup({ config, path }: { config: Config; path: string }, bin: string): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const shown = shownProgress(process.stderr);
+  let client: Client | undefined;
+  let looks: Promise<void> | undefined;
+  const done = new AbortController();
+  try {
+    if (config.url !== undefined) {
+      throw new ApiError(
+        'invalid_input',
+        `A backup is made at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
+      );
+    }
+    client = await connectService(config, bin, createLog(config));
+    looks = showProgress(client, path, shown, done.signal);
+    const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
+    done.abort();
+    await looks;
+    const what = `${counted(made.documents ?? 0, 'document')} in ${counted(made.collections ?? 0, 'collection')}`;
+    process.stdout.write(
+      plainText(
+        `Backup made: ${what}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,
+      ),
+    );
+    return 0;
+  } catch (error) {
+    done.abort();
+    await looks;
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    await client?.close();
+  }
+}
+
+async function showProgress(
+  client: Client,
+  path: string,
+  shown: ReturnType<typeof shownProgress>,
+  until: AbortSignal,
+): Promise<void> {
+  while (!until.aborted) {
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, LOOK_MS).unref();
+      until.addEventListener('abort', () => resolve(), { once: true });
+    });
+    // What is shown is a convenience: the backup itself says what went wrong.
+    const all = until.aborted ? [] : await client.listRunningBackups({}, { signal: until }).catch(() => []);
+    const mine = all.find((one) => one.path === path);
+    if (mine === undefined || until.aborted) continue;
+    shown.report(mine.done_bytes ?? 0, mine.total_bytes || undefined, STEPS[mine.step ?? 'wait']);
+  }
+  shown.clear();
+}

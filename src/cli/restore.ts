@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '../contract/errors.ts';
+import { type DataFolder, openFolder } from '../local/folder.ts';
+import { type Manifest, readManifest } from '../service/backup-files.ts';
+import type { Config } from '../settings.ts';
+import { errorLine, plainText } from './log.ts';
+import { shownProgress } from './progress.ts';
+import { checkVersions, describeAside, refuseWhileServed, removeStaging, stage, swap } from './restore-files.ts';
+import { bytesText, counted } from './sizes.ts';
+import { askAtTerminal } from './terminal.ts';
+
+export interface RestoreCommand {
+  config: Config;
+  /** Folder of the backup. */
+  path: string;
+  /** Do not ask. */
+  yes: boolean;
+}
+
+/**
+ * Puts a backup in the place of what the data folder stores, which is moved aside and never deleted. Nothing changes
+ * before the backup was copied, compared with its manifest and opened. Asks at the terminal, and is refused without one
+ * unless `yes` is set. Errors go to standard error and make the exit code 1.
+ */
+export async function restore({ config, path, yes }: RestoreCommand): Promise<number> {
+  const shown = shownProgress(process.stderr);
+  let staging: string | undefined;
+  try {
+    if (config.url !== undefined) {
+      throw new ApiError(
+        'invalid_input',
+        `A backup is restored at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
+      );
+    }
+    const { folder: from, manifest } = await readManifest(path);
+    checkVersions(manifest);
+    const folder = await openFolder(config.dataDir);
+    await refuseWhileServed(folder);
+    if (!yes && !(await confirm(folder, manifest))) return 1;
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    staging = join(folder.path, `restoring-${time}`);
+    await mkdir(staging, { mode: 0o700 });
+    await stage({ from, manifest }, { staging, databaseFile: folder.databaseFile }, (done, total) =>
+      shown.report(done, total, 'copying and checking the backup'),
+    );
+    const aside = join(folder.path, `before-restore-${time}`);
+    const old = await swap(folder, staging, aside);
+    shown.clear();
+    if (old.length > 0) await describeAside(aside, old);
+    print(`Restored into "${folder.path}": ${contentsOf(manifest)}.\n`);
+    if (old.length > 0) {
+      print(`What was there is in "${aside}".\nTo undo: colloquy stop, then colloquy restore "${aside}"\n`);
+    }
+    return 0;
+  } catch (error) {
+    shown.clear();
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    if (staging !== undefined) await removeStaging(staging);
+  }
+}
+
+async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean> {
+  // There is nothing to lose.
+  if (!existsSync(folder.databaseFile)) return true;
+  const typed = await askAtTerminal(
+    `Put this backup in the place of what "${folder.path}" stores now, which is moved aside: ${contentsOf(manifest)}? [y/N] `,
+  );
+  if (typed !== undefined && /^y(es)?$/i.test(typed)) return true;
+  const why = typed === undefined ? ': there is no terminal to ask at. Add --yes' : '';
+  process.stderr.write(`colloquy: Nothing was restored${why}.\n`);
+  return false;
+}
+
+function contentsOf({ counts, created_at: createdAt, files }: Manifest): string {
+  const bytes = bytesText(files.reduce((sum, file) => sum + file.bytes, 0));
+  const held =
+    counts === null ? '' : `${counted(counts.documents, 'document')} in ${counted(counts.collections, 'collection')}, `;
+  return `${held}${bytes}, of ${createdAt.slice(0, 16).replace('T', ' ')}Z`;
+}
+
+function print(text: string): void {
+  process.stdout.write(plainText(text));
+}

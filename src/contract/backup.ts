@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { resource, Timestamp } from './fields.ts';
+import type { Contract } from './row.ts';
+
+export const Backup = resource({
+  path: z.string().describe('Its folder'),
+  created_at: Timestamp,
+  bytes: z.number(),
+  files: z.array(z.string()),
+  collections: z.number().describe('Those in the trash included'),
+  documents: z.number(),
+});
+export type Backup = z.infer<typeof Backup>;
+
+/** A backup that is being made. */
+export const RunningBackup = resource({
+  path: z.string(),
+  step: z.enum(['wait', 'copy', 'check']).describe('Waiting for writes, copying (writes wait), reading it again'),
+  done_bytes: z.number().describe('Of this step'),
+  total_bytes: z.number(),
+});
+export type RunningBackup = z.infer<typeof RunningBackup>;
+
+const path = '/v1/colloquy/backups';
+
+/** For whoever operates the service, at its machine: no tool comes of these. */
+export const backups = {
+  createBackup: {
+    method: 'POST',
+    path,
+    title: 'Make a backup',
+    summary:
+      'Copy all that is stored, with its keys, into a new folder, as of one moment. Reading goes on, writes wait.',
+    effect: 'create',
+    role: 'admin',
+    localOnly: true,
+    params: z.object({}),
+    body: z.object({ path: z.string().min(1).describe('Absolute path of a folder that does not exist') }),
+    result: Backup,
+    envelope: 'data',
+  },
+  listRunningBackups: {
+    method: 'GET',
+    path,
+    title: 'List running backups',
+    summary: 'The backups that are being made now.',
+    effect: 'read',
+    role: 'admin',
+    localOnly: true,
+    params: z.object({}),
+    result: z.array(RunningBackup),
+    envelope: 'data',
+  },
+} as const satisfies Contract;

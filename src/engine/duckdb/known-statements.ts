@@ -1,0 +1,55 @@
+import type { Names } from './names.ts';
+import type { Opened } from './parse.ts';
+
+/** Most statements that are remembered, and most characters of them together. */
+const STATEMENTS_MAX = 500;
+const CHARACTERS_MAX = 2 * 1024 * 1024;
+/** A longer text takes longer to run than to check. */
+const STATEMENT_CHARACTERS_MAX = 16 * 1024;
+
+/**
+ * Statements that passed the gate, by the text that the caller wrote. What passes depends on the text and on the names
+ * alone, so that any change of names forgets them all. Values of parameters are no part of it.
+ */
+export interface KnownStatements {
+  find(sql: string): Opened | undefined;
+  add(sql: string, opened: Opened): void;
+}
+
+/** The ones used last stay. */
+export function createKnownStatements(names: Pick<Names, 'version'>): KnownStatements {
+  const known = new Map<string, Opened>();
+  let version = names.version;
+  let characters = 0;
+
+  const drop = (sql: string) => {
+    if (known.delete(sql)) characters -= sql.length;
+  };
+  const put = (sql: string, opened: Opened) => {
+    drop(sql);
+    known.set(sql, opened);
+    characters += sql.length;
+  };
+
+  return {
+    find(sql) {
+      if (version !== names.version) {
+        known.clear();
+        characters = 0;
+        version = names.version;
+      }
+      const opened = known.get(sql);
+      if (opened !== undefined) put(sql, opened);
+      return opened;
+    },
+    add(sql, opened) {
+      if (opened.namesVersion !== names.version || opened.namesVersion !== version) return;
+      if (sql.length > STATEMENT_CHARACTERS_MAX || opened.passed.missing.length > 0) return;
+      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined } });
+      for (const oldest of known.keys()) {
+        if (known.size <= STATEMENTS_MAX && characters <= CHARACTERS_MAX) break;
+        drop(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { type JsonObject, parseJson } from '../../contract/json.ts';
+import type { DocumentsText, NewDocument } from '../engine.ts';
+import { faultOf } from './accept.ts';
+import { type TableShape, type TableWidening, widenTable } from './columns.ts';
+import { createScanner, patternOf, type Scanner, skipNested, skipSpace } from './scan.ts';
+
+/** A document in a text. */
+export interface TextDocument {
+  id: string;
+  /** Of its `{`, and of the byte after its `}`. */
+  start: number;
+  end: number;
+  /** It has no `_id` of its own. */
+  isMade: boolean;
+  /** Where its text cannot be taken as it is. */
+  parsed: ParsedDocument | null;
+}
+
+export interface ParsedDocument {
+  fields: JsonObject;
+  eventTimeMicros: bigint | null;
+  extraKeys: readonly string[];
+}
+
+/** What is in a text, for a table of a shape. */
+export interface ScannedText {
+  documents: TextDocument[];
+  /** The shape that holds them all; the given one itself, where that does. */
+  shape: TableShape;
+}
+
+const CLOSE = 0x7d;
+const COMMA = 0x2c;
+const CLOSE_LIST = 0x5d;
+
+/**
+ * Reads the documents of a text. Those of the shape that is known are not parsed; each of another is, and the shape grows.
+ * Undefined where one cannot be stored, or two have one id.
+ */
+export function scanText(text: DocumentsText, shape: TableShape): ScannedText | undefined {
+  const { bytes } = text;
+  const widening = widenTable(shape);
+  let scanner = createScanner(bytes, patternOf(shape));
+  const documents: TextDocument[] = [];
+  let at = skipSpace(bytes, text.start + 1);
+  if (bytes[at] === CLOSE_LIST) return undefined;
+  for (;;) {
+    if (documents.length === text.max) return undefined;
+    const { changes } = widening;
+    const document = fitting(text, scanner, at) ?? parseOne(text, widening, at);
+    if (document === undefined) return undefined;
+    documents.push(document);
+    if (widening.changes > changes) scanner = createScanner(bytes, patternOf(widening.result()));
+    at = skipSpace(bytes, document.end);
+    if (bytes[at] === CLOSE_LIST) break;
+    if (bytes[at] !== COMMA) return undefined;
+    at = skipSpace(bytes, at + 1);
+  }
+  if (at + 1 !== text.end) return undefined;
+  const ids = new Set(documents.map(({ id }) => id));
+  return ids.size === documents.length ? { documents, shape: widening.result() } : undefined;
+}
+
+function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {
+  const end = scanner.fits(start);
+  if (end < 0) return undefined;
+  const { id } = scanner;
+  return { id: id ?? makeId(), start, end, isMade: id === null, parsed: null };
+}
+
+function parseOne(text: DocumentsText, widening: TableWidening, start: number): TextDocument | undefined {
+  const end = skipNested(text.bytes, start);
+  const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
+  if (document === undefined) return undefined;
+  const { id, eventTimeMicros, fields } = document;
+  const extraKeys = widening.add(fields);
+  return { id, start, end, isMade: false, parsed: { fields, eventTimeMicros, extraKeys } };
+}
+
+function read(text: DocumentsText, json: string): NewDocument | undefined {
+  try {
+    const document = text.read(parseJson(json));
+    if (document === undefined) return undefined;
+    return faultOf(document.id, document.eventTimeMicros, document.fields) === null ? document : undefined;
+  } catch (error) {
+    // Whoever parses the whole text says where it is no JSON.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a document is one without members. */
+export function isEmptyObject(bytes: Uint8Array, start: number): boolean {
+  return bytes[skipSpace(bytes, start + 1)] === CLOSE;
+}

@@ -1,0 +1,238 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { leaveService } from '../../src/cli/leave-service.ts';
+import { createClient } from '../../src/http/client.ts';
+import { probe } from '../../src/local/probe.ts';
+
+const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
+const place = { workspace: 'commons', collection: 'docs' };
+
+let base = '';
+let dataDir = '';
+let goal = '';
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-backup-')));
+  dataDir = join(base, 'data');
+  goal = join(base, 'kept');
+});
+afterEach(async () => {
+  await leaveService(dataDir, { startMs: 0 });
+  rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A backup of two documents. */
+const sample = mkdtempSync(join(tmpdir(), 'colloquy-sample-'));
+afterAll(() => rmSync(sample, { recursive: true, force: true, maxRetries: 5 }));
+
+/** `fileKib` limits the size of every file that the command, and the service it starts, write. */
+function run(args: string[], options: { env?: Record<string, string>; fileKib?: number } = {}) {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: base,
+    COLLOQUY_DATA_DIR: dataDir,
+    COLLOQUY_THREADS: '1',
+    COLLOQUY_LOG_LEVEL: 'warn',
+    ...options.env,
+  };
+  const [command, given] =
+    options.fileKib === undefined
+      ? [process.execPath, [BIN, ...args]]
+      : ['bash', ['-c', `ulimit -f ${options.fileKib} && exec "$0" "$@"`, process.execPath, BIN, ...args]];
+  const { status, stdout, stderr } = spawnSync(command, given, { env, encoding: 'utf8', input: 'y\n' });
+  return { status, stdout, stderr };
+}
+
+function connect() {
+  const apiKey = readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
+  return createClient({ target: { socketPath: join(dataDir, 'service.sock') }, apiKey });
+}
+
+async function fill(chars = 10) {
+  expect(run(['trash', 'list']).status).toBe(0);
+  const client = connect();
+  await client.createCollection({ workspace: 'commons', name: 'docs' });
+  // What does not compress.
+  const text = Array.from({ length: chars / 10 }, () => Math.random().toString(36).slice(2, 12)).join('');
+  await client.addDocuments({ ...place, data: [{ _id: 'a', n: 1, text }, { _id: 'b' }] });
+  return client;
+}
+
+const count = () => {
+  const { stdout } = run(['call', 'run_query', '{"query":"SELECT count(*) AS n FROM docs"}']);
+  return Number(/"rows":\[\[(\d+)\]\]/.exec(stdout)?.[1]);
+};
+const asides = () => readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
+const hidden = () => readdirSync(base).filter((name) => name.startsWith('.'));
+
+describe('colloquy backup and restore', () => {
+  test('brings back what was stored, keys and all, and can be undone', { timeout: 90_000 }, async () => {
+    const client = await fill();
+    const made = run(['backup', goal]);
+    expect(made).toMatchObject({ status: 0, stderr: '' });
+    expect(made.stdout).toMatch(/^Backup made: 2 documents in 1 collection, [\d.]+ kB, in "/);
+    const names = ['_colloquy.duckdb', '_colloquy.duckdb.wal', 'admin.key', 'manifest.json'];
+    expect(readdirSync(goal).sort()).toEqual(names);
+    for (const name of names) expect(statSync(join(goal, name)).mode & 0o077).toBe(0);
+    cpSync(goal, sample, { recursive: true });
+    const key = readFileSync(join(dataDir, 'admin.key'), 'utf8');
+    await client.addDocuments({ ...place, data: [{ _id: 'c' }] });
+    await client.close();
+
+    const refused = run(['restore', goal, '--yes']);
+    expect(refused).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/a service \(process \d+\) runs.*colloquy stop/),
+    });
+    run(['stop']);
+    expect(run(['restore', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('Add --yes') });
+    expect(asides()).toEqual([]);
+
+    writeFileSync(join(dataDir, 'admin.key'), 'changed since\n');
+    const restored = run(['restore', goal, '--yes']);
+    expect(restored).toMatchObject({ status: 0, stderr: '' });
+    expect(restored.stdout).toMatch(/^Restored into ".*": 2 documents in 1 collection/);
+    const [, undo = ''] = /To undo: colloquy stop, then colloquy restore "(.*)"/.exec(restored.stdout) ?? [];
+    expect(count()).toBe(2);
+    expect(readFileSync(join(dataDir, 'admin.key'), 'utf8')).toBe(key);
+    run(['stop']);
+
+    expect(run(['restore', undo, '--yes']).status).toBe(0);
+    expect(count()).toBe(3);
+    expect(asides()).toHaveLength(2);
+  });
+
+  test('restores into a folder that holds nothing, without a question', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    run(['backup', goal]);
+    run(['stop']);
+    rmSync(dataDir, { recursive: true });
+    expect(run(['restore', join(goal, 'manifest.json')])).toMatchObject({ status: 0, stderr: '' });
+    expect(count()).toBe(2);
+    expect(asides()).toEqual([]);
+  });
+
+  test('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    mkdirSync(goal);
+    expect(run(['backup', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('it exists') });
+    expect(readdirSync(goal)).toEqual([]);
+    const nowhere = run(['backup', join(base, 'no', 'where')]);
+    expect(nowhere).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`there is no folder "${join(base, 'no')}"`),
+    });
+    const env = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'x' };
+    for (const command of ['backup', 'restore']) {
+      const remote = run([command, join(base, 'x')], { env });
+      expect(remote).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('at the machine of the service only'),
+      });
+    }
+    expect(hidden()).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a flipped bit',
+      () => flip('_colloquy.duckdb', 5_000),
+      /"_colloquy\.duckdb" is not what was backed up \(its SHA-256/,
+    ],
+    [
+      'a file cut short',
+      () => writeFileSync(join(goal, '_colloquy.duckdb.wal'), 'x'),
+      /"_colloquy\.duckdb\.wal" .*it has 1 byte/,
+    ],
+    ['a missing file', () => rmSync(join(goal, 'admin.key')), /its file "admin\.key" is missing/],
+    ['no manifest', () => rmSync(join(goal, 'manifest.json')), /it is no whole backup/],
+    [
+      'half a manifest',
+      () => writeFileSync(join(goal, 'manifest.json'), '{"format": 1'),
+      /manifest\.json cannot be read/,
+    ],
+    [
+      'other counts',
+      () => edit({ counts: { collections: 1, documents: 3, records: 8 } }),
+      /it holds 2 documents, not 3/,
+    ],
+    ['a newer schema', () => edit({ stored_version: 999 }), /newer than what this program .* Update/],
+    ['a newer layout', () => edit({ format: 2 }), /its layout has version 2/],
+    [
+      'a file of another folder',
+      () => edit({ files: [{ name: '../x', bytes: 0, sha256: '0'.repeat(64) }] }),
+      /cannot be read/,
+    ],
+  ])('refuses a backup with %s, and changes nothing', { timeout: 60_000 }, async (_, damage, why) => {
+    cpSync(sample, goal, { recursive: true });
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, '_colloquy.duckdb'), 'what is stored now');
+    damage();
+    const refused = run(['restore', goal, '--yes']);
+    expect(refused.stderr).toMatch(why);
+    expect(refused.status).toBe(1);
+    expect(readdirSync(dataDir)).toEqual(['_colloquy.duckdb']);
+    expect(readFileSync(join(dataDir, '_colloquy.duckdb'), 'utf8')).toBe('what is stored now');
+  });
+
+  // Windows has no limit on the size of a process's files to play a full disk with.
+  test.runIf(process.platform !== 'win32')(
+    'on a full disk: says so, removes its part, and the service goes on',
+    { timeout: 60_000 },
+    async () => {
+      await (await fill(3_000_000)).close();
+      run(['stop']);
+      const full = run(['backup', goal], { fileKib: 1_024 });
+      expect(full).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/Cannot make the backup ".*kept": the disk is full/),
+      });
+      expect(existsSync(goal)).toBe(false);
+      expect(hidden()).toEqual([]);
+      const client = connect();
+      await client.addDocuments({ ...place, data: [{ _id: 'c' }] });
+      await client.close();
+      expect(count()).toBe(3);
+    },
+  );
+
+  test('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
+    const client = await fill(9_000_000);
+    const made = client.createBackup({ path: goal }).catch(() => undefined);
+    while ((await client.listRunningBackups({})).length === 0 && !existsSync(goal)) {
+      // Until it has begun.
+    }
+    const found = await probe(join(dataDir, 'service.sock'));
+    if (found.state === 'ready') process.kill(found.pid, 'SIGKILL');
+    await made;
+    await client.close();
+    // It may have been done by then; if so, it is whole.
+    if (existsSync(goal)) expect(run(['restore', goal, '--yes']).status).toBe(0);
+    expect(count()).toBe(2);
+  });
+});
+
+function flip(name: string, at: number): void {
+  const bytes = readFileSync(join(goal, name));
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(join(goal, name), bytes);
+}
+
+function edit(fields: object): void {
+  const file = join(goal, 'manifest.json');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...fields }));
+}

@@ -1,0 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BINARY, buildIfStale } from '../scenarios/binary.ts';
+import { playRounds } from './rounds.ts';
+
+let folder = '';
+beforeEach(() => {
+  buildIfStale();
+  folder = mkdtempSync(join(tmpdir(), 'colloquy-crash-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+// `npm run crash -- 200` plays more of them.
+test('a killed service loses nothing that it acknowledged, and applies nothing by half', {
+  timeout: 120_000,
+}, async () => {
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  const { rounds, acknowledged, lost, half } = await playRounds({ bin: BINARY, folder, rounds: 3, seed });
+  expect({ seed, rounds, lost, half }).toEqual({ seed, rounds: 3, lost: [], half: [] });
+  expect(acknowledged).toBeGreaterThan(0);
+});

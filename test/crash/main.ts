@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { playRounds, summary } from './rounds.ts';
+
+const [bin = '', rounds = '200', seed = String(Math.floor(Math.random() * 2 ** 32))] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'colloquy-crash-'));
+const say = (line: string) => process.stdout.write(`${line}\n`);
+say(`seed ${seed}, in ${folder}`);
+const result = await playRounds({ bin, folder, rounds: Number(rounds), seed: Number(seed), report: say });
+say(summary(result));
+for (const text of [...result.lost.map((one) => `LOST ${one}`), ...result.half.map((one) => `HALF ${one}`)]) say(text);
+const isFine = result.lost.length + result.half.length === 0;
+// What is wrong is worth a look.
+if (isFine) rmSync(folder, { recursive: true, force: true });
+process.exitCode = isFine ? 0 : 1;
