@@ -91,7 +91,7 @@ describe('updateVirtualInstance()', () => {
     expect(large.body.data).toMatchObject({ current_size: 'LARGE', desired_size: 'LARGE' });
   });
 
-  it('while queries run, which end well', async () => {
+  it('while queries run, which end well', { timeout: 180_000 }, async () => {
     const sql = {
       sql: { query: 'SELECT count(*) AS n FROM range(3000000) a, range(100) b WHERE (a.range * b.range) % 7 = 3' },
     };
