@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { VERSION } from '../config.ts';
 import { createClient } from '../http/client.ts';
 import { isLoopbackHost } from '../http/target.ts';
@@ -39,7 +40,8 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
     // The service is this very process: where it does not answer, it is closing, and trying again only takes time.
-    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, retry: { triesMax: 1 } });
+    const headers = () => callerHeaders.getStore() ?? {};
+    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, headers, retry: { triesMax: 1 } });
     const changes = createChanges({ connect: async () => client, log, peers });
     const assistant: Assistant = {
       connect: async () => client,
@@ -66,12 +68,16 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
     };
   }
 
+  // One client serves all of a key's requests, wherever they come from; each is followed to the calls made for it.
+  const callerHeaders = new AsyncLocalStorage<Record<string, string>>();
   const serving = createHttpServing({ open, log, hosts: hostsOf(config), origins: config.allowedOrigins });
   async function close(): Promise<void> {
     await serving.close();
     await audit?.settled();
   }
-  return { path: MCP_PATH, admit: serving.admit, handle: serving.handle, close };
+  const handle: Mount['handle'] = (request, response, caller, signal) =>
+    callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
+  return { path: MCP_PATH, admit: serving.admit, handle, close };
 }
 
 function commandOf(config: Config, bin: string): string {
