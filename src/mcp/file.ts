@@ -43,6 +43,8 @@ export interface DocumentFile {
   batches: AsyncIterable<FileBatch>;
   /** Values so far that JSON does not have (NaN, infinities); they are null. */
   unwritable(): number;
+  /** Columns so far that are text, since numbers of documents do not keep all digits of their decimals. */
+  asText(): readonly string[];
   close(): Promise<void>;
 }
 

@@ -221,6 +221,7 @@ function answer(file: DocumentFile, load: Load, input: LoadInput, isCreated: boo
   const { failed, failures, stopped } = load;
   const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
   const nulled = file.unwritable();
+  const asText = file.asText();
   return {
     data: {
       file: file.path,
@@ -243,13 +244,14 @@ function answer(file: DocumentFile, load: Load, input: LoadInput, isCreated: boo
           }
         : {}),
       ...(nulled > 0 ? { values_made_null: nulled } : {}),
+      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
     },
     next: hints(file, load, input, inside, nulled),
     isError: stopped !== undefined || (failures > 0 && inside === 0),
   };
 }
 
-function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
+function hints({ format, asText }: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
   const { stopped, failures, withoutId, entries } = load;
   const texts: string[] = [];
   if (stopped !== undefined) {
@@ -271,6 +273,11 @@ function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: n
     );
   }
   if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
+  if (asText().length > 0) {
+    texts.push(
+      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
+    );
+  }
   if (format === 'csv' && input.csv_types === undefined && inside > 0) {
     texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
   }

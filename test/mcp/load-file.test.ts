@@ -7,7 +7,11 @@ import { fakeClient, notFound } from './fake-client.ts';
 
 type Documents = Record<string, unknown>[];
 
-function fileOf(batches: FileBatch[] | (() => AsyncGenerator<FileBatch>), closed: { closed: boolean }): DocumentFile {
+function fileOf(
+  batches: FileBatch[] | (() => AsyncGenerator<FileBatch>),
+  closed: { closed: boolean },
+  text: string[] = [],
+): DocumentFile {
   async function* listed() {
     if (Array.isArray(batches)) yield* batches;
   }
@@ -18,6 +22,7 @@ function fileOf(batches: FileBatch[] | (() => AsyncGenerator<FileBatch>), closed
     unit: 'line',
     batches: Array.isArray(batches) ? listed() : batches(),
     unwritable: () => 0,
+    asText: () => text,
     close: async () => {
       closed.closed = true;
     },
@@ -40,9 +45,11 @@ interface Setup {
   add?: (data: Documents, signal: AbortSignal | undefined) => unknown;
   getCollection?: () => unknown;
   signal?: AbortSignal;
+  /** Columns whose decimals are text. */
+  text?: string[];
 }
 
-async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal }: Setup) {
+async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text }: Setup) {
   const state = { closed: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
@@ -60,7 +67,7 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     client,
     signal,
     progress: (...report: [number, number | undefined, string]) => reports.push(report),
-    means: { openFile: async () => fileOf(batches, state) },
+    means: { openFile: async () => fileOf(batches, state, text) },
   };
   const run = tool.run(context as never, input);
   const result = await run.finally(() => expect(state.closed).toBe(true));
@@ -73,6 +80,13 @@ describe('load_file', () => {
     const means = { openFile: async () => Promise.reject(new Error('not called')) };
     expect(offeredTools({ means }).has('load_file')).toBe(true);
     expect(offeredTools({ means, readOnly: true }).has('load_file')).toBe(false);
+  });
+
+  it('tells which columns are text for the sake of their digits', async () => {
+    const { data, next } = await load({ batches: [batch(100, { price: '1.250' })], text: ['price'] });
+    expect(data).toMatchObject({ decimals_as_text: ['price'] });
+    expect(next).toContain('CAST them AS DECIMAL');
+    expect((await load({ batches: [batch(100, { b: 1 })] })).data).not.toHaveProperty('decimals_as_text');
   });
 
   it('sends batch after batch, counts, and reports bytes', async () => {
