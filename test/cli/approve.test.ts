@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaveService } from '../../src/cli/leave-service.ts';
 import { BINARY, buildIfStale, dataFolder } from '../scenarios/binary.ts';
 import { legacyStdio, modernStdio, openLegacy, openModern } from '../scenarios/drivers.ts';
+
 import { type CallResult, type Session, serverEnvironment } from '../scenarios/session.ts';
+import { pairAt } from '../service/browser.ts';
 
 beforeAll(buildIfStale, 60_000);
 
@@ -71,6 +73,28 @@ describe('colloquy approve', () => {
     expect(await run(['approve'])).toMatchObject({ code: 0, stdout: 'No question waits for you.\n' });
     expect(await run(['approve', 'AAAA'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/no service runs/) });
     expect(existsSync(join(folder.path, 'service.sock'))).toBe(false);
+  });
+
+  it('prints the address that pairs a browser on a terminal only, and starts no service without one', async () => {
+    const refused = await run(['approve', '--browser'], 'y\n');
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/needs a person at a terminal/),
+    });
+    expect(existsSync(join(folder.path, 'service.sock'))).toBe(false);
+    expect(await run(['approve', '--browser', 'AAAA'])).toMatchObject({ code: 2 });
+  });
+
+  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')('pairs a browser, and forgets it', async () => {
+    const shown = await runOnTerminal(['approve', '--browser'], '');
+    expect(shown.code).toBe(0);
+    const url = /http:\/\/127\.0\.0\.1:\d+\/pair\/[\w-]{43}/.exec(shown.stdout)?.[0];
+    expect(await pairAt(url)).toMatch(/^colloquy-/);
+    expect(await run(['approve', '--forget-browsers'])).toMatchObject({
+      code: 0,
+      stdout: 'Forgotten: 1 browser. None is paired now.\n',
+    });
   });
 
   it('is for the machine of the service', async () => {
