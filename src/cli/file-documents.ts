@@ -60,6 +60,7 @@ async function textFile(file: AllowedFile, format: Exclude<FileFormat, 'parquet'
     batches: batchesOf(textEntries(file.handle, reader)),
     unwritable: () => 0,
     asText: () => [],
+    ...(reader.rows === undefined ? {} : { rows: reader.rows }),
     close: () => file.handle.close(),
   };
   return opened;

@@ -229,3 +229,32 @@ describe('openDocuments(): formats', () => {
     expect(batches).toBe(3);
   });
 });
+
+describe('the rows of CSV', () => {
+  const rowsOf = async (content: string, csv: FileRequest['csv'] = {}) => {
+    write('in/rows.csv', content);
+    const file = await openDocuments(allowed, { path: 'rows.csv', csv });
+    try {
+      for await (const batch of file.batches) expect(batch.entries.length).toBeGreaterThan(0);
+      return file.rows?.();
+    } finally {
+      await file.close();
+    }
+  };
+
+  it('that are too short are counted, with the lines of the first', async () => {
+    const short = Array.from({ length: 7 }, () => '1,2\n').join('');
+    expect(await rowsOf(`a,b,c\n1,2,3\n${short}`)).toEqual({
+      short: 7,
+      shortLines: [3, 4, 5, 6, 7],
+      separator: undefined,
+    });
+  });
+
+  it('of one column whose name holds a separator may have another one', async () => {
+    expect(await rowsOf('a;b;c\n1;2;3\n')).toMatchObject({ short: 0, separator: ';' });
+    expect(await rowsOf('a\tb\n1\t2\n')).toMatchObject({ separator: '\t' });
+    expect(await rowsOf('a;b\n1;2\n', { separator: ';' })).toMatchObject({ separator: undefined });
+    expect(await rowsOf('name\nx\n')).toMatchObject({ separator: undefined });
+  });
+});

@@ -156,6 +156,56 @@ describe('load_file', () => {
     });
   });
 
+  it('says of a first batch whose fate is not known what may happen twice, and what cannot', async () => {
+    const add = () => {
+      throw new ApiError('connection_failed', 'The connection broke.');
+    };
+    const { next } = await load({ batches: [batch(50, {}, { _id: 'a' })], add });
+    expect(next).toContain('whether entries 1 to 2 are in too is not known; they have no _id');
+    expect(next).toContain('if they are in, call again with "skip": 2, otherwise with "skip": 0');
+    const named = await load({ batches: [batch(50, { _id: 'a' })], add });
+    expect(named.next).toContain('call again with "skip": 0, which replaces those of them that are in');
+    expect(named.next).not.toContain('twice');
+  });
+
+  it('creates no collection for a file that cannot be read, or holds nothing', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const args = { create_collection: true };
+    async function* broken(): AsyncGenerator<FileBatch> {
+      yield* [];
+      throw new ApiError('invalid_input', 'The file is not JSON, at line 1.');
+    }
+    await expect(load({ batches: broken, getCollection, args })).rejects.toThrow('not JSON');
+    const empty = await load({ batches: [], getCollection, args });
+    expect(empty.calls.map(({ operation }) => operation)).not.toContain('createCollection');
+    expect(empty.data).not.toHaveProperty('collection_created');
+    expect(empty.next).toContain('the file holds no documents; the collection was not created');
+  });
+
+  it('says that it created the collection where nothing went in', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const add = () => {
+      throw new ApiError('resource_exceeded', 'Too much at once.');
+    };
+    const { data, next } = await load({
+      batches: [batch(9, {})],
+      getCollection,
+      add,
+      args: { create_collection: true },
+    });
+    expect(data).toMatchObject({ collection_created: true, complete: false, stopped_because: 'Too much at once.' });
+    expect(next).toContain('the collection was created, and is empty');
+  });
+
+  it('says that skip leaves nothing of the file', async () => {
+    const { next } = await load({ batches: [batch(50, { _id: '1' }, { _id: '2' })], args: { skip: 5 } });
+    expect(next).toBe('the file has 2 entries, so "skip": 5 leaves nothing to load.');
+  });
+
   it('halves what is too large for one request', async () => {
     const add = (data: Documents) => {
       if (data.length > 1 || data[0]?.['_id'] === 'c') throw new ApiError('content_too_large', 'Too large.');
@@ -197,8 +247,9 @@ describe('load_file', () => {
     };
     const { data, next } = await load({ batches: [batch(50, {}), batch(100, {})], add });
     expect(data).toMatchObject({ complete: false, entries: 1, counts: { ADDED: 1 } });
-    expect(next).toContain('whether the batch after them is in too is not known');
-    expect(next).toContain('count the documents before you go on');
+    expect(next).toContain('whether entries 2 to 2 are in too is not known');
+    expect(next).toContain('first count the documents of the collection');
+    expect(next).toContain('if they are in, call again with "skip": 2, otherwise with "skip": 1');
   });
 
   it('ends the batch under way when it is cancelled, and starts no other', async () => {
