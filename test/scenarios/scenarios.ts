@@ -321,7 +321,9 @@ const resources: Scenario = {
     expect(about).toMatchObject({ name: workspace, collections: { items: [{ name: 'things' }] } });
     expect(await session.read(`${root}/${workspace}/collections/things`)).toContain('user.name');
     for (const uri of [`${root}/${workspace}x`, `${root}/${workspace}/collections/thing`, 'colloquy://nothing']) {
-      await expect(session.read(uri)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(uri) });
+      // The protocols of 2025 have another code for it than the later ones.
+      const code = expect.toBeOneOf([-32002, -32602]);
+      await expect(session.read(uri)).rejects.toMatchObject({ code, message: expect.stringContaining(uri) });
     }
     const [, template = ''] = await session.templates();
     expect(await session.complete(template, 'workspace', workspace.slice(0, -1))).toContain(workspace);
