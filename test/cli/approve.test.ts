@@ -43,26 +43,28 @@ async function finished(child: ChildProcess) {
 
 const SCRIPT = '/usr/bin/script';
 
-/** Runs it on a terminal of its own, where a person types `typed` once they are asked. */
-async function runOnTerminal(args: string[], typed: string) {
+/** Runs it on a terminal of its own, where a person types the next of `typed` whenever they are asked. */
+async function runOnTerminal(args: string[], ...typed: (string | (() => Promise<string>))[]) {
   const command = [process.execPath, BINARY, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { env: serverEnvironment(folder.path) });
   let shown = '';
-  child.stdout.on('data', (chunk) => {
-    const before = shown;
+  child.stdout.on('data', async (chunk) => {
     shown += chunk;
-    const prompt = / to decline, Enter to leave it open: /;
-    if (!prompt.test(before) && prompt.test(shown)) child.stdin.write(`${typed}\n`);
+    const prompt = ' to decline, Enter to leave it open: ';
+    if (!shown.includes(prompt)) return;
+    shown = shown.slice(shown.indexOf(prompt) + prompt.length);
+    const next = typed.shift();
+    child.stdin.write(`${typeof next === 'function' ? await next() : next}\n`);
   });
   return finished(child);
 }
 
 const PLACE = { workspace: 'commons', collection: 'orders' };
 
-async function pendingDelete(session: Session): Promise<{ result: CallResult; code: string }> {
-  await session.call('create_collection', { workspace: 'commons', name: 'orders' });
-  await session.call('add_documents', { ...PLACE, data: [{ _id: 'a' }] });
-  const result = await session.call('delete_collection', PLACE);
+async function pendingDelete(session: Session, place = PLACE): Promise<{ result: CallResult; code: string }> {
+  await session.call('create_collection', { workspace: place.workspace, name: place.collection });
+  await session.call('add_documents', { ...place, data: [{ _id: 'a' }] });
+  const result = await session.call('delete_collection', place);
   const approval = result.structured['approval'] as { code: string };
   expect(result.structured['error']).toMatchObject({ code: 'pending' });
   return { result, code: approval.code };
@@ -143,6 +145,24 @@ describe.each([legacyStdio, modernStdio])('colloquy approve, for a client of $na
       await answers('orders', 0, /Approved\. Tell the assistant/);
       const done = await session.call('delete_collection', PLACE);
       expect(done.structured).toMatchObject({ status: 'DELETED' });
+    },
+  );
+
+  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
+    'shows a question again that changes while a person reads it',
+    async () => {
+      const place = { workspace: 'commons', collection: `growing-${driver.name.replace(/\W+/g, '-')}` };
+      const { code } = await pendingDelete(session, place);
+      const change = async () => {
+        await session.call('add_documents', { ...place, data: [{ _id: 'b' }] });
+        const again = await session.call('delete_collection', place);
+        expect(again.structured['approval']).toMatchObject({ code });
+        return place.collection;
+      };
+      const { stdout } = await runOnTerminal(['approve', code], change, '');
+      expect(stdout).toMatch(
+        /1 document in it will be gone[\s\S]*has changed meanwhile[\s\S]*2 documents in it will be gone[\s\S]*The question waits/,
+      );
     },
   );
 
