@@ -219,7 +219,10 @@ function pending(question: Question, asker: Asker, approval: Pending, more: stri
     approveCommand === undefined
       ? `in a terminal on the machine of the service: colloquy approve ${code}`
       : `in a terminal: ${approveCommand} ${code}`;
-  const ways = url === null ? terminal : `${url} in a browser on the machine where Colloquy runs, or ${terminal}`;
+  const ways =
+    url === null
+      ? terminal
+      : `${url} in a browser on the machine where Colloquy runs (the first time it says how to pair it), or ${terminal}`;
   const until = expires_at === null ? '' : ` It waits until ${expires_at}.`;
   const why =
     more === undefined
