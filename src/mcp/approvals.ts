@@ -79,14 +79,15 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
 /** A short text that is equal for equal JSON values, whatever the order of their keys. */
 export function digest(value: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(value)) ?? '')
+    .update(JSON.stringify(tagged(value)) ?? '')
     .digest('base64url');
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}n`;
+/** Each kind of value under a name of its own, so that no two values look the same as text. */
+function tagged(value: unknown): unknown {
+  if (typeof value === 'bigint') return { bigint: String(value) };
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const entries = Object.entries(value).map(([key, field]) => [key, sorted(field)] as const);
-  return entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  if (Array.isArray(value)) return { array: value.map(tagged) };
+  const entries = Object.entries(value).map(([key, field]) => [key, tagged(field)] as const);
+  return { object: entries.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
