@@ -22,7 +22,7 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     import('./log.ts'),
     import('./connect.ts'),
     import('../mcp/stdio.ts'),
-    import('../mcp/approvals.ts'),
+    import('../mcp/signed-states.ts'),
     import('./offer.ts'),
     import('./means.ts'),
     import('./file-documents.ts'),

@@ -1,10 +1,10 @@
 import { counted, type Extent } from '../contract/extent.ts';
 import type { Client } from '../http/client.ts';
-import { digest } from './approvals.ts';
 import type { RowTool } from './catalog.ts';
 import { namedDocuments } from './named-documents.ts';
 import { type Deletion, refuseContents, refuseInVain, refuseName, takesOwnKey } from './refusals.ts';
 import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
+import { digest } from './signed-states.ts';
 import { findTarget, fingerprint, listed, namedBy, quoted, type Read } from './target.ts';
 import { distinctText } from './visible.ts';
 

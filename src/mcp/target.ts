@@ -2,8 +2,8 @@ import type { Operation } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { LATEST } from '../contract/lambdas.ts';
-import { digest } from './approvals.ts';
 import { type Arguments, contentsOf, getterOf, listerOf, nameOf, pathParameters } from './relations.ts';
+import { digest } from './signed-states.ts';
 
 /** Calls an operation with the path arguments of the tool's own call. */
 export type Read = (operation: Operation) => Promise<unknown>;

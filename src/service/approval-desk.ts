@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import { type Extent, growth } from '../contract/extent.ts';
 
 /** What a human is asked. */
-export interface Question {
+export interface Matter {
   tool: string;
   /** Digest of what the approval is for. */
   binding: string;
@@ -18,16 +18,16 @@ export interface Question {
 }
 
 /** Who asks: an answer is given to the same API key only. */
-export interface Asker {
+export interface AskingKey {
   keyHash: string;
   email: string;
 }
 
 /** A question that was asked and whose answer was not given out yet. Times are milliseconds since 1970. */
-export interface Asked extends Question {
+export interface Asked extends Matter {
   code: string;
   status: 'pending' | 'approved' | 'declined';
-  asker: Asker;
+  asker: AskingKey;
   askedAt: number;
   expiresAt: number;
   /** What came since somebody said yes to less; undefined: it is asked for the first time. */
@@ -45,7 +45,7 @@ export interface ApprovalDesk {
    * that was not asked for, it is a new one.
    * Throws `resource_exceeded` where too many wait.
    */
-  request(asker: Asker, question: Question): Asked;
+  request(asker: AskingKey, question: Matter): Asked;
   /** The question with this code, whatever its letter case and dashes. */
   find(code: string): Asked | undefined;
   /** What waits for a human, oldest first. */
@@ -100,7 +100,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return open.get(canonical(code));
   }
 
-  function add(asker: Asker, question: Question, more?: string): Asked {
+  function add(asker: AskingKey, question: Matter, more?: string): Asked {
     const mine = [...open.values()].filter(({ asker: { keyHash } }) => keyHash === asker.keyHash).length;
     if (mine >= PER_KEY_MAX || open.size >= OPEN_MAX) {
       throw new ApiError(
@@ -123,7 +123,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
   }
 
   /** The earlier question, used up, where its answer is one to this question; a yes to less than is asked now is none. */
-  function giveOut(earlier: Asked | undefined, question: Question): Asked | undefined {
+  function giveOut(earlier: Asked | undefined, question: Matter): Asked | undefined {
     if (earlier === undefined || earlier.status === 'pending' || earlier.target !== question.target) return undefined;
     const isNo = earlier.status === 'declined';
     if (!isNo && (earlier.typedName !== question.typedName || grownSince(earlier, question))) return undefined;
@@ -132,7 +132,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
   }
 
   /** The question as it waits for its human, in the place of the earlier one, if any. */
-  function ask(asker: Asker, question: Question, earlier: Asked | undefined): Asked {
+  function ask(asker: AskingKey, question: Matter, earlier: Asked | undefined): Asked {
     if (earlier === undefined) return add(asker, question);
     if (earlier.status === 'pending' && earlier.target === question.target) {
       // What the human sees is what is true now; an answer to what was shown before is not accepted.
@@ -194,7 +194,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
 }
 
 /** What came since somebody said yes to the earlier question. */
-function grownSince(earlier: Asked, { target, extent }: Question): string | undefined {
+function grownSince(earlier: Asked, { target, extent }: Matter): string | undefined {
   return earlier.status === 'approved' && earlier.target === target ? growth(earlier.extent, extent) : undefined;
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { type AuditRecord, auditedArguments } from '../../src/mcp/audit.ts';
 import { callTool } from '../../src/mcp/call.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { fakeClient } from './fake-client.ts';
 import { agree, PEERS } from './peers.ts';

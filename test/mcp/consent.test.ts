@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/http/client.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { callTool } from '../../src/mcp/call.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { pairAt } from '../service/browser.ts';
 import { startTestService, type TestService } from '../service/harness.ts';

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import { counted } from '../../src/contract/extent.ts';
-import { type Approvals, createApprovals } from '../../src/mcp/approvals.ts';
 import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
 import { canShowForms, elicitingHuman, type Round } from '../../src/mcp/guard.ts';
+import { type Approvals, createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { type FakeClient, fakeClient, notFound } from './fake-client.ts';
 

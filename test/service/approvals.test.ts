@@ -1,13 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
-import {
-  type Asked,
-  createApprovalDesk,
-  OPEN_MAX,
-  PER_KEY_MAX,
-  type Question,
-} from '../../src/service/approval-desk.ts';
+import { type Asked, createApprovalDesk, type Matter, OPEN_MAX, PER_KEY_MAX } from '../../src/service/approval-desk.ts';
 import {
   answeredPage,
   cameFromElsewherePage,
@@ -21,7 +15,7 @@ import { addUser } from './people.ts';
 
 const ME = { keyHash: 'me', email: 'me@example.com' };
 const YOU = { keyHash: 'you', email: 'you@example.com' };
-const QUESTION: Question = {
+const QUESTION: Matter = {
   tool: 'delete_x',
   binding: 'b',
   target: 't',
