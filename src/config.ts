@@ -41,7 +41,7 @@ export type Invocation =
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
-  | { command: 'approve'; config: Config; code: string | undefined }
+  | ({ command: 'approve'; config: Config } & ApproveRequest)
   | { command: 'audit'; config: Config; filter: AuditFilter }
   | { command: 'backup'; config: Config; path: string }
   | { command: 'restore'; config: Config; path: string; yes: boolean }
@@ -53,6 +53,12 @@ export interface TrashRequest {
   id: string | undefined;
   /** Empty it without asking. */
   yes: boolean;
+}
+export interface ApproveRequest {
+  /** `list` the questions that wait, `answer` one, `pair` a browser to answer in, or `forget` all of these. */
+  action: 'list' | 'answer' | 'pair' | 'forget';
+  /** Of the question to answer. */
+  code: string | undefined;
 }
 const TRASH_ACTIONS = ['list', 'restore', 'empty'] as const;
 
@@ -139,6 +145,8 @@ interface OwnOptions {
   local?: boolean;
   json?: boolean;
   yes?: boolean;
+  browser?: boolean;
+  forgetBrowsers?: boolean;
   tool?: string;
   since?: string;
   failed?: boolean;
@@ -190,7 +198,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     name: 'approve',
     description: 'answer a question of an assistant; without a code: list them',
     args: [['[code]', 'code of the question, as the assistant tells it']],
-    invoke: (config, [code]) => ({ command: 'approve', config, code }),
+    options: [
+      new Option('--browser', 'print an address that pairs a browser, so that questions can be answered in it'),
+      new Option('--forget-browsers', 'end every pairing'),
+    ],
+    invoke: (config, [code], options) => ({ command: 'approve', config, ...approveRequest(code, options) }),
   },
   {
     name: 'backup',
@@ -236,6 +248,14 @@ function trashRequest(name: string, id: string | undefined, yes: boolean): Trash
   }
   if (action === 'list' && id !== undefined) throw new UsageError('"trash list" takes no id.');
   return { action, id, yes };
+}
+
+function approveRequest(code: string | undefined, { browser, forgetBrowsers }: OwnOptions): ApproveRequest {
+  const own = (code === undefined ? 0 : 1) + (browser === true ? 1 : 0) + (forgetBrowsers === true ? 1 : 0);
+  if (own > 1) throw new UsageError('"approve" takes a code, --browser or --forget-browsers: one of them.');
+  if (browser === true) return { action: 'pair', code };
+  if (forgetBrowsers === true) return { action: 'forget', code };
+  return { action: code === undefined ? 'list' : 'answer', code };
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

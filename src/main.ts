@@ -29,7 +29,7 @@ async function run(invocation: Invocation): Promise<number> {
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
     case 'approve':
-      return (await import('./cli/approve.ts')).approve(invocation);
+      return (await import('./cli/approve.ts')).approve(invocation, bin);
     case 'demo':
       return (await import('./cli/demo.ts')).runDemo();
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { ApproveRequest } from '../config.ts';
 import type { Approval } from '../contract/approvals.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
@@ -7,19 +8,15 @@ import { openFolder } from '../local/folder.ts';
 import { probe } from '../local/probe.ts';
 import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
+import { forgetBrowsers, pairBrowser } from './pair-browser.ts';
 import { askAtTerminal } from './terminal.ts';
-
-export interface ApproveCommand {
-  config: Config;
-  /** Absent: list the questions that wait. */
-  code: string | undefined;
-}
 
 /**
  * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
  * is answered: a model with a shell must not say yes for its human. Errors go to standard error and make the exit code 1.
  */
-export async function approve({ config, code }: ApproveCommand): Promise<number> {
+export async function approve(request: ApproveRequest & { config: Config }, bin: string): Promise<number> {
+  const { config, action, code } = request;
   let client: Client | undefined;
   try {
     if (config.url !== undefined) {
@@ -28,6 +25,8 @@ export async function approve({ config, code }: ApproveCommand): Promise<number>
         `Questions are answered at the machine of the service, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
       );
     }
+    if (action === 'pair') return await pairBrowser(config, bin);
+    if (action === 'forget') return await forgetBrowsers(config, bin);
     client = await runningService(config.dataDir);
     if (code === undefined) return list(client === undefined ? [] : await client.listApprovals({}));
     if (client === undefined) {
@@ -64,7 +63,7 @@ function list(waiting: readonly Approval[]): number {
   return 0;
 }
 
-async function answer(client: Client, { code, status, message, typed_name: name }: Approval): Promise<number> {
+async function answer(client: Client, { code, status, message, typed_name: name, shown }: Approval): Promise<number> {
   if (status !== 'pending') throw new ApiError('invalid_input', `The question ${code} was ${status} already.`);
   const how =
     name == null
@@ -79,7 +78,14 @@ async function answer(client: Client, { code, status, message, typed_name: name 
     process.stdout.write(`Nothing was answered${typed === '' ? '' : ': that is none of these'}. The question waits.\n`);
     return 1;
   }
-  await client.decideApproval({ code: code ?? '', decision, typed_name: typed });
+  try {
+    await client.decideApproval({ code: code ?? '', decision, typed_name: typed, shown: shown ?? '' });
+  } catch (error) {
+    const current = await client.getApproval({ code: code ?? '' });
+    if (current.status !== 'pending' || current.shown === shown) throw error;
+    process.stdout.write('Nothing was answered: the question has changed meanwhile.\n\n');
+    return answer(client, current);
+  }
   process.stdout.write(
     decision === 'approve'
       ? 'Approved. Tell the assistant to go on: it has to call again.\n'

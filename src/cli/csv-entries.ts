@@ -2,9 +2,12 @@ import { parse } from 'csv-parse';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { FileRequest } from '../mcp/file.ts';
+import type { CsvRows, FileRequest } from '../mcp/file.ts';
 import { csvDocument, csvRules } from '../service/csv.ts';
 import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
+
+const SHORT_SHOWN = 5;
+const SEPARATORS = [',', ';', '\t', '|'];
 
 /** CSV, by the rules that the service has for the text of an uploaded file. The first line names the columns. */
 export function csvReader({ separator = ',', columns, types = [] }: NonNullable<FileRequest['csv']>): EntryReader {
@@ -13,11 +16,17 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
   let count = 0;
   let entries: SizedEntry[] = [];
   let failure: ApiError | undefined;
+  const rows: CsvRows & { shortLines: number[] } = { short: 0, shortLines: [], separator: undefined };
   const take = (record: readonly string[], at: number) => {
     if (names === undefined) {
       names = record;
       failure = problemOfNames(record);
+      rows.separator = separatorIn(record);
       return;
+    }
+    if (record.length < names.length) {
+      rows.short += 1;
+      if (rows.shortLines.length < SHORT_SHOWN) rows.shortLines.push(at);
     }
     const parsed = csvDocument(record, names, types, count++);
     const bytes = 'document' in parsed ? stringifyJson(parsed.document).length : 0;
@@ -52,6 +61,7 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
     return { entries: taken, failure };
   };
   return {
+    rows: () => rows,
     read: (piece) => found(() => decoder.decode(piece, { stream: true }), false),
     end: () => found(() => decoder.decode(), true),
   };
@@ -64,4 +74,10 @@ function problemOfNames(names: readonly string[]): ApiError | undefined {
     'invalid_input',
     `The first line of the file names the column ${JSON.stringify(twice)} twice, so that values of one would get lost. Correct that line.`,
   );
+}
+
+/** What separates the names in a first line that is one field. */
+function separatorIn(names: readonly string[]): string | undefined {
+  const [only = ''] = names.length === 1 ? names : [];
+  return SEPARATORS.find((separator) => only.includes(separator));
 }

@@ -59,6 +59,8 @@ async function textFile(file: AllowedFile, format: Exclude<FileFormat, 'parquet'
     unit: 'line',
     batches: batchesOf(textEntries(file.handle, reader)),
     unwritable: () => 0,
+    asText: () => [],
+    ...(reader.rows === undefined ? {} : { rows: reader.rows }),
     close: () => file.handle.close(),
   };
   return opened;
@@ -122,6 +124,7 @@ async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
     unit: 'row',
     batches: batchesOf(parquetEntries(file, parquet)),
     unwritable: parquet.unwritable,
+    asText: parquet.asText,
     async close() {
       parquet.close();
       await file.handle.close();

@@ -1,7 +1,7 @@
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
-import type { FileEntry } from '../mcp/file.ts';
+import type { CsvRows, FileEntry } from '../mcp/file.ts';
 
 /** An entry of a file with the bytes that it takes there. */
 export interface SizedEntry {
@@ -17,6 +17,8 @@ export interface Found {
 
 /** Makes entries of the pieces of one file, in order. */
 export interface EntryReader {
+  /** Of CSV: how the rows so far fit the columns. */
+  rows?(): CsvRows;
   read(piece: Buffer): Found | Promise<Found>;
   /** What is left when the file has ended. */
   end(): Found | Promise<Found>;

@@ -1,12 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { VERSION } from '../config.ts';
 import { createClient } from '../http/client.ts';
 import { isLoopbackHost } from '../http/target.ts';
-import { createApprovals } from '../mcp/approvals.ts';
 import type { Assistant, Logger } from '../mcp/assistant.ts';
 import { type Changes, createChanges } from '../mcp/changes.ts';
 import { createHttpServing } from '../mcp/http.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import { createServer } from '../mcp/server.ts';
+import { createApprovals } from '../mcp/signed-states.ts';
 import { listenFor } from '../mcp/subscriptions.ts';
 import type { Mount, MountCaller } from '../service/mounts.ts';
 import type { Config } from '../settings.ts';
@@ -39,7 +40,8 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
     // The service is this very process: where it does not answer, it is closing, and trying again only takes time.
-    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, retry: { triesMax: 1 } });
+    const headers = () => callerHeaders.getStore() ?? {};
+    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, headers, retry: { triesMax: 1 } });
     const changes = createChanges({ connect: async () => client, log, peers });
     const assistant: Assistant = {
       connect: async () => client,
@@ -66,12 +68,16 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
     };
   }
 
+  // One client serves all of a key's requests, wherever they come from; each is followed to the calls made for it.
+  const callerHeaders = new AsyncLocalStorage<Record<string, string>>();
   const serving = createHttpServing({ open, log, hosts: hostsOf(config), origins: config.allowedOrigins });
   async function close(): Promise<void> {
     await serving.close();
     await audit?.settled();
   }
-  return { path: MCP_PATH, admit: serving.admit, handle: serving.handle, close };
+  const handle: Mount['handle'] = (request, response, caller, signal) =>
+    callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
+  return { path: MCP_PATH, admit: serving.admit, handle, close };
 }
 
 function commandOf(config: Config, bin: string): string {

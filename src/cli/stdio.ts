@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { VERSION } from '../config.ts';
 import { type Config, SETTINGS } from '../settings.ts';
 
@@ -21,7 +22,7 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     import('./log.ts'),
     import('./connect.ts'),
     import('../mcp/stdio.ts'),
-    import('../mcp/approvals.ts'),
+    import('../mcp/signed-states.ts'),
     import('./offer.ts'),
     import('./means.ts'),
     import('./file-documents.ts'),
@@ -35,7 +36,8 @@ export async function stdio(config: Config, bin: string): Promise<number> {
     connect: () => connectService(config, bin, log),
     version: VERSION,
     log,
-    principal: 'stdio',
+    // Of this process alone: what was approved for one, no other may do.
+    principal: `stdio-${randomBytes(6).toString('hex')}`,
     ...toolsFor(config, log),
     approvals: createApprovals(),
     guard: config.guard,

@@ -5,6 +5,7 @@ import type { Contract } from './row.ts';
 export const About = resource({
   version: z.string().describe('Version of this service'),
   trash_days: z.number().describe('How long what is deleted can be restored; 0: not at all'),
+  api_key: z.string().describe('Name of the API key of this request'),
 });
 export type About = z.infer<typeof About>;
 

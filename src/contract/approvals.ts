@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Extent } from './extent.ts';
 import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
@@ -11,6 +12,7 @@ export const ApprovalAnswer = resource({
   code: z.string().describe('Names the question while it is pending'),
   url: z.string().describe('Page on this machine at which a human answers; null for callers on another one'),
   expires_at: Timestamp,
+  asked_again: z.string().describe('Why a question that somebody said yes to is asked again; null otherwise'),
 });
 export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
 
@@ -22,6 +24,7 @@ export const Approval = resource({
   message: z.string().describe('The question'),
   typed_name: z.string().describe('What has to be typed to approve; null: a plain yes is enough'),
   asked_by: z.string().describe('E-mail of the user whose API key asked'),
+  shown: z.string().describe('Stands for the question as it is shown here'),
   created_at: Timestamp,
   expires_at: Timestamp,
 });
@@ -46,6 +49,7 @@ export const approvals = {
       tool: z.string().min(1).max(64),
       binding: digest.describe('Digest of what the approval is for; it holds for nothing else'),
       target: digest.describe('Fingerprint of the target as it is now; another one is another question'),
+      extent: Extent.optional().describe('How much goes; a yes to less than that is none'),
       message: z.string().min(1).max(20_000).describe('The question, one sentence per line'),
       typed_name: z.string().min(1).max(1_000).nullish().describe('What the human has to type instead of a plain yes'),
     }),
@@ -87,6 +91,7 @@ export const approvals = {
     body: z.object({
       decision: z.enum(['approve', 'decline']),
       typed_name: z.string().max(1_000).nullish().describe('As the human typed it, where the question asks for it'),
+      shown: z.string().max(128).describe('What the human was shown; refused where the question has changed since'),
     }),
     result: Approval,
     localOnly: true,

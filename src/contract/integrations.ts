@@ -107,7 +107,9 @@ const given = {
   kafka: z
     .object({
       kafka_topic_names: z.array(Text).min(1),
-      kafka_data_format: Text.nullish().describe('Default json'),
+      kafka_data_format: Text.refine((text) => /^(json|avro)$/i.test(text), 'the formats are json and avro')
+        .nullish()
+        .describe('Default json'),
     })
     .nullish(),
   mongodb: z
@@ -182,6 +184,7 @@ export const integrations = {
     effect: 'delete',
     role: 'admin',
     params,
+    refuses: { usedIn: 'collections' },
     result: Integration,
     envelope: 'data',
   },

@@ -233,6 +233,7 @@ export const lambdas = {
     effect: 'delete',
     role: 'member',
     params: tagParams,
+    refuses: { names: { [LATEST]: 'the service keeps it. Delete the version or the lambda instead.' } },
     result: LambdaTag,
     envelope: 'data',
   },

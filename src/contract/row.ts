@@ -39,13 +39,21 @@ export interface Row {
   readonly refuses?: {
     /** Whatever still holds something: anything that is listed under its path. */
     readonly contents?: boolean;
-    /** What goes by one of these names, always. */
-    readonly names?: readonly string[];
+    /** What goes by one of these names, always, and what to do instead. */
+    readonly names?: { readonly [name: string]: string };
     /** The only one that is left. */
     readonly last?: boolean;
+    /** What others use that stand in this field of it. */
+    readonly usedIn?: string;
+    /** The user that the call is made for. */
+    readonly own?: boolean;
+    /** The last user that has this role. */
+    readonly lastOf?: Role;
   };
   /** Of a delete: so severe that the name has to be typed, even where what goes holds nothing. */
   readonly severe?: true;
+  /** Of a delete: it may take the API key away that the call is made with. */
+  readonly locksOut?: true;
   /** Of a delete: what it deletes goes to the trash, where a service keeps one. */
   readonly trash?: true;
   /** Accepted over a local socket only: for the person at this machine. */

@@ -51,6 +51,7 @@ export const users = {
     role: 'admin',
     params: z.object({ user: z.string().min(1).describe('E-mail') }),
     severe: true,
+    refuses: { own: true, lastOf: 'admin' },
     result: User,
     envelope: 'data',
   },

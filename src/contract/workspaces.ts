@@ -43,7 +43,7 @@ export const workspaces = {
     effect: 'delete',
     role: 'member',
     params,
-    refuses: { contents: true, names: [DEFAULT_WORKSPACE] },
+    refuses: { contents: true, names: { [DEFAULT_WORKSPACE]: 'it always exists. Delete what is in it instead.' } },
     result: Workspace,
     envelope: 'data',
   },

@@ -21,6 +21,8 @@ export interface ClientOptions {
   /** Longest answer accepted, in bytes (default 80 MiB). */
   responseBytesMax?: number | undefined;
   retry?: RetryOptions | undefined;
+  /** Headers beside the client's own; asked for at each try (default: none). */
+  headers?: (() => Readonly<Record<string, string>>) | undefined;
   /** Refuses everything that is not a read, with `forbidden`, before anything is sent (default false). */
   readOnly?: boolean | undefined;
   /**
@@ -133,6 +135,7 @@ async function once(
     method: row.method,
     path: request.path,
     headers: {
+      ...options.headers?.(),
       ...headersFor(apiKey, request.body !== undefined),
       ...(keepResult === undefined ? {} : { [KEEP_HEADER]: String(keepResult) }),
     },

@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { APPROVAL_TTL_MS } from '../contract/approvals.ts';
+import { Extent } from '../contract/extent.ts';
 
 /** What an approval is for; it holds for nothing else. */
 export interface Binding {
@@ -10,9 +11,15 @@ export interface Binding {
   principal: string;
 }
 
-export type Settled =
-  | { outcome: 'valid'; target: string }
-  | { outcome: 'forged' | 'expired' | 'used' | 'changed'; target?: undefined };
+/** What a human was asked about, as it was then. */
+export interface Subject {
+  target: string;
+  extent: Extent;
+  /** Whether it was asked for the second time, since more would have gone than was said. */
+  isAgain: boolean;
+}
+
+export type Settled = { outcome: 'valid'; subject: Subject } | { outcome: 'forged' | 'expired' | 'used' | 'changed' };
 
 /**
  * States that travel through the client while a human is asked: signed, expiring and good for one use.
@@ -22,13 +29,18 @@ export type Settled =
 export interface Approvals {
   /** How long a human may take to answer, in milliseconds. */
   readonly ttlMs: number;
-  /** A new state for a question about `target` as it is now. */
-  open(binding: Binding, target: string): string;
+  /** A new state for a question about something as it is now. */
+  open(binding: Binding, subject: Subject): string;
   /** Uses the state up, whatever the answer was; `valid` only for the same binding, once and in time. */
   settle(state: string, binding: Binding): Settled;
 }
 
-const State = z.object({ nonce: z.string(), expires: z.number(), binding: z.string(), target: z.string() });
+const State = z.object({
+  nonce: z.string(),
+  expires: z.number(),
+  binding: z.string(),
+  subject: z.object({ target: z.string(), extent: Extent, isAgain: z.boolean() }),
+});
 
 export function createApprovals(options: { ttlMs?: number; now?: () => number } = {}): Approvals {
   const { ttlMs = APPROVAL_TTL_MS, now = Date.now } = options;
@@ -38,13 +50,13 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
 
   return {
     ttlMs,
-    open(binding, target) {
+    open(binding, subject) {
       for (const [nonce, expires] of used) if (expires < now()) used.delete(nonce);
       const state = {
         nonce: randomBytes(12).toString('base64url'),
         expires: now() + ttlMs,
         binding: digest(binding),
-        target,
+        subject,
       };
       const text = Buffer.from(JSON.stringify(state)).toString('base64url');
       return `${text}.${sign(text).toString('base64url')}`;
@@ -59,7 +71,7 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
       if (used.has(state.nonce)) return { outcome: 'used' };
       used.set(state.nonce, state.expires);
       if (state.binding !== digest(binding)) return { outcome: 'changed' };
-      return { outcome: 'valid', target: state.target };
+      return { outcome: 'valid', subject: state.subject };
     },
   };
 }
@@ -67,14 +79,15 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
 /** A short text that is equal for equal JSON values, whatever the order of their keys. */
 export function digest(value: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(value)) ?? '')
+    .update(JSON.stringify(tagged(value)) ?? '')
     .digest('base64url');
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}n`;
+/** Each kind of value under a name of its own, so that no two values look the same as text. */
+function tagged(value: unknown): unknown {
+  if (typeof value === 'bigint') return { bigint: String(value) };
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const entries = Object.entries(value).map(([key, field]) => [key, sorted(field)] as const);
-  return entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  if (Array.isArray(value)) return { array: value.map(tagged) };
+  const entries = Object.entries(value).map(([key, field]) => [key, tagged(field)] as const);
+  return { object: entries.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }

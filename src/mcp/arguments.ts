@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { parseJson } from '../contract/json.ts';
 import { nearest } from '../contract/nearest.ts';
+import { holdsSecret, secrecyOf } from '../contract/secret.ts';
 import type { Argument } from './catalog.ts';
 import type { Arguments } from './relations.ts';
 import type { CallSecrets } from './secrets.ts';
@@ -12,7 +13,8 @@ const ISSUES_MAX = 5;
  * Checks what a model sent and puts it into the shape the client takes. Throws `ApiError` `invalid_input` whose message
  * names every wrong argument.
  *
- * Unknown arguments are refused with the nearest known ones. Three slips that models make are put right: null for an
+ * Unknown arguments, and unknown fields in them, are refused with the nearest known ones, but for what is free-form such
+ * as documents. Three slips that models make are put right: null for an
  * absent argument, an array or object sent as its JSON text, and the flattened fields sent in the object that the API
  * has for them. `secrets` puts secrets in the place of the references to them.
  */
@@ -25,8 +27,12 @@ export function readArguments(
   const sent = flattened(known, given);
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
+  const takesSecrets = known.some(({ schema }) => holdsSecret(schema));
   for (const argument of known) {
     const settled = settle(argument.schema, sent[argument.name]);
+    const path = argument.name;
+    problems.push(...unknownFields(argument.schema, settled, path));
+    if (secrets !== undefined && takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
     // What a reference stood for may be the JSON of an object as well.
     const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
     const parsed = argument.schema.safeParse(value);
@@ -70,6 +76,56 @@ function unknownArguments(known: readonly Argument[], sent: Arguments): string[]
     });
 }
 
+/** The fields, at any depth, that the schema does not know. */
+function unknownFields(schema: unknown, value: unknown, path: string): string[] {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    return value.flatMap((item, index) => unknownFields(inner.element, item, `${path}[${index}]`));
+  }
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return [];
+  const shape = inner.shape as Record<string, unknown>;
+  const names = Object.keys(shape);
+  return Object.entries(value).flatMap(([name, field]) => {
+    if (Object.hasOwn(shape, name)) return unknownFields(shape[name], field, `${path}.${name}`);
+    const close = nearest(name, names);
+    const hint = close.length > 0 ? `did you mean ${quoted(close)}?` : `it takes ${quoted(names)}`;
+    return [`there is no field "${name}" in "${path}"; ${hint}`];
+  });
+}
+
+/** References that stand where no secret belongs: they would be stored as the text they are. */
+function misplaced(schema: unknown, value: unknown, path: string): string[] {
+  const takers = secretFields(schema);
+  // A description may begin with "file:"; what a variable for secrets is called means only one thing.
+  const meant = takers.length > 0 ? /^(env|file):\S+$/ : /^env:COLLOQUY_SECRET_/;
+  const look = (inside: unknown, found: unknown, at: string): string[] => {
+    if (secrecyOf(inside) !== undefined) return [];
+    const inner = unwrapped(inside);
+    if (inner instanceof z.ZodArray && Array.isArray(found)) {
+      return found.flatMap((item, index) => look(inner.element, item, `${at}[${index}]`));
+    }
+    if (inner instanceof z.ZodObject && isObject(found)) {
+      const shape = inner.shape as Record<string, unknown>;
+      return Object.entries(found).flatMap(([name, field]) => look(shape[name], field, `${at}.${name}`));
+    }
+    if (typeof found !== 'string' || !meant.test(found)) return [];
+    const others = takers.length > 0 ? `in "${path}" only ${quoted(takers)} takes one` : 'only a secret takes one';
+    return [`argument "${at}" takes no reference to a secret: ${others}; give its value itself`];
+  };
+  return look(schema, value, path);
+}
+
+/** The names of the fields, at any depth, that take references. */
+function secretFields(schema: unknown): string[] {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray) return secretFields(inner.element);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const found = Object.entries(inner.shape as Record<string, unknown>).flatMap(([name, field]) =>
+    secrecyOf(field) === 'given' ? [name] : secretFields(field),
+  );
+  return [...new Set(found)];
+}
+
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
@@ -109,13 +165,15 @@ function withStructures(schema: unknown, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withStructures(shape[name], field)]));
 }
 
-function unwrapped(schema: unknown): unknown {
+/** The schema without what allows the value to be absent. */
+export function unwrapped(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) inner = inner.unwrap();
   return inner;
 }
 
-function isAnyJson(schema: unknown): boolean {
+/** Whether a schema takes any JSON: a document, or the value of a parameter. */
+export function isAnyJson(schema: unknown): boolean {
   return schema instanceof z.ZodCustom && schema.safeParse('').success;
 }
 
@@ -124,7 +182,7 @@ function isObject(value: unknown): value is Arguments {
 }
 
 /** The array or object that a text is the JSON of; undefined where it is none. */
-function structureIn(text: string): unknown {
+export function structureIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     return parseJson(text);

@@ -1,9 +1,9 @@
 import type { Client } from '../http/client.ts';
-import type { Approvals } from './approvals.ts';
 import type { Audit } from './audit.ts';
 import type { Changes } from './changes.ts';
 import type { OpenFile } from './file.ts';
 import type { Hidden } from './offer.ts';
+import type { Approvals } from './signed-states.ts';
 import type { Tool } from './tools.ts';
 
 /** The part of a pino logger that is used here. */

@@ -1,6 +1,7 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import { isAnyJson, structureIn, unwrapped } from './arguments.ts';
 import type { Argument } from './catalog.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
 import type { Human, Verdict } from './guard.ts';
@@ -59,6 +60,7 @@ const LIMITS = [
 const DEPTH_MAX = 8;
 const SECRET = '[secret]';
 const REMOVED = '[removed]';
+const UNKNOWN = '[unknown]';
 const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
 /** What looks like an API key of this service, wherever it stands. */
 const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
@@ -145,13 +147,17 @@ function sizeOf(result: ToolResult | InputRequiredResult) {
   };
 }
 
-/** The arguments as they may be kept. What the tool does not know could be anything, a secret too, and is removed. */
-export function auditedArguments({ listing, secretArguments = [] }: Tool, args: Arguments): unknown {
-  const known = listing.inputSchema.properties ?? {};
+/**
+ * The arguments as they may be kept. Of what the contract does not know, at any depth, only the name: its value could be
+ * anything, a secret too. What is free-form, such as documents, is kept as it is.
+ */
+export function auditedArguments({ arguments: known, secretArguments = [] }: Tool, args: Arguments): unknown {
   const kept = Object.entries(args).map(([name, value]) => {
-    if (!Object.hasOwn(known, name)) return [short(name), REMOVED] as const;
-    const argument = secretArguments.find((one) => one.name === name);
-    return [name, argument === undefined ? value : withoutSecrets(argument.schema, value)] as const;
+    const argument = known.find((one) => one.name === name);
+    if (argument === undefined) return [short(name), UNKNOWN] as const;
+    // A plain value that is wrong says why the call failed.
+    const isPlain = !secretArguments.includes(argument) && isScalar(argument.schema) && typeof value !== 'object';
+    return [name, isPlain ? value : withoutSecrets(argument.schema, value)] as const;
   });
   const secrets = givenSecrets(secretArguments, args);
   const whole = secrets.length === 0 ? Object.fromEntries(kept) : withoutTexts(Object.fromEntries(kept), secrets);
@@ -179,22 +185,41 @@ function givenSecrets(secretArguments: readonly Argument[], args: Arguments): st
 function withoutSecrets(schema: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (secrecyOf(schema) === 'given') return isReference(value) && REFERENCE_SHOWN.test(value) ? value : SECRET;
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return withoutSecrets(schema.unwrap(), value);
-  if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    return value.map((item) => withoutSecrets(schema.element, item));
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodUnion) {
+    const option = inner.options.find((one) => one instanceof z.ZodType && one.safeParse(value).success);
+    return option === undefined ? REMOVED : withoutSecrets(option, value);
   }
-  if (schema instanceof z.ZodObject && typeof value === 'object' && !Array.isArray(value)) {
-    const shape = schema.shape as Record<string, unknown>;
+  if (typeof value === 'string' && isStructure(inner)) {
+    if (inner instanceof z.ZodArray && isAnyJson(unwrapped(inner.element))) return value;
+    const parsed = structureIn(value);
+    return parsed === undefined ? REMOVED : withoutSecrets(inner, parsed);
+  }
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => withoutSecrets(inner.element, item));
+  }
+  if (inner instanceof z.ZodObject && typeof value === 'object' && !Array.isArray(value)) {
+    const shape = inner.shape as Record<string, unknown>;
     const fields = Object.entries(value).map(([name, field]) => {
       return Object.hasOwn(shape, name)
         ? ([name, withoutSecrets(shape[name], field)] as const)
-        : ([short(name), REMOVED] as const);
+        : ([short(name), UNKNOWN] as const);
     });
     return Object.fromEntries(fields);
   }
   // Not of the shape that it should have: a password in the place of an object, for one.
-  const isPlain = schema instanceof z.ZodType && typeof value !== 'object' && schema.safeParse(value).success;
-  return isPlain ? value : REMOVED;
+  const isFreeForm = inner instanceof z.ZodCustom || isScalar(inner);
+  return isFreeForm && inner instanceof z.ZodType && inner.safeParse(value).success ? value : REMOVED;
+}
+
+function isStructure(schema: unknown): boolean {
+  return schema instanceof z.ZodObject || schema instanceof z.ZodArray;
+}
+
+/** Whether a value of this schema is one that holds no others. */
+function isScalar(schema: unknown): boolean {
+  const inner = unwrapped(schema);
+  return !isStructure(inner) && !(inner instanceof z.ZodCustom || inner instanceof z.ZodUnion);
 }
 
 function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number): unknown {

@@ -4,9 +4,10 @@ import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from './assistant.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
+import type { Blast } from './blast.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, lineText, type ToolResult } from './fence.ts';
-import type { Human, Question } from './guard.ts';
+import { type Human, outgrown, type Question } from './guard.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
 import type { Arguments } from './relations.ts';
@@ -57,14 +58,20 @@ async function runOnce({
   const reports = send === undefined ? undefined : pacedReports(send, name, signal);
   const progress = reports?.report ?? (() => undefined);
   let client: Client | undefined;
+  let blast: Blast | undefined;
   const secrets = secretsOfCall(means.secretOf);
   try {
     input = tool.read(args, secrets);
     client = await connect();
     const context = { client, signal, progress, means };
     if (tool.blast !== undefined) {
-      const blast = await tool.blast(context, input);
-      const verdict = await human.ask({ tool: name, args, blast, client, signal });
+      blast = await tool.blast(context, input);
+      let verdict = await human.ask({ tool: name, args, blast, client, signal });
+      if (verdict.kind === 'approved' && verdict.waited === true) {
+        const asked = blast;
+        blast = await tool.blast(context, input);
+        verdict = outgrown(asked, blast) ?? verdict;
+      }
       if (verdict.kind === 'asked') return verdict.result;
       if (verdict.kind === 'refused') {
         const { code, reason, next, approval } = verdict;
@@ -72,7 +79,7 @@ async function runOnce({
         return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
       }
     }
-    return fence(secrets.hide(await tool.run(context, input)));
+    return fence(secrets.hide(await tool.run(context, input, blast)));
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
@@ -144,7 +151,7 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   const human: Human = {
     ask: async ({ blast }: Question) =>
       (await confirm(blast.message, blast.typedName))
-        ? { kind: 'approved' }
+        ? { kind: 'approved', waited: true }
         : {
             kind: 'refused',
             code: 'declined',

@@ -31,6 +31,14 @@ export interface FileBatch {
   bytesRead: number;
 }
 
+export interface CsvRows {
+  /** Rows that have fewer fields than there are columns, and the lines of the first ones. */
+  short: number;
+  shortLines: readonly number[];
+  /** What may separate the fields of a file that has one column only; undefined: nothing looks like it. */
+  separator: string | undefined;
+}
+
 /** A file opened for reading; `batches` can be read once, and rejects `invalid_input` where it cannot go on. */
 export interface DocumentFile {
   /** Its place without links. */
@@ -43,6 +51,10 @@ export interface DocumentFile {
   batches: AsyncIterable<FileBatch>;
   /** Values so far that JSON does not have (NaN, infinities); they are null. */
   unwritable(): number;
+  /** Of CSV: how the rows so far fit the columns. */
+  rows?(): CsvRows;
+  /** Columns so far that are text, since numbers of documents do not keep all digits of their decimals. */
+  asText(): readonly string[];
   close(): Promise<void>;
 }
 

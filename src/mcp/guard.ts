@@ -1,12 +1,13 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
+import { growth } from '../contract/extent.ts';
 import { stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
-import { type Approvals, digest } from './approvals.ts';
 import type { Blast } from './blast.ts';
 import { lineText } from './fence.ts';
 import type { Arguments } from './relations.ts';
+import { type Approvals, digest, type Subject } from './signed-states.ts';
 import { visibleJson, visibleText } from './visible.ts';
 
 /** Something that needs a human's consent. */
@@ -20,7 +21,8 @@ export interface Question {
 }
 
 export type Verdict =
-  | { kind: 'approved' }
+  /** `waited`: the question was open since what would go was looked up, so it has to be looked up again. */
+  | { kind: 'approved'; waited?: boolean }
   /** Nobody was asked, because the operator of this server wants it so. */
   | { kind: 'off' }
   /** Nothing was changed; `reason` says why and `next` what can be done. */
@@ -73,7 +75,7 @@ export function canShowForms(capabilities: { elicitation?: unknown } | undefined
 /**
  * A human behind an MCP client, asked through elicitation. The first round asks; the second one brings the answer
  * together with the state that binds it to the tool, its arguments, the principal and the target. Everything unclear is
- * a refusal. Where the client cannot ask, the service does: on a page, or in a terminal, where no model gets at it.
+ * a refusal, but where more would go than was said, it asks once more. Where the client cannot ask, the service does: on a page, or in a terminal, where no model gets at it.
  */
 export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker): Human {
   return {
@@ -82,10 +84,12 @@ export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker)
       const hasAnswer = round.state !== undefined || round.responses !== undefined;
       if (!hasAnswer) return ask(approvals, question, asker);
       const settled = settle(approvals, round, question, asker);
-      if (settled !== 'valid') return refused(settled);
+      if (typeof settled === 'string') return refused(settled);
       const answer = inputResponse(round.responses, KEY);
       if (answer.kind !== 'elicit') return refused('unanswered');
       if (answer.action !== 'accept') return refused(answer.action === 'decline' ? 'declined' : 'cancelled');
+      const more = growth(settled.extent, question.blast.extent);
+      if (more !== undefined) return settled.isAgain ? grown(more, true) : ask(approvals, question, asker, more);
       const { typedName } = question.blast;
       if (typedName === undefined) return answer.content?.['yes'] === true ? { kind: 'approved' } : refused('declined');
       const typed = answer.content?.['name'];
@@ -96,33 +100,36 @@ export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker)
 
 type Field = { type: 'boolean'; title: string } | { type: 'string'; title: string };
 
-function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker): Verdict {
-  const requestState = approvals.open({ tool, args, principal }, blast.target);
+/** `more`: what came since the human was asked before. */
+function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker, more?: string): Verdict {
+  const { target, extent } = blast;
+  const requestState = approvals.open({ tool, args, principal }, { target, extent, isAgain: more !== undefined });
+  const again = more === undefined ? '' : `You are asked again: ${more} since you were asked.\n`;
   const name = lineText(blast.typedName ?? '');
   const form: Record<string, Field> =
     blast.typedName === undefined
       ? { yes: { type: 'boolean', title: 'Yes, do it' } }
       : { name: { type: 'string', title: `Type ${name} to confirm` } };
   const elicit = inputRequired.elicit({
-    message: visibleText(blast.message),
+    message: visibleText(`${again}${blast.message}`),
     requestedSchema: { type: 'object', properties: form, required: Object.keys(form) },
   });
   return { kind: 'asked', result: inputRequired({ inputRequests: { [KEY]: elicit }, requestState }) };
 }
 
-type Settlement = 'valid' | 'unasked' | 'forged' | 'expired' | 'used' | 'changed' | 'replaced';
+type Misfit = 'unasked' | 'forged' | 'expired' | 'used' | 'changed' | 'replaced';
 
 function settle(
   approvals: Approvals,
   { state }: Round,
   { tool, args, blast }: Question,
   { principal }: Asker,
-): Settlement {
+): Subject | Misfit {
   if (state === undefined) return 'unasked';
   if (typeof state !== 'string') return 'forged';
   const settled = approvals.settle(state, { tool, args, principal });
   if (settled.outcome !== 'valid') return settled.outcome;
-  return settled.target === blast.target ? 'valid' : 'replaced';
+  return settled.subject.target === blast.target ? settled.subject : 'replaced';
 }
 
 const REFUSALS = {
@@ -149,6 +156,28 @@ function refused(why: keyof typeof REFUSALS): Verdict {
   return { kind: 'refused', code: why, reason: `Nothing was changed: ${reason}.`, next };
 }
 
+const STOP_WRITERS =
+  'tell the human that something keeps writing to it: that has to stop first, or a yes never fits. Then call again.';
+
+/** More would go than a human said yes to; `more` says what. */
+function grown(more: string, isAgain: boolean): Verdict {
+  return {
+    kind: 'refused',
+    code: 'grown',
+    reason: `Nothing was changed: ${more} since the human was asked, whose yes was for less.`,
+    next: isAgain
+      ? `Do not call again at once: ${STOP_WRITERS}`
+      : `Call again, so that the human is asked anew. If it happens again, ${STOP_WRITERS}`,
+  };
+}
+
+/** Why a yes to what was `asked` does not hold for what it is `now`; undefined where it does. */
+export function outgrown(asked: Blast, now: Blast): Verdict | undefined {
+  if (asked.target !== now.target) return refused('replaced');
+  const more = growth(asked.extent, now.extent);
+  return more === undefined ? undefined : grown(more, false);
+}
+
 /**
  * Asks through the service, which holds the question until a human has answered it on its page or in a terminal. The
  * answer is fetched by calling again; nothing waits here.
@@ -158,11 +187,12 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
   if (client === undefined) return cannotAsk(question, asker);
   const { principal } = asker;
   try {
-    const { status, code, url, expires_at } = await client.requestApproval(
+    const { status, code, url, expires_at, asked_again } = await client.requestApproval(
       {
         tool,
         binding: digest({ tool, args, principal }),
         target: blast.target,
+        extent: blast.extent,
         message: visibleText(blast.message),
         typed_name: blast.typedName ?? null,
       },
@@ -171,7 +201,8 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
     if (status === 'approved') return { kind: 'approved' };
     if (status === 'declined') return refused('declined');
     if (status !== 'pending' || !code) return cannotAsk(question, asker);
-    return pending(question, asker, { code, url: url ?? null, expires_at: expires_at ?? null });
+    const approval = { code, url: url ?? null, expires_at: expires_at ?? null };
+    return pending(question, asker, approval, asked_again ?? undefined);
   } catch (error) {
     // A service that knows no such questions, and so cannot ask anybody.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'method_not_allowed')) {
@@ -181,20 +212,28 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
   }
 }
 
-function pending(question: Question, asker: Asker, approval: Pending): Verdict {
+function pending(question: Question, asker: Asker, approval: Pending, more: string | undefined): Verdict {
   const { code, url, expires_at } = approval;
   const { approveCommand } = asker;
   const terminal =
     approveCommand === undefined
       ? `in a terminal on the machine of the service: colloquy approve ${code}`
       : `in a terminal: ${approveCommand} ${code}`;
-  const ways = url === null ? terminal : `${url} in a browser on the machine where Colloquy runs, or ${terminal}`;
+  const ways =
+    url === null
+      ? terminal
+      : `${url} in a browser on the machine where Colloquy runs (the first time it says how to pair it), or ${terminal}`;
   const until = expires_at === null ? '' : ` It waits until ${expires_at}.`;
+  const why =
+    more === undefined
+      ? 'this needs the consent of a human, whom the client cannot ask'
+      : `${more} since the human said yes, who is asked again`;
+  const stop = more === undefined ? '' : ` If it happens again, ${STOP_WRITERS}`;
   return {
     kind: 'refused',
     code: 'pending',
-    reason: `Nothing was changed: this needs the consent of a human, whom the client cannot ask. The question waits: ${visibleText(question.blast.message)}`,
-    next: `Tell the human to answer it: ${ways}.${until} Then call ${question.tool} again with the same arguments; do not answer it yourself.`,
+    reason: `Nothing was changed: ${why}. The question waits: ${visibleText(question.blast.message)}`,
+    next: `Tell the human to answer it: ${ways}.${until} Then call ${question.tool} again with the same arguments; do not answer it yourself.${stop}`,
     approval,
   };
 }

@@ -27,6 +27,7 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
   );
   return {
     ...rest,
+    arguments: fields,
     listing: {
       name,
       title,

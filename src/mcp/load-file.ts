@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts';
 import { unwritable } from '../http/request.ts';
 import { nearestNames, toApiError } from './errors.ts';
 import type { Fenced } from './fence.ts';
-import { CSV_TYPES, type DocumentFile, FILE_FORMATS, type FileEntry, type FileRequest } from './file.ts';
+import { CSV_TYPES, type CsvRows, type DocumentFile, FILE_FORMATS, type FileEntry, type FileRequest } from './file.ts';
 import { handTool } from './hand-tool.ts';
 import { quotedIdentifier } from './infer.ts';
 import type { Tool, ToolContext } from './tools.ts';
@@ -43,6 +43,11 @@ interface Load {
   withoutId: number;
   failed: { at: number; id: string | null; error: string }[];
   failures: number;
+  /** The collection is not there yet; it is made before the first documents go in. */
+  isMissing: boolean;
+  isCreated: boolean;
+  /** Of the batch on its way: how many entries it has, and how many of its documents no `_id`. */
+  sending: { entries: number; withoutId: number };
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
@@ -55,11 +60,20 @@ export async function loadFile({ client, signal, progress, means }: ToolContext,
     format: input.format,
     csv: { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types },
   });
-  const load: Load = { entries: 0, counts: {}, withoutId: 0, failed: [], failures: 0 };
+  const load: Load = {
+    entries: 0,
+    counts: {},
+    withoutId: 0,
+    failed: [],
+    failures: 0,
+    isMissing: false,
+    isCreated: false,
+    sending: { entries: 0, withoutId: 0 },
+  };
   try {
-    const isCreated = await requireCollection(client, input, signal);
+    load.isMissing = await isMissing(client, input, signal);
     await run(file, load, { client, signal, progress, input });
-    return answer(file, load, input, isCreated);
+    return answer(file, load, input);
   } finally {
     await file.close();
   }
@@ -67,8 +81,8 @@ export async function loadFile({ client, signal, progress, means }: ToolContext,
 
 type Client = ToolContext['client'];
 
-/** Whether it had to be made. */
-async function requireCollection(client: Client, input: LoadInput, signal: AbortSignal | undefined): Promise<boolean> {
+/** Whether the collection has to be made; rejects `not_found` where it is not there and is not to be. */
+async function isMissing(client: Client, input: LoadInput, signal: AbortSignal | undefined): Promise<boolean> {
   const { workspace, collection } = input;
   try {
     await client.getCollection({ workspace, collection }, { signal });
@@ -76,7 +90,6 @@ async function requireCollection(client: Client, input: LoadInput, signal: Abort
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'not_found' || input.create_collection !== true) throw error;
   }
-  await client.createCollection({ workspace, name: collection }, { signal });
   return true;
 }
 
@@ -98,6 +111,11 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
       const left = entries.slice(Math.max(0, skip - load.entries));
       load.entries += entries.length - left.length;
       const send = async (documents: JsonObject[]) => {
+        if (load.isMissing) {
+          await client.createCollection({ workspace, name: collection }, { signal: ending.signal });
+          load.isCreated = true;
+          load.isMissing = false;
+        }
         const { data } = await client.addDocuments(
           { workspace, collection, data: documents },
           { signal: ending.signal },
@@ -110,10 +128,10 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
     if (signal?.aborted === true) load.stopped = { why: 'it was cancelled', isUnsure: false };
   } catch (error) {
     const { code, message } = toApiError(error);
-    const isUnsure = !KNOWN_FATE.has(code);
+    const isUnsure = !KNOWN_FATE.has(code) && load.sending.entries > 0;
     const isCancelled = signal?.aborted === true;
     // Nothing was done: the error says it all.
-    if (load.entries <= skip && !isUnsure && !isCancelled) throw error;
+    if (load.entries <= skip && !isUnsure && !isCancelled && !load.isCreated) throw error;
     load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure, isBroken: code === 'invalid_input' };
   } finally {
     ending.stop();
@@ -158,6 +176,8 @@ type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
 async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
   const ready = entries.map((entry) => prepared(entry, idField));
   const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));
+  const withoutId = sent.filter(({ document }) => (document['_id'] ?? null) === null).length;
+  load.sending = { entries: entries.length, withoutId };
   let statuses: readonly Status[];
   try {
     statuses = sent.length === 0 ? [] : await send(sent.map(({ document }) => document));
@@ -183,6 +203,7 @@ async function take(entries: readonly FileEntry[], load: Load, idField: string |
     }
   }
   load.entries += entries.length;
+  load.sending = { entries: 0, withoutId: 0 };
 }
 
 function prepared(entry: FileEntry, idField: string | undefined): FileEntry {
@@ -217,17 +238,19 @@ function count({ counts }: Load, status: string): number {
   return counts[status] ?? 0;
 }
 
-function answer(file: DocumentFile, load: Load, input: LoadInput, isCreated: boolean): Fenced {
+function answer(file: DocumentFile, load: Load, input: LoadInput): Fenced {
   const { failed, failures, stopped } = load;
   const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
   const nulled = file.unwritable();
+  const asText = file.asText();
+  const rows = file.rows?.();
   return {
     data: {
       file: file.path,
       bytes: file.bytes,
       format: file.format,
       collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
-      ...(isCreated ? { collection_created: true } : {}),
+      ...(load.isCreated ? { collection_created: true } : {}),
       complete: stopped === undefined,
       ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
       entries: load.entries,
@@ -242,25 +265,62 @@ function answer(file: DocumentFile, load: Load, input: LoadInput, isCreated: boo
             })),
           }
         : {}),
+      ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
       ...(nulled > 0 ? { values_made_null: nulled } : {}),
+      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
     },
     next: hints(file, load, input, inside, nulled),
     isError: stopped !== undefined || (failures > 0 && inside === 0),
   };
 }
 
-function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
-  const { stopped, failures, withoutId, entries } = load;
-  const texts: string[] = [];
-  if (stopped !== undefined) {
-    const unsure = stopped.isUnsure ? '; whether the batch after them is in too is not known' : '';
-    texts.push(`the load stopped, ${inside} documents are in and stay${unsure}`);
+/** How to go on after a stop. */
+function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
+  if (stopped === undefined) return [];
+  const { isUnsure, isBroken } = stopped;
+  const texts = [`the load stopped, ${inside} documents are in and stay`];
+  if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
+  const next = isUnsure ? entries + sending.entries : entries;
+  if (isUnsure) texts.push(`whether entries ${entries + 1} to ${next} are in too is not known`);
+  if (isUnsure && sending.withoutId > 0) {
     texts.push(
-      stopped.isUnsure && withoutId > 0
-        ? `count the documents before you go on with "skip": ${entries} or more`
-        : `to go on, ${stopped.isBroken === true ? 'correct the file behind them and ' : ''}call again with "skip": ${entries}`,
+      `they have no _id, so that sending them again may add them twice: first count the documents of the collection, or look for one of these, with run_query; if they are in, call again with "skip": ${next}, otherwise with "skip": ${entries}`,
+    );
+  } else {
+    const again = isUnsure ? ', which replaces those of them that are in' : '';
+    const first = isBroken === true ? 'correct the file behind them and ' : '';
+    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}`);
+  }
+  return texts;
+}
+
+/** What is odd about the rows of a CSV file. */
+function rowHints(rows: CsvRows | undefined): string[] {
+  if (rows === undefined) return [];
+  const texts: string[] = [];
+  if (rows.short > 0) {
+    texts.push(
+      `${rows.short} rows have fewer fields than there are columns, and lack the last fields: look at short_at_lines`,
     );
   }
+  if (rows.separator !== undefined) {
+    texts.push(
+      `the file has one column, whose name holds ${JSON.stringify(rows.separator)}: if that separates the columns, delete what was loaded and load again with it as "csv_separator"`,
+    );
+  }
+  return texts;
+}
+
+function hints(
+  { format, asText, rows }: DocumentFile,
+  load: Load,
+  input: LoadInput,
+  inside: number,
+  nulled: number,
+): string {
+  const { stopped, failures, withoutId, entries } = load;
+  const { skip = 0 } = input;
+  const texts = [...stopHint(load, inside), ...rowHints(rows?.())];
   if (failures > FAILED_SHOWN) texts.push(`the first ${FAILED_SHOWN} of ${failures} failures are shown`);
   if (failures > 0) texts.push('what failed is not in; correct the file, and load again');
   if (count(load, 'REPLACED') > 0)
@@ -271,10 +331,19 @@ function hints({ format }: DocumentFile, load: Load, input: LoadInput, inside: n
     );
   }
   if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
+  if (asText().length > 0) {
+    texts.push(
+      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
+    );
+  }
   if (format === 'csv' && input.csv_types === undefined && inside > 0) {
     texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
   }
-  if (load.entries === 0 && stopped === undefined) texts.push('the file holds no documents');
+  if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
+  else if (stopped === undefined && entries <= skip) {
+    texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
+  }
+  if (stopped === undefined && load.isMissing) texts.push('the collection was not created');
   if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
   return `${texts.join('; ')}.`;
 }

@@ -6,7 +6,6 @@ import { visibleValue } from './fence.ts';
 import type { ListedResource, ResourceContent, ResourceContext, ResourceKind } from './resource-kinds.ts';
 import { uriOf } from './resource-kinds.ts';
 import { visibleJson, visibleText } from './visible.ts';
-import { visibleJson, visibleText } from './visible.ts';
 
 const RESULT = 'colloquy://results/{query_id}';
 const EXPORT = 'colloquy://results/{query_id}.{format}';

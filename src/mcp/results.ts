@@ -184,9 +184,9 @@ export function presentRows(
       returned: fit.rows.length,
       ...(more ? { at_least: total } : { total }),
       truncated,
-      ...(whole?.profile === undefined ? {} : { profile: whole.profile }),
       ...(firstRows === undefined ? {} : { kept: `only ${firstRows}` }),
       ...(whole?.profile === undefined || firstRows === undefined ? {} : { profile_of: firstRows }),
+      ...(whole?.profile === undefined ? {} : { profile: whole.profile }),
       ...(isPart && whole?.reason ? { not_kept: cutText(visibleText(whole.reason), NOTE_CHARS_MAX) } : {}),
       ...(fit.cut.cells > 0 ? { cells_cut: fit.cut.cells } : {}),
       ...(shown.length < columns.length ? { columns_cut: columns.length - shown.length } : {}),
@@ -213,11 +213,11 @@ interface Extent {
   total: number;
   more: boolean;
   offset: number;
-  queryId: string | null | undefined;
   /** What is kept of a result that has more rows. */
   firstRows: string | undefined;
   /** The first row alone is over the limit. */
   isTooLarge: boolean;
+  queryId: string | null | undefined;
 }
 
 const TOO_LARGE =
@@ -336,24 +336,36 @@ interface Written {
   last_offset?: unknown;
 }
 
-/** A write's answer as counts by status, the first failures and the first ids; an error where every document failed. */
-export function presentWrites(result: Written): Fenced {
+/** What a delete of an _id that is not there is counted as: the service says DELETED, as for the others. */
+const NOT_THERE = 'NOT_THERE';
+
+/**
+ * A write's answer as counts by status, the first failures and the first ids; an error where every document failed. Of a
+ * delete, `existing` are the ids that were there just before it; undefined: not known.
+ */
+export function presentWrites(result: Written, deleted?: { existing?: ReadonlySet<string> | undefined }): Fenced {
   const documents = result.data ?? [];
   const counts: Record<string, number> = {};
   for (const document of documents) {
-    const status = String(document?.status ?? 'UNKNOWN');
+    const status = statusOf(document, deleted?.existing);
     counts[status] = (counts[status] ?? 0) + 1;
   }
   const failed = documents.flatMap((document, index) =>
     document?.status === 'ERROR' ? [{ index, _id: document._id ?? null, error: document.error ?? null }] : [],
   );
-  const ids = documents.flatMap((document) => (document?.status === 'ERROR' ? [] : [document?._id]));
+  const ids = documents.flatMap((document) =>
+    ['ERROR', NOT_THERE].includes(statusOf(document, deleted?.existing)) ? [] : [document?._id],
+  );
   const shownFailed = failed.slice(0, FAILED_MAX).map((entry) => cutParts(entry, ITEM_LIMITS, { parts: 0 }));
   const hints: string[] = [];
   if (failed.length > 0)
     hints.push(
       `${failed.length} of ${documents.length} documents failed and are unchanged; correct and send those again`,
     );
+  if ((counts[NOT_THERE] ?? 0) > 0) hints.push(`${NOT_THERE}: no document had that _id, so nothing was deleted for it`);
+  if (deleted !== undefined && deleted.existing === undefined) {
+    hints.push('DELETED stands also for an _id that no document had');
+  }
   if (failed.length > FAILED_MAX) hints.push(`the first ${FAILED_MAX} failures are shown`);
   if (ids.length > IDS_MAX) hints.push(`the first ${IDS_MAX} ids are shown`);
   return {
@@ -366,4 +378,13 @@ export function presentWrites(result: Written): Fenced {
     next: hints.length > 0 ? `${hints.join('; ')}.` : undefined,
     isError: documents.length > 0 && failed.length === documents.length,
   };
+}
+
+function statusOf(
+  document: { _id?: unknown; status?: unknown } | null,
+  existing: ReadonlySet<string> | undefined,
+): string {
+  const status = String(document?.status ?? 'UNKNOWN');
+  const isThere = existing === undefined || existing.has(String(document?._id));
+  return status === 'DELETED' && !isThere ? NOT_THERE : status;
 }

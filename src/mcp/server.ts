@@ -15,6 +15,7 @@ import { registerCompletion } from './completion.ts';
 import { canShowForms, elicitingHuman, nobody, type Round } from './guard.ts';
 import { type Progress, reportedWait } from './progress.ts';
 import { registerPrompts } from './prompts.ts';
+import { answerMissesAs2025 } from './resource-misses.ts';
 import { registerResources } from './resources.ts';
 import { askInSession } from './session-elicitation.ts';
 import { registerSubscriptions, tellAfter } from './subscriptions.ts';
@@ -111,6 +112,7 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
     return result;
   });
   registerResources(server, assistant);
+  if (era === 'legacy') answerMissesAs2025(server);
   // The later protocols listen by a request that the SDK answers by itself.
   if (changes !== undefined && era === 'legacy') registerSubscriptions(server, assistant, changes);
   registerPrompts(server, assistant);

@@ -1,8 +1,9 @@
 import type { Operation } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { stringifyJson } from '../contract/json.ts';
 import { LATEST } from '../contract/lambdas.ts';
-import { digest } from './approvals.ts';
 import { type Arguments, contentsOf, getterOf, listerOf, nameOf, pathParameters } from './relations.ts';
+import { digest } from './signed-states.ts';
 
 /** Calls an operation with the path arguments of the tool's own call. */
 export type Read = (operation: Operation) => Promise<unknown>;
@@ -74,7 +75,7 @@ const IDENTITY = [
 
 /**
  * A short text that changes when the target is replaced, also by another one of the same name. What only fills up (the
- * documents of a collection) does not change it.
+ * documents of a collection) does not change it: that is its extent.
  */
 export function fingerprint(thing: Arguments | undefined): string {
   return digest(identityOf(thing));
@@ -88,4 +89,21 @@ function identityOf(thing: Arguments | undefined): unknown {
     return typeof version === 'object' && version !== null ? identityOf(version as Arguments) : (version ?? null);
   });
   return [own, versions];
+}
+
+const NAMES_MAX = 5;
+
+/** The first few of some names. */
+export function listed(names: readonly unknown[]): string {
+  const more = names.length > NAMES_MAX ? `, and ${(names.length - NAMES_MAX).toLocaleString('en-US')} more` : '';
+  return `${names
+    .slice(0, NAMES_MAX)
+    .map((name) => quoted(name))
+    .join(', ')}${more}`;
+}
+
+/** As JSON, so that no name can end its quotes or begin a line of its own in the question. */
+export function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : stringifyJson(value ?? null);
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }

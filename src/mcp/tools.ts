@@ -42,13 +42,16 @@ export interface Tool {
   toolset: Toolset;
   /** What of the process it cannot do without, and why that is absent: it is offered only where it is there. */
   needs?: { means: keyof Means; absent: string };
-  /** The arguments that can hold secrets. */
+  /** All that it takes. */
+  arguments: readonly Argument[];
+  /** Those of them that can hold secrets. */
   secretArguments?: readonly Argument[];
   /** Checks the arguments, puts them into shape and secrets into the place of references; throws `invalid_input`. */
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
   /** What a human is asked about before it runs; set where, and only where, it deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
-  run(context: ToolContext, input: Arguments): Promise<Fenced>;
+  /** `blast`: what was found out before it, where it deletes. */
+  run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
   /** What to do about an error, where the tool knows more than its code says. */
   next?(error: ApiError): string | undefined;
   /** Existing names near to one that was not found. */
@@ -65,6 +68,7 @@ function toolOf(rowTool: RowTool): Tool {
     effect: row.effect,
     role: row.role,
     toolset: toolsetOf(rowTool.operation),
+    arguments: rowTool.arguments,
     secretArguments: rowTool.arguments.filter(({ schema }) => holdsSecret(schema)),
     read: (sent, secrets) => {
       const input = readArguments(listing.name, rowTool.arguments, sent, secrets);
@@ -74,15 +78,15 @@ function toolOf(rowTool: RowTool): Tool {
     ...(row.effect === 'delete'
       ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
       : {}),
-    run: async (context, input) => {
+    run: async (context, input, blast) => {
       const { client, signal } = context;
       if (issuesSecret(row)) return callIssuing(rowTool, context, input);
-      const { ready, rowsMax, limit } = withRowLimit(rowTool, input);
+      const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
       const result = canTell ? masked(row.result, told) : told;
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
-      if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0]);
+      if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0], blast);
       if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
     },
@@ -124,6 +128,15 @@ async function presentQuery(
   if (whole?.queryId == null || Number(shown.data['returned']) >= whole.total) return shown;
   const profile = await profileOf(client, whole.queryId, signal);
   return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
+}
+
+/** Where a tool can warn, of a parameter that nothing uses for example, it does unless that is declined. */
+function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
+  const argument = rowTool.arguments.find(({ field }) => field === 'generate_warnings');
+  if (argument === undefined) return input;
+  const { field, into } = argument;
+  if (into === undefined) return { [field]: true, ...input };
+  return { ...input, [into]: { [field]: true, ...((input[into] ?? {}) as Arguments) } };
 }
 
 /**

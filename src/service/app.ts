@@ -19,6 +19,7 @@ import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
+import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
 import { allowedMethods, routerPath } from './paths.ts';
 import { lowerFirst, requireRole } from './roles.ts';
 
@@ -53,6 +54,7 @@ const JSON_CONTENT = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i;
 /** The API over HTTP: one route per row of the contract, and the service's own paths. It does not listen by itself. */
 export function buildApp(ctx: AppContext): FastifyInstance {
   const states = new WeakMap<FastifyRequest, RequestState>();
+  const passes = createOriginPasses();
   const app = Fastify({
     genReqId: () => randomUUID(),
     bodyLimit: WRITE_BYTES_MAX,
@@ -69,7 +71,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   });
   acceptJson(app);
   app.addHook('onRequest', async (request, reply) => {
-    states.set(request, begin(ctx, request, reply));
+    states.set(request, begin(ctx, passes, request, reply));
     if (ctx.cors) allowOrigins(reply);
     const allow = request.method === 'OPTIONS' ? allowedMethods(request.url) : [];
     if (allow.length > 0) {
@@ -80,19 +82,19 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     return undefined;
   });
   addServiceRoutes(app, ctx, states);
-  for (const mount of ctx.mounts) addMount(app, ctx, mount, (request) => stateOf(states, request));
+  for (const mount of ctx.mounts) addMount(app, { ...ctx, passes }, mount, (request) => stateOf(states, request));
   for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
   return app;
 }
 
 /** Counts the request, and follows it to its end, whether it is answered or its caller hangs up. */
-function begin(ctx: AppContext, request: FastifyRequest, reply: FastifyReply): RequestState {
+function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, reply: FastifyReply): RequestState {
   const visit = ctx.lifecycle.enter();
   const state: RequestState = {
     startedAt: performance.now(),
     signal: visit.abort.signal,
     operation: null,
-    origin: originOf(hopsOf(ctx, request), ctx.trustedProxies),
+    origin: placeOf(ctx, passes, request),
   };
   // A serializer of the reply's own keeps the framework from adding a charset, which JSON does not have.
   reply.serializer(stringifyJson).header('x-trace-id', request.id).header('content-type', JSON_TYPE);
@@ -112,6 +114,13 @@ function begin(ctx: AppContext, request: FastifyRequest, reply: FastifyReply): R
     ctx.log[state.operation === null ? 'debug' : 'info'](line, answered ? 'request' : 'request given up by its caller');
   });
   return state;
+}
+
+/** Where a request came from; over the local socket a mount of this process may call for somebody else. */
+function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest): Origin {
+  const hops = hopsOf(ctx, request);
+  const passed = hops.isLocal ? passes.originOf(request.headers[PASS_HEADER]) : undefined;
+  return passed ?? originOf(hops, ctx.trustedProxies);
 }
 
 function hopsOf(ctx: AppContext, request: FastifyRequest): Hops {
@@ -159,7 +168,7 @@ function addOperation(
     onRequest: async (request) => {
       const state = stateOf(states, request);
       state.operation = operation;
-      if (row.localOnly === true) requireLocal(ctx, request, row.title);
+      if (row.localOnly === true) requireLocal(state.origin, row.title);
       requireReady(ctx.lifecycle);
       requireAllowed(ctx.catalog, state.origin);
       state.caller = await authenticate(ctx, request.headers.authorization);
@@ -208,8 +217,9 @@ function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap
   });
   app.post('/local/leave', {
     onRequest: async (request) => {
-      requireLocal(ctx, request, 'Close the service');
-      requireAllowed(ctx.catalog, stateOf(states, request).origin);
+      const { origin } = stateOf(states, request);
+      requireLocal(origin, 'Close the service');
+      requireAllowed(ctx.catalog, origin);
       const caller = await authenticate(ctx, request.headers.authorization);
       requireRole(caller.user, { title: 'Close the service', role: 'admin' });
       stateOf(states, request).operation = 'leave';
@@ -222,8 +232,8 @@ function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap
   });
 }
 
-function requireLocal(ctx: AppContext, request: FastifyRequest, title: string): void {
-  if (ctx.isLocal(request.raw.socket)) return;
+function requireLocal({ isLocal }: Origin, title: string): void {
+  if (isLocal) return;
   throw new ApiError(
     'forbidden',
     `Cannot ${lowerFirst(title)}: this is accepted over the service's local socket only.`,

@@ -1,32 +1,37 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { APPROVAL_TTL_MS } from '../contract/approvals.ts';
 import { ApiError } from '../contract/errors.ts';
+import { type Extent, growth } from '../contract/extent.ts';
 
 /** What a human is asked. */
-export interface Question {
+export interface Matter {
   tool: string;
   /** Digest of what the approval is for. */
   binding: string;
   /** Fingerprint of the target at the time. */
   target: string;
+  /** What goes with it; a yes to less is none. */
+  extent: Extent;
   message: string;
   /** What has to be typed to approve; undefined: a plain yes is enough. */
   typedName: string | undefined;
 }
 
 /** Who asks: an answer is given to the same API key only. */
-export interface Asker {
+export interface AskingKey {
   keyHash: string;
   email: string;
 }
 
 /** A question that was asked and whose answer was not given out yet. Times are milliseconds since 1970. */
-export interface Asked extends Question {
+export interface Asked extends Matter {
   code: string;
   status: 'pending' | 'approved' | 'declined';
-  asker: Asker;
+  asker: AskingKey;
   askedAt: number;
   expiresAt: number;
+  /** What came since somebody said yes to less; undefined: it is asked for the first time. */
+  more: string | undefined;
 }
 
 /**
@@ -36,10 +41,11 @@ export interface Asked extends Question {
 export interface ApprovalDesk {
   /**
    * Asks, or gets the answer: one that was given is used up by this. The same question of the same key while it is
-   * pending is the same one; about another target, or with a name to type that was not asked for, it is a new one.
+   * pending is the same one; about another target, with more that goes than somebody said yes to, or with a name to type
+   * that was not asked for, it is a new one.
    * Throws `resource_exceeded` where too many wait.
    */
-  request(asker: Asker, question: Question): Asked;
+  request(asker: AskingKey, question: Matter): Asked;
   /** The question with this code, whatever its letter case and dashes. */
   find(code: string): Asked | undefined;
   /** What waits for a human, oldest first. */
@@ -94,7 +100,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return open.get(canonical(code));
   }
 
-  function add(asker: Asker, question: Question): Asked {
+  function add(asker: AskingKey, question: Matter, more?: string): Asked {
     const mine = [...open.values()].filter(({ asker: { keyHash } }) => keyHash === asker.keyHash).length;
     if (mine >= PER_KEY_MAX || open.size >= OPEN_MAX) {
       throw new ApiError(
@@ -104,6 +110,8 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     }
     const asked: Asked = {
       ...question,
+      message: withMore(question.message, more),
+      more,
       code: newCode(),
       status: 'pending',
       asker,
@@ -114,9 +122,30 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return asked;
   }
 
-  const token = ({ code, message, typedName, target }: Asked) =>
+  /** The earlier question, used up, where its answer is one to this question; a yes to less than is asked now is none. */
+  function giveOut(earlier: Asked | undefined, question: Matter): Asked | undefined {
+    if (earlier === undefined || earlier.status === 'pending' || earlier.target !== question.target) return undefined;
+    const isNo = earlier.status === 'declined';
+    if (!isNo && (earlier.typedName !== question.typedName || grownSince(earlier, question))) return undefined;
+    open.delete(earlier.code);
+    return earlier;
+  }
+
+  /** The question as it waits for its human, in the place of the earlier one, if any. */
+  function ask(asker: AskingKey, question: Matter, earlier: Asked | undefined): Asked {
+    if (earlier === undefined) return add(asker, question);
+    if (earlier.status === 'pending' && earlier.target === question.target) {
+      // What the human sees is what is true now; an answer to what was shown before is not accepted.
+      const { extent, typedName } = question;
+      return Object.assign(earlier, { message: withMore(question.message, earlier.more), typedName, extent });
+    }
+    open.delete(earlier.code);
+    return add(asker, question, grownSince(earlier, question));
+  }
+
+  const token = ({ code, message, typedName, target, extent }: Asked) =>
     createHmac('sha256', key)
-      .update(JSON.stringify([code, message, typedName ?? null, target]))
+      .update(JSON.stringify([code, message, typedName ?? null, target, extent]))
       .digest('base64url');
 
   return {
@@ -127,17 +156,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
         (one) => one.asker.keyHash === asker.keyHash && one.binding === question.binding,
       );
       try {
-        if (earlier === undefined) return add(asker, question);
-        const isSame = earlier.target === question.target;
-        // A yes to less than what is asked now is none.
-        const isEnough = earlier.typedName === question.typedName || earlier.status === 'declined';
-        if (earlier.status === 'pending' && isSame) {
-          // What the human sees is what is true now; a form that showed something else is not accepted.
-          Object.assign(earlier, { message: question.message, typedName: question.typedName });
-          return earlier;
-        }
-        open.delete(earlier.code);
-        return isSame && isEnough ? earlier : add(asker, question);
+        return giveOut(earlier, question) ?? ask(asker, question, earlier);
       } finally {
         settle();
       }
@@ -172,6 +191,15 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       settle();
     },
   };
+}
+
+/** What came since somebody said yes to the earlier question. */
+function grownSince(earlier: Asked, { target, extent }: Matter): string | undefined {
+  return earlier.status === 'approved' && earlier.target === target ? growth(earlier.extent, extent) : undefined;
+}
+
+function withMore(message: string, more: string | undefined): string {
+  return more === undefined ? message : `You are asked again: ${more} since you said yes.\n${message}`;
 }
 
 export function noSuchQuestion(code: string): ApiError {

@@ -1,5 +1,6 @@
 import type { Approval, ApprovalAnswer } from '../contract/approvals.ts';
 import type { ParsedInput } from '../contract/contract.ts';
+import { ApiError } from '../contract/errors.ts';
 import { isLoopback } from './addresses.ts';
 import { type Asked, noSuchQuestion } from './approval-desk.ts';
 import type { CallContext } from './context.ts';
@@ -14,37 +15,45 @@ export async function requestApproval(
   input: ParsedInput<'requestApproval'>,
 ): Promise<ApprovalAnswer> {
   const { keyHash, user } = ctx.caller;
-  const { tool, binding, target, message, typed_name: typedName } = input;
-  const question = { tool, binding, target, message, typedName: typedName ?? undefined };
-  const { status, code, expiresAt } = ctx.approvals.request({ keyHash, email: user.email }, question);
+  const { tool, binding, target, extent = {}, message, typed_name: typedName } = input;
+  const question = { tool, binding, target, extent, message, typedName: typedName ?? undefined };
+  const { status, code, expiresAt, more } = ctx.approvals.request({ keyHash, email: user.email }, question);
   const url = status === 'pending' && isHere(ctx.origin) ? await ctx.approvePage.urlOf(code) : undefined;
-  return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString() };
+  return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString(), asked_again: more ?? null };
 }
 
 /** The questions that wait, oldest first. */
 export function listApprovals(ctx: CallContext): Approval[] {
-  return ctx.approvals.pending().map(toApproval);
+  return ctx.approvals.pending().map((asked) => toApproval(ctx, asked));
 }
 
 /** One question that waits or whose answer was not fetched yet. Throws `not_found`. */
 export function getApproval(ctx: CallContext, { code }: { code: string }): Approval {
   const asked = ctx.approvals.find(code);
   if (asked === undefined) throw noSuchQuestion(code);
-  return toApproval(asked);
+  return toApproval(ctx, asked);
 }
 
-/** Records a human's answer. Throws `not_found`, and `invalid_input` where it is answered or the name is another. */
+/**
+ * Records a human's answer. Throws `not_found`, and `invalid_input` where it is answered, the name is another, or the
+ * question has changed since it was shown.
+ */
 export function decideApproval(ctx: CallContext, input: ParsedInput<'decideApproval'>): Approval {
+  const shown = ctx.approvals.find(input.code);
+  if (shown !== undefined && !ctx.approvals.isFormToken(shown, input.shown)) {
+    throw new ApiError('invalid_input', 'The question has changed since you were asked. Look at it again.');
+  }
   const asked = ctx.approvals.decide(input.code, input.decision, input.typed_name ?? undefined);
   ctx.log.info({ tool: asked.tool, answer: asked.status }, 'a human answered in a terminal');
-  return toApproval(asked);
+  return toApproval(ctx, asked);
 }
 
 function isHere({ isLocal, address, isForwarded }: Origin): boolean {
   return !isForwarded && (isLocal || (address !== undefined && isLoopback(address)));
 }
 
-function toApproval({ code, status, tool, message, typedName, asker, askedAt, expiresAt }: Asked): Approval {
+function toApproval(ctx: CallContext, asked: Asked): Approval {
+  const { code, status, tool, message, typedName, asker, askedAt, expiresAt } = asked;
   return {
     code,
     status,
@@ -52,6 +61,7 @@ function toApproval({ code, status, tool, message, typedName, asker, askedAt, ex
     message,
     typed_name: typedName ?? null,
     asked_by: asker.email,
+    shown: ctx.approvals.formToken(asked),
     created_at: new Date(askedAt).toISOString(),
     expires_at: new Date(expiresAt).toISOString(),
   };

@@ -84,7 +84,10 @@ export function descriptionOf(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text;
 }
 
-/** The values of a run: those given replace defaults of the same name, which SQL reads in any case. */
+/**
+ * The values of a run: those given replace defaults of the same name, which SQL reads in any case. One that is given
+ * without a type has that of the default.
+ */
 export function withDefaults(
   defaults: readonly QueryParameter[],
   given: readonly QueryParameter[] = [],
@@ -92,7 +95,17 @@ export function withDefaults(
   // A parameter that is listed without a value is not given.
   const values = given.filter((parameter) => parameter.value !== undefined || parameter.type === 'null');
   const names = new Set(values.map((parameter) => foldedName(parameter)));
-  return [...defaults.filter((parameter) => !names.has(foldedName(parameter))), ...values];
+  // A default of type null stands for any value.
+  const types = new Map(
+    defaults.flatMap((parameter) =>
+      parameter.type === 'null' ? [] : [[foldedName(parameter), parameter.type] as const],
+    ),
+  );
+  const typed = values.map((parameter) => ({
+    ...parameter,
+    type: parameter.type || types.get(foldedName(parameter)),
+  }));
+  return [...defaults.filter((parameter) => !names.has(foldedName(parameter))), ...typed];
 }
 
 function foldedName({ name }: QueryParameter): string {

@@ -9,6 +9,7 @@ import type { ServiceContext } from './context.ts';
 import { notReady } from './failures.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Origin } from './origin.ts';
+import type { OriginPasses } from './origin-passes.ts';
 
 /** Who a request comes from that the service passes on to a mounted handler. */
 export interface MountCaller {
@@ -20,6 +21,11 @@ export interface MountCaller {
   roles: readonly Role[];
   /** Whether the key still exists, for what outlives a request. */
   isKnown: () => boolean;
+  /**
+   * Headers for the calls that the handler makes over the local socket for this request: with them they count as coming
+   * from where it came, without them as this machine's own.
+   */
+  headers: Record<string, string>;
 }
 
 /** A handler that answers beside the API, on the same addresses and behind the same checks. */
@@ -47,7 +53,10 @@ export interface MountVisit {
   signal: AbortSignal;
 }
 
-type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & { lifecycle: Lifecycle };
+type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
+  lifecycle: Lifecycle;
+  passes: OriginPasses;
+};
 
 /** Clients of other protocols look for a scheme they know; both are accepted everywhere. */
 const CHALLENGE = 'Bearer realm="colloquy", ApiKey realm="colloquy"';
@@ -76,7 +85,8 @@ export function addMount(
       reply.hijack();
       reply.raw.setHeader('x-trace-id', request.id);
       const { keyHash, user } = caller;
-      const about = { keyHash, key: keyOf(authorization), email: user.email, roles: user.roles };
+      const headers = ctx.passes.passFor(visit.origin);
+      const about = { keyHash, key: keyOf(authorization), email: user.email, roles: user.roles, headers };
       const isKnown = () => isCurrent(ctx.catalog, keyHash);
       mount.handle(request.raw, reply.raw, { ...about, isKnown }, visit.signal).catch((error: unknown) => {
         ctx.log.error({ trace_id: request.id, err: error }, 'a mounted handler failed');

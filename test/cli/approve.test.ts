@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaveService } from '../../src/cli/leave-service.ts';
 import { BINARY, buildIfStale, dataFolder } from '../scenarios/binary.ts';
 import { legacyStdio, modernStdio, openLegacy, openModern } from '../scenarios/drivers.ts';
+
 import { type CallResult, type Session, serverEnvironment } from '../scenarios/session.ts';
+import { pairAt } from '../service/browser.ts';
 
 beforeAll(buildIfStale, 60_000);
 
@@ -41,26 +43,28 @@ async function finished(child: ChildProcess) {
 
 const SCRIPT = '/usr/bin/script';
 
-/** Runs it on a terminal of its own, where a person types `typed` once they are asked. */
-async function runOnTerminal(args: string[], typed: string) {
+/** Runs it on a terminal of its own, where a person types the next of `typed` whenever they are asked. */
+async function runOnTerminal(args: string[], ...typed: (string | (() => Promise<string>))[]) {
   const command = [process.execPath, BINARY, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { env: serverEnvironment(folder.path) });
   let shown = '';
-  child.stdout.on('data', (chunk) => {
-    const before = shown;
+  child.stdout.on('data', async (chunk) => {
     shown += chunk;
-    const prompt = / to decline, Enter to leave it open: /;
-    if (!prompt.test(before) && prompt.test(shown)) child.stdin.write(`${typed}\n`);
+    const prompt = ' to decline, Enter to leave it open: ';
+    if (!shown.includes(prompt)) return;
+    shown = shown.slice(shown.indexOf(prompt) + prompt.length);
+    const next = typed.shift();
+    child.stdin.write(`${typeof next === 'function' ? await next() : next}\n`);
   });
   return finished(child);
 }
 
 const PLACE = { workspace: 'commons', collection: 'orders' };
 
-async function pendingDelete(session: Session): Promise<{ result: CallResult; code: string }> {
-  await session.call('create_collection', { workspace: 'commons', name: 'orders' });
-  await session.call('add_documents', { ...PLACE, data: [{ _id: 'a' }] });
-  const result = await session.call('delete_collection', PLACE);
+async function pendingDelete(session: Session, place = PLACE): Promise<{ result: CallResult; code: string }> {
+  await session.call('create_collection', { workspace: place.workspace, name: place.collection });
+  await session.call('add_documents', { ...place, data: [{ _id: 'a' }] });
+  const result = await session.call('delete_collection', place);
   const approval = result.structured['approval'] as { code: string };
   expect(result.structured['error']).toMatchObject({ code: 'pending' });
   return { result, code: approval.code };
@@ -71,6 +75,28 @@ describe('colloquy approve', () => {
     expect(await run(['approve'])).toMatchObject({ code: 0, stdout: 'No question waits for you.\n' });
     expect(await run(['approve', 'AAAA'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/no service runs/) });
     expect(existsSync(join(folder.path, 'service.sock'))).toBe(false);
+  });
+
+  it('prints the address that pairs a browser on a terminal only, and starts no service without one', async () => {
+    const refused = await run(['approve', '--browser'], 'y\n');
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/needs a person at a terminal/),
+    });
+    expect(existsSync(join(folder.path, 'service.sock'))).toBe(false);
+    expect(await run(['approve', '--browser', 'AAAA'])).toMatchObject({ code: 2 });
+  });
+
+  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')('pairs a browser, and forgets it', async () => {
+    const shown = await runOnTerminal(['approve', '--browser'], '');
+    expect(shown.code).toBe(0);
+    const url = /http:\/\/127\.0\.0\.1:\d+\/pair\/[\w-]{43}/.exec(shown.stdout)?.[0];
+    expect(await pairAt(url)).toMatch(/^colloquy-/);
+    expect(await run(['approve', '--forget-browsers'])).toMatchObject({
+      code: 0,
+      stdout: 'Forgotten: 1 browser. None is paired now.\n',
+    });
   });
 
   it('is for the machine of the service', async () => {
@@ -119,6 +145,24 @@ describe.each([legacyStdio, modernStdio])('colloquy approve, for a client of $na
       await answers('orders', 0, /Approved\. Tell the assistant/);
       const done = await session.call('delete_collection', PLACE);
       expect(done.structured).toMatchObject({ status: 'DELETED' });
+    },
+  );
+
+  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
+    'shows a question again that changes while a person reads it',
+    async () => {
+      const place = { workspace: 'commons', collection: `growing-${driver.name.replace(/\W+/g, '-')}` };
+      const { code } = await pendingDelete(session, place);
+      const change = async () => {
+        await session.call('add_documents', { ...place, data: [{ _id: 'b' }] });
+        const again = await session.call('delete_collection', place);
+        expect(again.structured['approval']).toMatchObject({ code });
+        return place.collection;
+      };
+      const { stdout } = await runOnTerminal(['approve', code], change, '');
+      expect(stdout).toMatch(
+        /1 document in it will be gone[\s\S]*has changed meanwhile[\s\S]*2 documents in it will be gone[\s\S]*The question waits/,
+      );
     },
   );
 

@@ -185,6 +185,35 @@ describe('openDocuments(): formats', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40);
   });
 
+  it('gives the decimals of a column of Parquet one type, with all their digits', async () => {
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    await connection.run(
+      `COPY (SELECT (CASE WHEN i = 4000 THEN 12345678901234567890.123456789 ELSE 1.25 END)::DECIMAL(38,9) AS long,
+         {'d': [(CASE WHEN i = 1 THEN 1234567890123456.5 ELSE 1.5 END)::DECIMAL(20,2)], 'n': i} AS nested,
+         (i + 0.25)::DECIMAL(38,9) AS "sh""ort", 1.5::DECIMAL(10,2) AS small, (12345678901234567890 + i)::DECIMAL(38,0) AS whole
+       FROM range(5000) numbers(i)) TO '${join(root, 'in/decimals.parquet')}' (FORMAT parquet)`,
+    );
+    connection.closeSync();
+    instance.closeSync();
+    const file = await openDocuments(allowed, { path: 'decimals.parquet' });
+    const documents = [];
+    for await (const { entries } of file.batches) {
+      documents.push(...entries.map((entry) => ('document' in entry ? entry.document : {})));
+    }
+    expect(file.asText()).toEqual(['long', 'nested']);
+    await file.close();
+    expect(documents[0]).toEqual({
+      long: '1.250000000',
+      nested: { d: ['1.50'], n: 0 },
+      'sh"ort': 0.25,
+      small: 1.5,
+      whole: 12345678901234567890n,
+    });
+    expect(documents[4_000]).toMatchObject({ long: '12345678901234567890.123456789', whole: 12345678901234571890n });
+    expect(new Set(documents.map(({ long }) => typeof long))).toEqual(new Set(['string']));
+  });
+
   it('refuses Parquet that is none, and a name that would be a pattern', async () => {
     write('in/no.parquet', 'PAR1 but no more');
     await expect(openDocuments(allowed, { path: 'no.parquet' })).rejects.toThrow(/cannot be read as Parquet/);
@@ -198,5 +227,34 @@ describe('openDocuments(): formats', () => {
     const { entries, batches } = await entriesOf({ path: 'large.jsonl' });
     expect(entries).toHaveLength(7);
     expect(batches).toBe(3);
+  });
+});
+
+describe('the rows of CSV', () => {
+  const rowsOf = async (content: string, csv: FileRequest['csv'] = {}) => {
+    write('in/rows.csv', content);
+    const file = await openDocuments(allowed, { path: 'rows.csv', csv });
+    try {
+      for await (const batch of file.batches) expect(batch.entries.length).toBeGreaterThan(0);
+      return file.rows?.();
+    } finally {
+      await file.close();
+    }
+  };
+
+  it('that are too short are counted, with the lines of the first', async () => {
+    const short = Array.from({ length: 7 }, () => '1,2\n').join('');
+    expect(await rowsOf(`a,b,c\n1,2,3\n${short}`)).toEqual({
+      short: 7,
+      shortLines: [3, 4, 5, 6, 7],
+      separator: undefined,
+    });
+  });
+
+  it('of one column whose name holds a separator may have another one', async () => {
+    expect(await rowsOf('a;b;c\n1;2;3\n')).toMatchObject({ short: 0, separator: ';' });
+    expect(await rowsOf('a\tb\n1\t2\n')).toMatchObject({ separator: '\t' });
+    expect(await rowsOf('a;b\n1;2\n', { separator: ';' })).toMatchObject({ separator: undefined });
+    expect(await rowsOf('name\nx\n')).toMatchObject({ separator: undefined });
   });
 });

@@ -293,6 +293,27 @@ describe('a service of its own', () => {
     expect(text.includes(own.path), text).toBe(isTold);
   });
 
+  it.each(ERAS)(
+    'lets nobody lock themselves out from elsewhere, and gives them no page of this machine: %s',
+    async (era) => {
+      running = await startServe(own.path, ['--trust-proxy', '127.0.0.1']);
+      const headers = { authorization: `Bearer ${running.key}`, 'x-forwarded-for': '10.1.2.3' };
+      const session =
+        era === '2025-11-25'
+          ? await openLegacy(new LegacyHttp(running.url, { requestInit: { headers } }), undefined)
+          : await openModern(new ModernHttp(running.url, { requestInit: { headers } }), undefined);
+      sessions.push(session);
+      const entry = { name: 'other', ip_address: '10.9.9.9' };
+      const { text } = await session.call('create_allowlist_entry', entry);
+      expect(text).toContain('the caller would be locked out: its address is "10.1.2.3"');
+      const alias = { workspace: 'commons', name: `alias-${era}`, collections: ['commons.things'] };
+      await session.call('create_collection', { workspace: 'commons', name: 'things' });
+      await session.call('create_alias', alias);
+      const pending = await session.call('delete_alias', { workspace: 'commons', alias: alias.name });
+      expect(pending.structured['approval']).toMatchObject({ url: null });
+    },
+  );
+
   it('refuses to show keys to a network, and says both ways out', () => {
     const { status, stderr } = spawnSync(process.execPath, [BINARY, 'serve', '--port', '0', '--host', '0.0.0.0'], {
       env: serverEnvironment(own.path),

@@ -35,6 +35,83 @@ describe('readArguments()', () => {
     expect(problem('list_workspaces', { confirm: true })).toContain('there is no argument "confirm"; it takes none');
   });
 
+  it.each([
+    [
+      'create_integration',
+      { name: 'a', kafka: { kafka_topic_names: ['t'], kafka_data_formt: 'json' } },
+      'there is no field "kafka_data_formt" in "kafka"; did you mean "kafka_data_format"?',
+    ],
+    [
+      'create_integration',
+      { name: 'a', kafka: '{"kafka_topic_names":["t"],"password":"x"}' },
+      'there is no field "password" in "kafka"; it takes "kafka_topic_names", "kafka_data_format"',
+    ],
+    [
+      'create_integration',
+      {
+        name: 'a',
+        s3: { cloud_access_key: { cloud_access_key_id: 'i', cloud_secret_access_key: 's', session_token: 't' } },
+      },
+      'there is no field "session_token" in "s3.cloud_access_key"',
+    ],
+    [
+      'create_integration',
+      { name: 'a', kafka: { kafka_topic_names: ['t'], kafka_data_format: 'bogus' } },
+      'argument "kafka.kafka_data_format": the formats are json and avro',
+    ],
+    [
+      'run_query',
+      { query: 'SELECT :a', parameters: [{ name: 'a', valu: 1 }] },
+      'there is no field "valu" in "parameters[0]"; did you mean "value"?',
+    ],
+    [
+      'create_collection',
+      { workspace: 'w', name: 'c', field_mappings: [{ name: 'm', input_fields: [{ field: 'x' }] }] },
+      'there is no field "field" in "field_mappings[0].input_fields[0]"',
+    ],
+    [
+      'delete_documents',
+      { workspace: 'w', collection: 'c', data: [{ _id: 'a', id: 'b' }] },
+      'there is no field "id" in "data[0]"',
+    ],
+  ])('refuses an unknown or wrong field in an argument of %s', (tool, sent, why) => {
+    expect(problem(tool, sent)).toContain(why);
+  });
+
+  it('takes any field where the API does', () => {
+    const data = [{ _id: 'a', any: { thing: [{ goes: 1 }] } }];
+    expect(read('add_documents', { workspace: 'w', collection: 'c', data })).toMatchObject({ data });
+    const value = { any: { thing: 1 } };
+    expect(read('run_query', { query: 'SELECT :a', parameters: [{ name: 'a', value }] })).toMatchObject({
+      sql: { parameters: [{ name: 'a', value }] },
+    });
+    const account = { gcp_service_account: { type: 'service_account', private_key: 'x' } };
+    expect(read('create_integration', { name: 'a', gcs: account })).toMatchObject({ gcs: account });
+    expect(read('create_integration', { name: 'a', segment: { any: 1 } })).toMatchObject({ segment: { any: 1 } });
+    const kafka = { kafka_topic_names: ['t'], kafka_data_format: 'AVRO' };
+    expect(read('create_integration', { name: 'a', kafka })).toMatchObject({ kafka });
+  });
+
+  it('refuses a reference where no secret belongs, and says where one does', () => {
+    const given = (args: Record<string, unknown>) =>
+      readArguments('create_integration', rowTools().get('create_integration')?.arguments ?? [], args, {
+        resolve: (_, value) => value,
+        hide: (answer) => answer,
+      });
+    const key = { cloud_access_key_id: 'env:COLLOQUY_SECRET_S3', cloud_secret_access_key: 'file:s3' };
+    expect(() => given({ name: 'a', s3: { cloud_access_key: key } })).toThrow(
+      'argument "s3.cloud_access_key.cloud_access_key_id" takes no reference to a secret: in "s3" only "cloud_secret_access_key" takes one',
+    );
+    expect(() => given({ name: 'a', kafka: { kafka_topic_names: ['env:COLLOQUY_SECRET_S3'] } })).toThrow(
+      'argument "kafka.kafka_topic_names[0]" takes no reference',
+    );
+    expect(() => given({ name: 'a', description: 'env:COLLOQUY_SECRET_S3', segment: {} })).toThrow(
+      'argument "description" takes no reference to a secret: only a secret takes one',
+    );
+    const s3 = { cloud_access_key: { ...key, cloud_access_key_id: 'AKID' } };
+    expect(given({ name: 'a', description: 'file:notes', s3 })).toMatchObject({ s3, description: 'file:notes' });
+  });
+
   it('takes the object that the API has around flattened arguments', () => {
     const sql = { query: 'SELECT :a', parameters: [{ name: 'a', value: 1 }] };
     expect(read('run_query', { sql })).toEqual({ sql });

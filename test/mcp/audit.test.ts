@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { type AuditRecord, auditedArguments } from '../../src/mcp/audit.ts';
 import { callTool } from '../../src/mcp/call.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { fakeClient } from './fake-client.ts';
 import { agree, PEERS } from './peers.ts';
@@ -58,7 +58,7 @@ describe.each(Object.entries(PEERS))('the audit of calls in era %s', (_, open) =
     expect(records).toMatchObject([
       { tool: 'list_workspaces', outcome: 'ok', rows: 1, arguments: {} },
       { tool: 'run_query', outcome: 'query_error', arguments: { query: 'SELECT 1' } },
-      { tool: 'run_query', outcome: 'invalid_input', arguments: { quest: '[removed]' } },
+      { tool: 'run_query', outcome: 'invalid_input', arguments: { quest: '[unknown]' } },
     ]);
     for (const record of records) {
       expect(record).toMatchObject({ principal: 'me', client: { name: 'test', version: '1' }, transport: 'stdio' });
@@ -125,9 +125,25 @@ describe('auditedArguments()', () => {
       { mongodb: { connection_uri: '[secret]' } },
     ],
     ['of any shape', { segment: { a: { b: 'hush-hush' } } }, { segment: '[secret]' }],
-    ['as JSON text', { s3: '{"cloud_access_key":"hush-hush"}' }, { s3: '[removed]' }],
-    ['in an unknown field', { s3: { password: 'hush-hush' } }, { s3: { password: '[removed]' } }],
-    ['in an unknown argument', { password: 'hush-hush' }, { password: '[removed]' }],
+    ['as JSON text', { s3: '{"cloud_access_key":"hush-hush"}' }, { s3: { cloud_access_key: '[removed]' } }],
+    ['in an unknown field', { s3: { password: 'hush-hush' } }, { s3: { password: '[unknown]' } }],
+    ['in an unknown argument', { password: 'hush-hush' }, { password: '[unknown]' }],
+    [
+      'in an unknown field of a kind without secrets',
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: { api_key: 'hush-hush' } } },
+      { kafka: { kafka_topic_names: ['a'], kafka_data_format: 'json', security_config: '[unknown]' } },
+    ],
+    [
+      'in an unknown field, as JSON text',
+      { kafka: '{"kafka_topic_names":["a"],"sasl_password":"hush-hush"}' },
+      { kafka: { kafka_topic_names: ['a'], sasl_password: '[unknown]' } },
+    ],
+    [
+      'in the place of a list',
+      { kafka: { kafka_topic_names: { a: 'hush-hush' } } },
+      { kafka: { kafka_topic_names: '[removed]' } },
+    ],
+    ['in the place of a text', { description: { a: 'hush-hush' } }, { description: '[removed]' }],
     [
       'twice',
       { description: 'it is hush-hush', segment: { a: 'hush-hush' } },
@@ -135,6 +151,38 @@ describe('auditedArguments()', () => {
     ],
   ])('removes a secret that is given %s', (_, args, expected) => {
     expect(kept('create_integration', { name: 'a', ...args })).toEqual({ name: 'a', ...(expected as object) });
+  });
+
+  it('keeps what is free-form, and of closed fields those that are known', () => {
+    const parameter = { name: 'p', type: 'object', value: { any: ['x'] } };
+    expect(
+      kept('run_query', {
+        query: 'SELECT :p',
+        sql_parameters: [parameter],
+        parameters: [{ ...parameter, token: 'x' }],
+      }),
+    ).toEqual({
+      query: 'SELECT :p',
+      sql_parameters: '[unknown]',
+      parameters: [{ ...parameter, token: '[unknown]' }],
+    });
+    const data = [{ _id: 'a', password: 'as it is' }];
+    expect(kept('add_documents', { workspace: 'w', collection: 'c', data })).toMatchObject({ data });
+    const patch = [{ op: 'add', path: '/a', value: { b: 1 }, secret: 'x' }];
+    expect(kept('patch_documents', { workspace: 'w', collection: 'c', data: [{ _id: 'a', patch }] })).toMatchObject({
+      data: [{ _id: 'a', patch: [{ op: 'add', path: '/a', value: { b: 1 }, secret: '[unknown]' }] }],
+    });
+    expect(
+      kept('create_collection', { sources: [{ s3: { bucket: 'b', prefixes: ['p'], secret_access: 'x' } }] }),
+    ).toEqual({
+      sources: [{ s3: { bucket: 'b', prefixes: ['p'], secret_access: '[secret]' } }],
+    });
+    expect(kept('create_workspace', { name: 'not a name!' })).toEqual({ name: 'not a name!' });
+    expect(kept('describe_collection', { workspace: 'w', collection: 'c', key: 'x' })).toEqual({
+      workspace: 'w',
+      collection: 'c',
+      key: '[unknown]',
+    });
   });
 
   it('masks what looks like an API key, and where a cut would halve it', () => {

@@ -25,8 +25,8 @@ describe('callTool()', () => {
     await callTool({ client, name: 'run_query', args: { query: 'q' }, confirm: never });
     await callTool({ client, name: 'run_query', args: { query: 'q', default_row_limit: 7 }, confirm: never });
     expect(calls.map(({ input }) => input)).toEqual([
-      { sql: { query: 'q', default_row_limit: 1_000 } },
-      { sql: { query: 'q', default_row_limit: 7 } },
+      { sql: { query: 'q', generate_warnings: true, default_row_limit: 1_000 } },
+      { sql: { query: 'q', generate_warnings: true, default_row_limit: 7 } },
     ]);
   });
 
@@ -126,9 +126,9 @@ describe('an error as a result', () => {
     expect((await errorOf('run_query', { query: 'q' }, thrown)).text).toContain('try again after 2 seconds');
   });
 
-  it('strips what is invisible from a message', async () => {
+  it('shows what is invisible in a message as escapes', async () => {
     const { text } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', 'a\u202eb\u{e0041}'));
-    expect(text).toContain('failed (query_error): ab\n');
+    expect(text).toContain('failed (query_error): a\\u202eb\\u{e0041}\n');
   });
 
   it('names the workspace that was meant', async () => {

@@ -11,11 +11,11 @@ import { type Client, createClient } from '../../src/http/client.ts';
 import { openAuditLog } from '../../src/local/audit-log.ts';
 import { keepKey } from '../../src/local/key-files.ts';
 import { secretReader } from '../../src/local/secret-references.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { toolName } from '../../src/mcp/catalog.ts';
 import { createServer } from '../../src/mcp/server.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { EXAMPLES, type Example } from '../contract-suite/examples.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
@@ -222,8 +222,31 @@ describe('no secret leaves towards a model, a log or the audit log', () => {
         name: `${integration}-text`,
       });
       await call('create_integration', { ...args, kafka: { kafka_topic_names: [secret] } });
+      for (const unknown of [
+        { sasl_password: secret },
+        { security_config: { api_key: secret } },
+        { [kind]: [secret] },
+      ]) {
+        const wrong = { ...config(secret), ...unknown };
+        const refused = await call('create_integration', { name: 'wrong', [kind]: wrong });
+        // Segment takes any field, and each is a secret.
+        if (kind === 'segment') await call('delete_integration', { integration: 'wrong' });
+        else expect(refused.isError).toBe(true);
+      }
       await call('delete_integration', { integration });
     }
+  });
+
+  it('when they are given in fields that a kind does not have', async () => {
+    const kafka = { kafka_topic_names: ['a'], kafka_data_format: 'json' };
+    const unknown = { password: PLAIN, sasl_password: PLAIN, security_config: { api_key: PLAIN, secret: [PLAIN] } };
+    for (const given of [{ ...kafka, ...unknown }, JSON.stringify({ ...kafka, ...unknown }), { ...unknown }]) {
+      expect((await call('create_integration', { name: 'kf', kafka: given })).isError).toBe(true);
+    }
+    const sources = [{ integration_name: 'kf', s3: { bucket: 'b', token: PLAIN }, credentials: { password: PLAIN } }];
+    expect((await call('create_collection', { workspace: 'commons', name: 'kf', sources })).isError).toBe(true);
+    const reference = { cloud_access_key_id: 'env:COLLOQUY_SECRET_A', cloud_secret_access_key: 'file:plain' };
+    expect((await call('create_integration', { name: 'kf', s3: { cloud_access_key: reference } })).isError).toBe(true);
   });
 
   it('when whole connection strings and accounts are given by reference', async () => {

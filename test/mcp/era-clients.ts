@@ -6,9 +6,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { type Client, createClient } from '../../src/http/client.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { type Offer, offeredTools } from '../../src/mcp/offer.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { serveOver } from '../../src/mcp/stdio.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 

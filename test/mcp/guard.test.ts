@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { ApiError } from '../../src/contract/errors.ts';
-import { type Approvals, createApprovals } from '../../src/mcp/approvals.ts';
-import { counted } from '../../src/mcp/blast.ts';
+import { counted } from '../../src/contract/extent.ts';
 import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
 import { canShowForms, elicitingHuman, type Round } from '../../src/mcp/guard.ts';
+import { type Approvals, createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { type FakeClient, fakeClient, notFound } from './fake-client.ts';
 
@@ -149,7 +149,8 @@ describe('a tool that deletes', () => {
     );
     expect(service.calls.find(({ operation }) => operation === 'runQuery')?.input).toEqual({
       sql: {
-        query: 'SELECT count(*) AS n FROM "shop"."orders" WHERE _id IN (SELECT unnest(:ids))',
+        query:
+          'SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM "shop"."orders" WHERE _id IN (SELECT unnest(:ids))',
         parameters: [{ name: 'ids', type: 'array', value: ['a', "b'); DROP"] }],
       },
     });
@@ -323,7 +324,7 @@ describe('a tool that deletes', () => {
     const round = { canAsk: false, state: undefined, responses: undefined };
     const asker = { principal: 'me', command: 'node /dist/colloquy.js --data-dir /d' };
     const human = elicitingHuman(createApprovals(), round, asker);
-    const blast = { message: '', typedName: undefined, target: '' };
+    const blast = { message: '', typedName: undefined, target: '', extent: {} };
     return expect(human.ask({ tool: 'delete_workspace', args: { workspace: 'w' }, blast })).resolves.toMatchObject({
       reason: expect.stringMatching(
         /: node \/dist\/colloquy\.js --data-dir \/d call delete_workspace '\{"workspace":"w"\}'$/,
@@ -435,10 +436,10 @@ describe('a tool that deletes', () => {
     expect(service.calls).toEqual([]);
   });
 
-  it('shows names without invisible characters', async () => {
+  it('shows invisible characters of names as escapes', async () => {
     const service = fakeClient({ getCollection: () => ({ name: 'x', stats: { doc_count: 1 } }) });
     const asked = await desk(service).ask('delete_collection', { workspace: 'w\u202e', collection: 'c\u200b' });
-    expect(asked.inputRequests.approval.params.message).toContain('workspace "w", collection "c"');
+    expect(asked.inputRequests.approval.params.message).toContain('workspace "w\\u202e", collection "c\\u200b"');
   });
 });
 

@@ -194,9 +194,9 @@ describe('profileTable()', () => {
       { ...column, distinct: null, is_distinct_exact: true },
     ];
     expect(profileTable({ query_id: ID, rows: 100, columns }).slice(1)).toEqual([
-      ['a', 1, '~95', 0, '9', []],
-      ['a', 1, 2, 0, '9', [1, 2]],
-      ['a', 1, null, 0, '9', [1, 2]],
+      ['a\\u200b', 1, '~95', 0, '9', []],
+      ['a\\u200b', 1, 2, 0, '9', [1, 2]],
+      ['a\\u200b', 1, null, 0, '9', [1, 2]],
     ]);
   });
 });

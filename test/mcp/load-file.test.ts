@@ -7,7 +7,11 @@ import { fakeClient, notFound } from './fake-client.ts';
 
 type Documents = Record<string, unknown>[];
 
-function fileOf(batches: FileBatch[] | (() => AsyncGenerator<FileBatch>), closed: { closed: boolean }): DocumentFile {
+function fileOf(
+  batches: FileBatch[] | (() => AsyncGenerator<FileBatch>),
+  closed: { closed: boolean },
+  text: string[] = [],
+): DocumentFile {
   async function* listed() {
     if (Array.isArray(batches)) yield* batches;
   }
@@ -18,6 +22,7 @@ function fileOf(batches: FileBatch[] | (() => AsyncGenerator<FileBatch>), closed
     unit: 'line',
     batches: Array.isArray(batches) ? listed() : batches(),
     unwritable: () => 0,
+    asText: () => text,
     close: async () => {
       closed.closed = true;
     },
@@ -40,9 +45,11 @@ interface Setup {
   add?: (data: Documents, signal: AbortSignal | undefined) => unknown;
   getCollection?: () => unknown;
   signal?: AbortSignal;
+  /** Columns whose decimals are text. */
+  text?: string[];
 }
 
-async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal }: Setup) {
+async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text }: Setup) {
   const state = { closed: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
@@ -60,7 +67,7 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     client,
     signal,
     progress: (...report: [number, number | undefined, string]) => reports.push(report),
-    means: { openFile: async () => fileOf(batches, state) },
+    means: { openFile: async () => fileOf(batches, state, text) },
   };
   const run = tool.run(context as never, input);
   const result = await run.finally(() => expect(state.closed).toBe(true));
@@ -73,6 +80,13 @@ describe('load_file', () => {
     const means = { openFile: async () => Promise.reject(new Error('not called')) };
     expect(offeredTools({ means }).has('load_file')).toBe(true);
     expect(offeredTools({ means, readOnly: true }).has('load_file')).toBe(false);
+  });
+
+  it('tells which columns are text for the sake of their digits', async () => {
+    const { data, next } = await load({ batches: [batch(100, { price: '1.250' })], text: ['price'] });
+    expect(data).toMatchObject({ decimals_as_text: ['price'] });
+    expect(next).toContain('CAST them AS DECIMAL');
+    expect((await load({ batches: [batch(100, { b: 1 })] })).data).not.toHaveProperty('decimals_as_text');
   });
 
   it('sends batch after batch, counts, and reports bytes', async () => {
@@ -142,6 +156,56 @@ describe('load_file', () => {
     });
   });
 
+  it('says of a first batch whose fate is not known what may happen twice, and what cannot', async () => {
+    const add = () => {
+      throw new ApiError('connection_failed', 'The connection broke.');
+    };
+    const { next } = await load({ batches: [batch(50, {}, { _id: 'a' })], add });
+    expect(next).toContain('whether entries 1 to 2 are in too is not known; they have no _id');
+    expect(next).toContain('if they are in, call again with "skip": 2, otherwise with "skip": 0');
+    const named = await load({ batches: [batch(50, { _id: 'a' })], add });
+    expect(named.next).toContain('call again with "skip": 0, which replaces those of them that are in');
+    expect(named.next).not.toContain('twice');
+  });
+
+  it('creates no collection for a file that cannot be read, or holds nothing', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const args = { create_collection: true };
+    async function* broken(): AsyncGenerator<FileBatch> {
+      yield* [];
+      throw new ApiError('invalid_input', 'The file is not JSON, at line 1.');
+    }
+    await expect(load({ batches: broken, getCollection, args })).rejects.toThrow('not JSON');
+    const empty = await load({ batches: [], getCollection, args });
+    expect(empty.calls.map(({ operation }) => operation)).not.toContain('createCollection');
+    expect(empty.data).not.toHaveProperty('collection_created');
+    expect(empty.next).toContain('the file holds no documents; the collection was not created');
+  });
+
+  it('says that it created the collection where nothing went in', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const add = () => {
+      throw new ApiError('resource_exceeded', 'Too much at once.');
+    };
+    const { data, next } = await load({
+      batches: [batch(9, {})],
+      getCollection,
+      add,
+      args: { create_collection: true },
+    });
+    expect(data).toMatchObject({ collection_created: true, complete: false, stopped_because: 'Too much at once.' });
+    expect(next).toContain('the collection was created, and is empty');
+  });
+
+  it('says that skip leaves nothing of the file', async () => {
+    const { next } = await load({ batches: [batch(50, { _id: '1' }, { _id: '2' })], args: { skip: 5 } });
+    expect(next).toBe('the file has 2 entries, so "skip": 5 leaves nothing to load.');
+  });
+
   it('halves what is too large for one request', async () => {
     const add = (data: Documents) => {
       if (data.length > 1 || data[0]?.['_id'] === 'c') throw new ApiError('content_too_large', 'Too large.');
@@ -183,8 +247,9 @@ describe('load_file', () => {
     };
     const { data, next } = await load({ batches: [batch(50, {}), batch(100, {})], add });
     expect(data).toMatchObject({ complete: false, entries: 1, counts: { ADDED: 1 } });
-    expect(next).toContain('whether the batch after them is in too is not known');
-    expect(next).toContain('count the documents before you go on');
+    expect(next).toContain('whether entries 2 to 2 are in too is not known');
+    expect(next).toContain('first count the documents of the collection');
+    expect(next).toContain('if they are in, call again with "skip": 2, otherwise with "skip": 1');
   });
 
   it('ends the batch under way when it is cancelled, and starts no other', async () => {

@@ -3,8 +3,8 @@ import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { expect, it } from 'vitest';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import { createServer } from '../../src/mcp/server.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { fakeClient } from './fake-client.ts';
 

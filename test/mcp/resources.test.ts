@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.remove());
 
-describe.each(ERAS)('resources in era $name', ({ open }) => {
+describe.each(ERAS)('resources in era $name', ({ name: era, open }) => {
   let client: EraClient;
   beforeAll(async () => {
     client = await open(stage.assistant());
@@ -66,6 +66,14 @@ describe.each(ERAS)('resources in era $name', ({ open }) => {
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['colloquy://docs/{topic}']);
     await expect(narrow.readResource({ uri: `${ROOT}/shop/collections/orders` })).rejects.toThrow('does not offer');
     await narrow.close();
+  });
+
+  it('that are not there are answered with the code of the era, a wrong cursor with the same in both', async () => {
+    const code = era.startsWith('2025') ? -32002 : -32602;
+    for (const uri of [`${ROOT}/none`, 'colloquy://nothing']) {
+      await expect(client.readResource({ uri })).rejects.toMatchObject({ code, data: { uri } });
+    }
+    await expect(client.listResources({ cursor: 'x' })).rejects.toMatchObject({ code: -32602 });
   });
 
   it('show a workspace with its collections and lambdas', async () => {

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract, inputShape, OPERATIONS } from '../../src/contract/contract.ts';
 import { INTEGRATION_KINDS } from '../../src/contract/integrations.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
-import { createApprovals } from '../../src/mcp/approvals.ts';
 import { callTool, runTool } from '../../src/mcp/call.ts';
 import { elicitingHuman } from '../../src/mcp/guard.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 

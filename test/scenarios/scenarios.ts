@@ -1,7 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
 import { OPERATIONS } from '../../src/contract/contract.ts';
+import { createClient } from '../../src/http/client.ts';
+import { openFolder } from '../../src/local/folder.ts';
 import { toolName } from '../../src/mcp/catalog.ts';
+import { pairAt } from '../service/browser.ts';
 import { BINARY } from './binary.ts';
 import type { Answer, CallResult, Question, Session } from './session.ts';
 
@@ -260,6 +264,17 @@ const consent: Scenario = {
   },
 };
 
+/** Pairs the human's browser, and returns its cookie. */
+async function pairedBrowser(dataDir: string): Promise<string> {
+  const { socketPath, adminKeyFile } = await openFolder(dataDir);
+  const client = createClient({ target: { socketPath }, apiKey: (await readFile(adminKeyFile, 'utf8')).trim() });
+  try {
+    return await pairAt((await client.pairBrowser({})).url);
+  } finally {
+    await client.close();
+  }
+}
+
 const cannotAsk: Scenario = {
   name: 'deletes nothing where the client cannot ask, until a human has answered on the page',
   async run({ open, workspace, dataDir }) {
@@ -270,12 +285,18 @@ const cannotAsk: Scenario = {
     const { url, code } = result.structured['approval'] as { url: string; code: string };
     expect(result.text).toContain(`${url} in a browser`);
     expect(result.text).toContain(`node ${BINARY} --data-dir ${dataDir} approve ${code}. `);
-    const html = await (await fetch(url)).text();
+    // Who has the address alone, as the model has, gets no form and gives no answer.
+    const origin = new URL(url).origin;
+    expect(await (await fetch(url)).text()).not.toContain('<form');
+    const yes = new URLSearchParams({ token: '', decision: 'approve', name: 'things' });
+    expect((await fetch(url, { method: 'POST', body: yes, headers: { origin } })).status).toBe(403);
+    const cookie = await pairedBrowser(dataDir);
+    const html = await (await fetch(url, { headers: { cookie } })).text();
     expect(html).toContain('1 document in it will be gone.');
     const answer = async (decision: string, name: string) => {
       const token = /name="token" value="([^"]+)"/.exec(html)?.[1] ?? '';
       const body = new URLSearchParams({ token, decision, name });
-      return (await fetch(url, { method: 'POST', body, headers: { origin: new URL(url).origin } })).status;
+      return (await fetch(url, { method: 'POST', body, headers: { cookie, origin } })).status;
     };
     expect(await answer('approve', 'thing')).toBe(422);
     const again = await refused(session, 'delete_collection', place);
@@ -300,7 +321,9 @@ const resources: Scenario = {
     expect(about).toMatchObject({ name: workspace, collections: { items: [{ name: 'things' }] } });
     expect(await session.read(`${root}/${workspace}/collections/things`)).toContain('user.name');
     for (const uri of [`${root}/${workspace}x`, `${root}/${workspace}/collections/thing`, 'colloquy://nothing']) {
-      await expect(session.read(uri)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(uri) });
+      // The protocols of 2025 have another code for it than the later ones.
+      const code = expect.toBeOneOf([-32002, -32602]);
+      await expect(session.read(uri)).rejects.toMatchObject({ code, message: expect.stringContaining(uri) });
     }
     const [, template = ''] = await session.templates();
     expect(await session.complete(template, 'workspace', workspace.slice(0, -1))).toContain(workspace);

@@ -1,13 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
-import {
-  type Asked,
-  createApprovalDesk,
-  OPEN_MAX,
-  PER_KEY_MAX,
-  type Question,
-} from '../../src/service/approval-desk.ts';
+import { type Asked, createApprovalDesk, type Matter, OPEN_MAX, PER_KEY_MAX } from '../../src/service/approval-desk.ts';
 import {
   answeredPage,
   cameFromElsewherePage,
@@ -21,7 +15,14 @@ import { addUser } from './people.ts';
 
 const ME = { keyHash: 'me', email: 'me@example.com' };
 const YOU = { keyHash: 'you', email: 'you@example.com' };
-const QUESTION: Question = { tool: 'delete_x', binding: 'b', target: 't', extent: {}, message: 'Delete x?', typedName: undefined };
+const QUESTION: Matter = {
+  tool: 'delete_x',
+  binding: 'b',
+  target: 't',
+  extent: {},
+  message: 'Delete x?',
+  typedName: undefined,
+};
 
 function desk() {
   const clock = { now: 1_000_000 };
@@ -58,11 +59,27 @@ describe('createApprovalDesk()', () => {
   it.each([
     ['another target', { target: 'u' }],
     ['a name to type that was not asked for', { typedName: 'x' }],
+    ['more than was asked about', { extent: { documents: { count: 1 } } }],
+    ['other ones than were asked about', { extent: { documents: { count: 0 }, tags: { count: 1, which: 'x' } } }],
   ])('a yes does not count for %s', (_, change) => {
     const { desk: at } = desk();
     at.decide(at.request(ME, QUESTION).code, 'approve', undefined);
     expect(at.request(ME, { ...QUESTION, ...change }).status).toBe('pending');
     expect(at.pending()).toHaveLength(1);
+  });
+
+  it('a yes counts for less than was asked about, and says what came where it was more', () => {
+    const { desk: at } = desk();
+    const about = (count: number) => ({ ...QUESTION, extent: { documents: { count } } });
+    at.decide(at.request(ME, about(3)).code, 'approve', undefined);
+    expect(at.request(ME, about(2)).status).toBe('approved');
+    at.decide(at.request(ME, about(3)).code, 'approve', undefined);
+    const again = at.request(ME, about(5));
+    expect(again).toMatchObject({ status: 'pending', more: '2 documents came' });
+    expect(again.message).toBe('You are asked again: 2 documents came since you said yes.\nDelete x?');
+    expect(at.request(ME, about(6))).toMatchObject({ code: again.code, message: again.message });
+    at.decide(again.code, 'approve', undefined);
+    expect(at.request(ME, about(6)).status).toBe('approved');
   });
 
   it('asks for the name, and keeps asking while it is another', () => {
@@ -126,6 +143,7 @@ describe('the pages', () => {
     asker: { keyHash: '', email: hostile },
     askedAt: 0,
     expiresAt: 0,
+    more: undefined,
   };
 
   it('escape everything', () => {
@@ -249,9 +267,22 @@ describe('a question over HTTP', () => {
   });
 
   it('gives the answer to the key that asked', async () => {
-    await service.call('POST', `${PATH}/${asked.code}`, { decision: 'approve' });
+    const { shown } = (await service.call('GET', `${PATH}/${asked.code}`)).body.data;
+    await service.call('POST', `${PATH}/${asked.code}`, { decision: 'approve', shown });
     expect(await ask(service.key)).toMatchObject({ status: 'pending' });
     expect(await ask()).toMatchObject({ status: 'approved', url: null });
+  });
+
+  it('takes an answer in a terminal to the question that was shown only', async () => {
+    const look = async () => (await service.call('GET', `${PATH}/${asked.code}`)).body.data;
+    const answer = (shown?: string) =>
+      service.call('POST', `${PATH}/${asked.code}`, { decision: 'approve', ...(shown === undefined ? {} : { shown }) });
+    const { shown } = await look();
+    await service.call('POST', PATH, { ...body(), message: 'Delete <y>?' }, { key: member });
+    expect(await look()).toMatchObject({ code: asked.code, message: 'Delete <y>?' });
+    for (const other of [undefined, '', 'x', shown]) expect((await answer(other)).status).toBe(400);
+    expect(await look()).toMatchObject({ status: 'pending' });
+    expect((await answer((await look()).shown)).status).toBe(200);
   });
 
   it('lets only an admin at this machine list and answer', async () => {
@@ -260,7 +291,7 @@ describe('a question over HTTP', () => {
       ['GET', `${PATH}/${asked.code}`],
       ['POST', `${PATH}/${asked.code}`],
     ] as const) {
-      const sent = method === 'POST' ? { decision: 'approve' } : undefined;
+      const sent = method === 'POST' ? { decision: 'approve', shown: '' } : undefined;
       expect((await service.call(method, at, sent, { key: member })).status).toBe(403);
     }
     expect(await ask()).toMatchObject({ status: 'pending', code: asked.code });
@@ -323,7 +354,8 @@ describe('a service that has a question open', () => {
   it('leaves for being idle once the answer was fetched', async () => {
     const service = await startTestService({ idleMs: 2_000 });
     const { code } = (await service.call('POST', PATH, body)).body.data;
-    await service.call('POST', `${PATH}/${code}`, { decision: 'decline' });
+    const { shown } = (await service.call('GET', `${PATH}/${code}`)).body.data;
+    await service.call('POST', `${PATH}/${code}`, { decision: 'decline', shown });
     expect((await service.call('POST', PATH, body)).body.data.status).toBe('declined');
     await service.service.closed;
     await service.remove();

@@ -77,12 +77,43 @@ describe('executeLambdaVersion and executeLambdaTag', () => {
     const run = async (...parameters: unknown[]) => (await api.run('defaults', { parameters })).body.results;
     expect(await run()).toEqual([{ a: 1, b: 'two' }]);
     expect(await run({ name: 'a', type: 'string', value: 'x' })).toEqual([{ a: 'x', b: 'two' }]);
-    expect(await run({ name: 'B', value: true })).toEqual([{ a: 1, b: true }]);
+    expect(await run({ name: 'B', type: 'bool', value: true })).toEqual([{ a: 1, b: true }]);
     expect(await run({ name: ':a', value: 5 })).toEqual([{ a: 5, b: 'two' }]);
     expect(await run({ name: 'a', value: null })).toEqual([{ a: null, b: 'two' }]);
     expect(await run({ name: 'a', type: 'null' })).toEqual([{ a: null, b: 'two' }]);
     expect(await run({ name: 'a' })).toEqual([{ a: 1, b: 'two' }]);
     expect(await run({ name: 'other', value: 1 })).toEqual([{ a: 1, b: 'two' }]);
+  });
+
+  it.each([
+    ['int', 1, 'abc', '"abc"'],
+    ['timestamp', '2026-01-31T12:00:00Z', 'yesterday', '"yesterday"'],
+    ['bool', true, 'maybe', '"maybe"'],
+  ])('a value without a type takes that of the default, "%s"', async (type, value, wrong, shown) => {
+    const sql = { query: 'SELECT :n AS n', default_parameters: [{ name: 'n', type, value }] };
+    await api.post('kinds', { create: true, sql });
+    for (const own of [{}, { type: '' }]) {
+      const answer = await api.run('kinds', { parameters: [{ name: 'N', value: wrong, ...own }] });
+      expect(outcome(answer)).toEqual([400, 'INVALIDINPUT']);
+      expect(answer.body.message).toContain(`Parameter "n" of type "${type}" cannot have the value ${shown}`);
+    }
+    const { body } = await api.run('kinds', { parameters: [{ name: 'n', value: String(value) }] });
+    expect(typeof body.results[0].n).toBe(typeof value);
+    const other = { parameters: [{ name: 'n', type: 'string', value: wrong }] };
+    expect((await api.run('kinds', other)).body.results).toEqual([{ n: wrong }]);
+  });
+
+  it('a default of type null takes any value', async () => {
+    const sql = { query: 'SELECT :n AS n', default_parameters: [{ name: 'n', type: 'null' }] };
+    await api.post('optional', { create: true, sql });
+    expect((await api.run('optional', { parameters: [{ name: 'n', value: 5 }] })).body.results).toEqual([{ n: 5 }]);
+  });
+
+  it('a parameter that is misspelt is warned of, with the name that was meant', async () => {
+    const sql = { query: 'SELECT :since AS s', default_parameters: [{ name: 'since', type: 'int', value: 1 }] };
+    await api.post('since', { create: true, sql });
+    const { body } = await api.run('since', { parameters: [{ name: 'sinse', value: 2 }], generate_warnings: true });
+    expect(body.warnings).toEqual(['Parameter "sinse" is not used by the SQL. Did you mean "since"?']);
   });
 
   it.each([

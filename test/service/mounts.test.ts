@@ -102,6 +102,51 @@ describe('a mounted handler', () => {
     expect(seen.callers).toEqual([]);
   });
 
+  it('calls the API for whoever is elsewhere as from there', async () => {
+    const question = { tool: 't', binding: 'b', target: 't', message: 'm' };
+    const ask = async (headers: Record<string, string> = {}) =>
+      (await service.call('POST', '/v1/colloquy/approvals', question, { headers })).body.data.url;
+    const entry = { name: 'other', ip_address: '203.0.113.9' };
+    await callFrom(service, '198.51.100.1', 'POST', PATH, {});
+    await callFrom(service, null, 'POST', PATH, {});
+    const [elsewhere = {}, here = {}] = seen.callers.map(({ headers }) => headers);
+    expect(await ask()).toContain('/approve/');
+    expect(await ask(here)).toContain('/approve/');
+    expect(await ask(elsewhere)).toBeNull();
+    const locked = await service.call('POST', '/v1/orgs/self/ip/allowlist', entry, { headers: elsewhere });
+    expect([locked.status, locked.body.message]).toEqual([400, expect.stringContaining('would be locked out')]);
+    // Not even from this machine: a mount calls for others, and what is for the person there is not theirs.
+    expect((await service.call('GET', '/v1/colloquy/trash', undefined, { headers: here })).status).toBe(403);
+    expect((await service.call('GET', '/v1/colloquy/trash')).status).toBe(200);
+  });
+
+  it('alone can say so', async () => {
+    const question = { tool: 't', binding: 'c', target: 't', message: 'm' };
+    await callFrom(service, '198.51.100.1', 'POST', PATH, {});
+    await callFrom(service, null, 'POST', PATH, {});
+    const [elsewhere = {}, here = {}] = seen.callers.map(({ headers }) => headers);
+    const [name = '', pass = ''] = Object.entries(here)[0] ?? [];
+    const [text] = String(Object.values(elsewhere)[0]).split('.');
+    for (const made of ['', 'x', '.', `${text}.${pass.split('.')[1]}`]) {
+      const headers = { [name]: made };
+      const answer = await service.call('POST', '/v1/colloquy/approvals', question, { headers });
+      expect(answer.body.data.url).toContain('/approve/');
+    }
+    // Over the network nobody is believed.
+    const url = service.service.addresses.find((address) => address.startsWith('http'));
+    const answer = await fetch(`${url}/v1/colloquy/approvals`, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${service.key}`,
+        'content-type': 'application/json',
+        'x-forwarded-for': '198.51.100.1',
+        ...here,
+      },
+      body: JSON.stringify(question),
+    });
+    expect(await answer.json()).toMatchObject({ data: { url: null } });
+  });
+
   it('learns when a key was deleted, and is not reached with it', async () => {
     const email = 'brief@example.com';
     await addUser(service, email, 'member');

@@ -1,8 +1,14 @@
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  type DuckDBDecimalValue,
+  DuckDBInstance,
+  type DuckDBResult,
+  DuckDBTypeId,
+} from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
-import { quoteText } from './names.ts';
-import { AS_NUMBERS, estimateBytes, readerOf, uniqueNames } from './values.ts';
+import { quoteName, quoteText } from './names.ts';
+import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName, uniqueNames } from './values.ts';
 
 /** A Parquet file, read by an engine of its own that sees nothing else. */
 export interface ParquetFile {
@@ -11,6 +17,11 @@ export interface ParquetFile {
   documents: AsyncIterable<JsonObject[]>;
   /** Numbers so far that JSON does not have (NaN, infinities); they are null. */
   unwritable(): number;
+  /**
+   * Columns whose decimals are all text, known once the first documents are: some of them have more digits than a number
+   * of a document keeps.
+   */
+  asText(): readonly string[];
   /** Also ends `documents`. */
   close(): void;
 }
@@ -22,7 +33,8 @@ const SLICE_BYTES = 4 * 1024 * 1024;
 /**
  * Opens the Parquet file at an absolute path. Rejects `invalid_input` for a file that is none.
  *
- * The values are those that the engine gives for a query, but for integers beyond 2^53, which are `bigint`.
+ * The values are those that the engine gives for a query, but for integers beyond 2^53, which are `bigint`, and for
+ * decimals, which are of one type in all of a column.
  */
 export async function openParquet(path: string): Promise<ParquetFile> {
   const instance = await DuckDBInstance.create(':memory:', {
@@ -54,6 +66,7 @@ export async function openParquet(path: string): Promise<ParquetFile> {
 function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: string, rows: number): ParquetFile {
   let unwritable = 0;
   let isClosed = false;
+  let asText: string[] = [];
   const numbers = {
     ...AS_NUMBERS,
     json: jsonOrText,
@@ -65,9 +78,14 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
   };
   async function* documents() {
     try {
-      const result = await connection.stream(`SELECT * FROM read_parquet(${quoteText(path)})`);
+      const source = `read_parquet(${quoteText(path)})`;
+      asText = await longDecimals(connection, source, () => isClosed);
+      const result = await connection.stream(`SELECT * FROM ${source}`);
       const names = uniqueNames(result.columnNames());
-      const readers = result.columnTypes().map((type) => readerOf(type, numbers));
+      const readers = result.columnTypes().map((type, index) => {
+        const isText = asText.includes(names[index] ?? '');
+        return readerOf(type, isText ? { ...numbers, decimal: String } : numbers);
+      });
       while (!isClosed) {
         const chunk = await result.fetchChunk();
         if (chunk === null || chunk.rowCount === 0) return;
@@ -89,6 +107,7 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
     rows,
     documents: documents(),
     unwritable: () => unwritable,
+    asText: () => asText,
     close() {
       if (isClosed) return;
       isClosed = true;
@@ -96,6 +115,47 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
       instance.closeSync();
     },
   };
+}
+
+/** The columns with a decimal, at any depth, that a number does not keep; they alone are read for that. */
+async function longDecimals(connection: DuckDBConnection, source: string, isEnded: () => boolean): Promise<string[]> {
+  const none = await connection.stream(`SELECT * FROM ${source} LIMIT 0`);
+  const types = none.columnTypes();
+  const candidates = uniqueNames(none.columnNames()).filter((_, index) => {
+    let isCandidate = false;
+    const type = types[index];
+    if (type !== undefined) {
+      typeName(type, (part) => {
+        isCandidate ||= part.typeId === DuckDBTypeId.DECIMAL && part.scale > 0;
+        return undefined;
+      });
+    }
+    return isCandidate;
+  });
+  if (candidates.length === 0) return [];
+  return hasLong(await connection.stream(`SELECT ${candidates.map(quoteName).join(', ')} FROM ${source}`), isEnded);
+}
+
+async function hasLong(result: DuckDBResult, isEnded: () => boolean): Promise<string[]> {
+  const found = new Set<string>();
+  const names = uniqueNames(result.columnNames());
+  const readers = result.columnTypes().map((type, index) => {
+    const decimal = (value: DuckDBDecimalValue) => {
+      if (typeof exactDecimal(value) === 'string') found.add(names[index] ?? '');
+      return null;
+    };
+    return readerOf(type, { ...AS_NUMBERS, json: () => null, decimal });
+  });
+  while (!isEnded() && found.size < names.length) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) break;
+    for (const [index, read] of readers.entries()) {
+      if (found.has(names[index] ?? '')) continue;
+      const vector = chunk.getColumnVector(index);
+      for (let row = 0; row < chunk.rowCount; row++) read(vector, row);
+    }
+  }
+  return names.filter((name) => found.has(name));
 }
 
 /** A few bytes of a file may stand for many, so not all rows of a chunk are ever made at once. */

@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
+import { nearest } from '../../contract/nearest.ts';
 import type {
   EngineLimits,
   Inspection,
@@ -193,10 +194,17 @@ function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutc
   if (request.generateWarnings !== true) return [];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
-  const warnings = unused.map((name) => `Parameter "${name}" is not used by the SQL.`);
+  const warnings = unused.map(
+    (name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`,
+  );
   if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
   return warnings;
+}
+
+function meant(name: string, parameters: readonly string[]): string {
+  const close = nearest(name, parameters);
+  return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
 }
 
 /** One signal for everything that ends a statement early; its reason is the `ApiError` to reject with. */

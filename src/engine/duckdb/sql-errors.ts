@@ -18,15 +18,22 @@ const MISSING_COLUMN = /^Referenced column "(.*?)" (?:was )?not found/;
 const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
 
 const INTERNAL_NAMES: [RegExp, string][] = [
-  [/"_colloquy"\.|\b_colloquy\./g, ''],
-  [/(?:"_(?:data|meta)"|\b_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
+  // Behind \n, as the text of a graph spells it, there is no boundary of a word.
+  [/"_colloquy"\.|(?:\b|(?<=\\n))_colloquy\./g, ''],
+  [/(?:"_(?:data|meta)"|(?:\b|(?<=\\n))_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
   [/\b_colloquy\b/g, 'the database'],
+];
+
+/** A name that is broken into two lines of a drawn box. */
+const BROKEN_NAMES: [RegExp, string][] = [
+  [/(?<=│\s*)_data(?=\s*│)/g, ''],
+  [/\.?\bc_[0-9a-f]{16}\b/g, 'collection'],
 ];
 
 /** Text of the engine without names that are ours alone; drawn boxes (of plans) keep their width. */
 export function withoutInternalNames(text: string): string {
   const isDrawn = text.includes('│');
-  return INTERNAL_NAMES.reduce(
+  return [...INTERNAL_NAMES, ...(isDrawn ? BROKEN_NAMES : [])].reduce(
     (cleaned, [pattern, by]) => cleaned.replace(pattern, (name) => (isDrawn ? by.padEnd(name.length) : by)),
     text,
   );

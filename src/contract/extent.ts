@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/**
+ * How much goes with a delete, by the plural noun of its kind: how many, and where it matters which ones, a digest of
+ * these. What could not be counted is absent.
+ */
+export const Extent = z.record(
+  z.string().min(1).max(64),
+  z.object({ count: z.int().min(0), which: z.string().max(128).optional() }),
+);
+export type Extent = z.infer<typeof Extent>;
+
+/**
+ * What goes now beyond what somebody agreed to, as half a sentence ("3 documents came"); undefined where the consent
+ * holds. Fewer may go than were agreed to, but not others.
+ */
+export function growth(agreed: Extent, now: Extent): string | undefined {
+  const found: string[] = [];
+  for (const kind of new Set([...Object.keys(agreed), ...Object.keys(now)])) {
+    const [before, after] = [agreed[kind], now[kind]];
+    const more = (after?.count ?? 0) - (before?.count ?? 0);
+    if (after === undefined) found.push(`its ${kind} cannot be counted any more`);
+    else if (more > 0) found.push(`${counted(more, kind)} came`);
+    else if (before !== undefined && before.which !== after.which) found.push(`it has other ${kind} than before`);
+  }
+  return found.length === 0 ? undefined : found.join(' and ');
+}
+
+/** `1 document`, `2 documents`: a number with the noun that is given in the plural. */
+export function counted(count: number, plural: string): string {
+  const noun = count === 1 ? plural.replace(/(?<=s|x|ch|sh)es$|s$/, '') : plural;
+  return `${count.toLocaleString('en-US')} ${noun}`;
+}

@@ -1,0 +1,42 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Origin } from './origin.ts';
+
+/**
+ * A mount answers by calling the API over the local socket, where everybody is at this machine. A pass says where the
+ * request came from for which it calls; only this process can make one, so nobody else at the socket can claim a place.
+ */
+export interface OriginPasses {
+  passFor(origin: Origin): Record<string, string>;
+  /** The origin that the header names; undefined where it holds no pass of this process. */
+  originOf(header: string | string[] | undefined): Origin | undefined;
+}
+
+export const PASS_HEADER = 'x-colloquy-origin';
+
+const Passed = z.object({
+  isLocal: z.boolean(),
+  address: z.array(z.int()).optional(),
+  shown: z.string(),
+  isForwarded: z.boolean(),
+});
+
+export function createOriginPasses(): OriginPasses {
+  const key = randomBytes(32);
+  const macOf = (text: string) => createHmac('sha256', key).update(text).digest();
+  return {
+    passFor(origin) {
+      const text = Buffer.from(JSON.stringify(origin)).toString('base64url');
+      return { [PASS_HEADER]: `${text}.${macOf(text).toString('base64url')}` };
+    },
+    originOf(header) {
+      if (typeof header !== 'string') return undefined;
+      const [text = '', mac = ''] = header.split('.');
+      const given = Buffer.from(mac, 'base64url');
+      const expected = macOf(text);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+      const origin = Passed.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+      return { ...origin, address: origin.address };
+    },
+  };
+}
