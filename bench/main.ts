@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { Client as McpClient } from '@modelcontextprotocol/client';
+import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type Client, createClient } from '../src/http/client.ts';
 import { loadSql, openBaseline } from './baseline.ts';
@@ -26,16 +26,17 @@ async function writeLines(file: string, count: number): Promise<void> {
 }
 
 /** Starts the service on a folder of its own and waits until it answers. */
-async function startService(bin: string, folder: string): Promise<{ child: ChildProcess; client: Client }> {
+async function startService(bin: string, folder: string): Promise<{ child: ChildProcess; client: Client; url: URL }> {
   const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
-  const child = spawn(process.execPath, [bin, 'serve'], { env, stdio: 'ignore' });
+  const child = spawn(process.execPath, [bin, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const url = new URL('/mcp', await addressOf(child));
   const target = { socketPath: join(folder, 'service.sock') };
   for (let attempt = 0; ; attempt += 1) {
     try {
       const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
       const client = createClient({ target, apiKey });
       await client.getCurrentUser({});
-      return { child, client };
+      return { child, client, url };
     } catch (error) {
       if (attempt > 100) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -43,26 +44,48 @@ async function startService(bin: string, folder: string): Promise<{ child: Child
   }
 }
 
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error('the service has no standard output');
+  let text = '';
+  for await (const chunk of stdout) {
+    text += String(chunk);
+    const address = /^ {2}(http:\S+)$/m.exec(text)?.[1];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the service did not start');
+}
+
 /** (d) One query through the whole MCP server against the HTTP core by itself. */
-async function benchMcp(bin: string, folder: string, client: Client): Promise<void> {
+async function benchMcp(bin: string, folder: string, client: Client, url: URL): Promise<void> {
   const env = { ...(process.env as Record<string, string>), COLLOQUY_DATA_DIR: folder };
   const mcp = new McpClient({ name: 'bench', version: '1' });
   await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [bin], env, stderr: 'ignore' }));
   const tool = { name: 'run_query', arguments: { query: 'SELECT 1' } };
   const answer = await mcp.callTool(tool);
   if (answer.isError === true) throw new Error(JSON.stringify(answer.content));
+  const key = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
+  const overHttp = async (mode: 'legacy' | { pin: string }) => {
+    const connected = new McpClient({ name: 'bench', version: '1' }, { versionNegotiation: { mode } });
+    const requestInit = { headers: { authorization: `Bearer ${key}` } };
+    await connected.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    return connected;
+  };
+  const later = await overHttp({ pin: '2026-07-28' });
+  const earlier = await overHttp('legacy');
   const times = await interleaved(200, {
-    mcp: () => mcp.callTool(tool),
-    http: () => client.runQuery({ sql: { query: 'SELECT 1' } }),
+    core: () => client.runQuery({ sql: { query: 'SELECT 1' } }),
+    stdio: () => mcp.callTool(tool),
+    later: () => later.callTool(tool),
+    earlier: () => earlier.callTool(tool),
   });
-  await mcp.close();
+  await Promise.all([mcp.close(), later.close(), earlier.close()]);
   printHeading('(d) SELECT 1, median of 200', 'MCP run_query', 'HTTP core');
-  printRow(
-    'stdio server + HTTP core',
-    ms(median(times.mcp)),
-    ms(median(times.http)),
-    median(times.mcp) / median(times.http),
-  );
+  const core = median(times.core);
+  const row = (what: string, values: readonly number[]) =>
+    printRow(what, ms(median(values)), ms(core), median(values) / core);
+  row('stdio server + HTTP core', times.stdio);
+  row('HTTP /mcp, 2026-07-28', times.later);
+  row('HTTP /mcp, session of 2025-11-25', times.earlier);
 }
 
 async function main(root: string, outdir: string, sections: readonly string[]): Promise<void> {
@@ -77,7 +100,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       COLLOQUY_DATA_DIR: join(folder, 'spawn'),
     });
   }
-  const { child, client } = await startService(bin, join(folder, 'data'));
+  const { child, client, url } = await startService(bin, join(folder, 'data'));
   const baseline = await openBaseline(join(folder, 'baseline.duckdb'));
   try {
     await client.createWorkspace({ name: 'bench' });
@@ -98,7 +121,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       await baseline.run(loadSql('big', file));
       await benchQueries(client, baseline, 'big');
     }
-    if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client);
+    if (wanted('d')) await benchMcp(bin, join(folder, 'data'), client, url);
     if (wanted('e')) await benchFreshness(client, 'big', 300);
   } finally {
     baseline.close();

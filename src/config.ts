@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import envPaths from 'env-paths';
-import { z } from 'zod';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
-import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolsets.ts';
-import { parseRange } from './service/addresses.ts';
+import {
+  CLIENT,
+  COMMANDS,
+  type CommandName,
+  type Config,
+  ConfigSchema,
+  integer,
+  SETTINGS,
+  type Setting,
+} from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
 
@@ -17,341 +21,6 @@ export const VERSION: string =
   typeof COLLOQUY_VERSION === 'string'
     ? COLLOQUY_VERSION
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
-
-/** `stdio`: the MCP server, which runs when no command is given. */
-export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo', 'doctor', 'trash', 'approve', 'audit'] as const;
-export type CommandName = (typeof COMMANDS)[number];
-
-/** One setting: where it comes from and what it means. A flag goes before the environment variable. */
-export interface Setting {
-  /** Checks the text of the flag or variable and makes its value. */
-  readonly schema: z.ZodType;
-  /** Environment variable. */
-  readonly env?: `COLLOQUY_${string}`;
-  /** Flag with its placeholder; none for secrets, which every user of the machine could read off the command line. */
-  readonly flag?: `--${string}`;
-  readonly commands: readonly CommandName[];
-  /** Text used when nothing is given; absent: unset. */
-  readonly default?: string;
-  /** The default in words, for where it depends on the machine or is not made here. */
-  readonly defaultShown?: string;
-  readonly meaning: string;
-  readonly secret?: true;
-  /** The local service takes it over from the process that starts it. */
-  readonly passedOn?: true;
-}
-
-function integer(min: number, max: number) {
-  const rule = `expected a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, rule)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, rule);
-}
-
-const addresses = z
-  .string()
-  .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
-  .refine(
-    (parts) => parts.length > 0 && parts.every((part) => parseRange(part) !== undefined),
-    'expected IP addresses or CIDR ranges, separated by commas',
-  )
-  .optional();
-
-const toolsets = z
-  .string()
-  .transform((text, context): Choice[] => {
-    const read = readToolsets(text);
-    if ('choices' in read) return read.choices;
-    context.addIssue({ code: 'custom', message: read.problem });
-    return z.NEVER;
-  })
-  .optional();
-
-const onOff = z
-  .string()
-  .regex(/^(true|false|1|0|yes|no|on|off)$/i, 'expected true or false')
-  .transform((text) => /^(true|1|yes|on)$/i.test(text));
-
-/** Names that each match `rule`, separated by commas. */
-function names(rule: RegExp, message: string) {
-  return z
-    .string()
-    .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
-    .refine((parts) => parts.length > 0 && parts.every((part) => rule.test(part)), message)
-    .optional();
-}
-
-const folders = z
-  .string()
-  .transform((text) => {
-    const parts = text.split(new RegExp(`[,${delimiter}]`)).map((part) => part.trim());
-    return parts.filter((part) => part !== '').map(folder);
-  })
-  .optional();
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-function folder(text: string): string {
-  // Configuration files of MCP clients go through no shell that would expand it.
-  return resolve(text.replace(/^~(?=$|[\\/])/, () => homedir()));
-}
-
-const file = z.string().min(1, 'expected a file').transform(folder).optional();
-
-const ALL = COMMANDS;
-const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit'] as const;
-const CLIENT = ['stdio', 'call', 'doctor'] as const;
-
-/** Every setting there is; the README's table is made from this. */
-export const SETTINGS = {
-  dataDir: {
-    schema: z.string().min(1, 'expected a folder').transform(folder),
-    env: 'COLLOQUY_DATA_DIR',
-    flag: '--data-dir <folder>',
-    commands: FOLDER,
-    default: envPaths('colloquy', { suffix: '' }).data,
-    defaultShown: "the OS's folder for application data",
-    meaning: 'Folder with database, socket, log and admin key of the local service',
-    passedOn: true,
-  },
-  url: {
-    schema: z.string().optional(),
-    env: 'COLLOQUY_URL',
-    flag: '--url <url>',
-    commands: CLIENT,
-    meaning: 'Remote service to use instead of the local one; https, or http on a loopback host',
-  },
-  apiKey: {
-    schema: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/, 'it holds spaces, line breaks or non-ASCII characters; copy it again')
-      .optional(),
-    env: 'COLLOQUY_API_KEY',
-    commands: CLIENT,
-    meaning: 'API key for COLLOQUY_URL',
-    secret: true,
-  },
-  toolsets: {
-    schema: toolsets,
-    env: 'COLLOQUY_TOOLSETS',
-    flag: '--toolsets <names>',
-    commands: SERVICE,
-    defaultShown: 'all',
-    meaning: `Tools that an assistant is offered, separated by commas; with ":read" behind a name only those of it that read: ${TOOLSETS.join(', ')}`,
-  },
-  profile: {
-    schema: z.enum(PROFILE_NAMES, `expected one of ${PROFILE_NAMES.join(', ')}`).optional(),
-    env: 'COLLOQUY_PROFILE',
-    flag: '--profile <name>',
-    commands: SERVICE,
-    meaning:
-      'Toolsets for a purpose, to which --toolsets adds: explore (query and look around), author (also lambdas and aliases), admin (all)',
-  },
-  guard: {
-    schema: z.enum(['ask', 'off'], 'expected ask or off'),
-    env: 'COLLOQUY_GUARD',
-    flag: '--guard <ask|off>',
-    commands: ['stdio', 'serve'],
-    default: 'ask',
-    meaning: 'Ask a human before a tool deletes; off: deletes run without a question, for automation',
-  },
-  readOnly: {
-    schema: onOff,
-    env: 'COLLOQUY_READ_ONLY',
-    flag: '--read-only',
-    commands: SERVICE,
-    default: 'false',
-    meaning: 'Offer an assistant only tools that read, and let nothing else through to the service',
-  },
-  allowDirs: {
-    schema: folders,
-    env: 'COLLOQUY_ALLOW_DIRS',
-    flag: '--allow-dirs <folders>',
-    commands: SERVICE,
-    defaultShown: 'none',
-    meaning: 'Folders that load_file may read from, with all below them; separated by commas',
-  },
-  requestTimeoutMs: {
-    schema: integer(1, 86_400_000),
-    env: 'COLLOQUY_REQUEST_TIMEOUT_MS',
-    flag: '--request-timeout-ms <ms>',
-    commands: CLIENT,
-    default: '150000',
-    meaning: 'Time for one call to the service, retries included',
-  },
-  logLevel: {
-    schema: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).optional(),
-    env: 'COLLOQUY_LOG_LEVEL',
-    flag: '--log-level <level>',
-    commands: ALL,
-    defaultShown: 'info',
-    meaning: `How much to log, to standard error: ${LOG_LEVELS.join(', ')}`,
-    passedOn: true,
-  },
-  idleSecs: {
-    schema: integer(0, 31_536_000),
-    env: 'COLLOQUY_IDLE_SECS',
-    flag: '--idle-secs <seconds>',
-    commands: CLIENT,
-    default: '600',
-    meaning: 'The local service leaves after this time without requests; 0: never',
-    passedOn: true,
-  },
-  port: {
-    schema: integer(0, 65_535).optional(),
-    env: 'COLLOQUY_PORT',
-    flag: '--port <port>',
-    commands: ['serve'],
-    meaning: 'Also listen on this TCP port; 0 picks a free one',
-  },
-  host: {
-    schema: z.string().regex(/^([\w.-]+|[\da-f:.]*:[\da-f:.]*)$/i, 'expected a host name or an IP address'),
-    env: 'COLLOQUY_HOST',
-    flag: '--host <host>',
-    commands: ['serve'],
-    default: '127.0.0.1',
-    meaning: 'Host name or address that --port belongs to; another than loopback needs TLS, here or before it',
-  },
-  tlsCert: {
-    schema: file,
-    env: 'COLLOQUY_TLS_CERT',
-    flag: '--tls-cert <file>',
-    commands: ['serve'],
-    meaning: 'Certificate with its chain, as PEM, for --port to be reached by https',
-  },
-  tlsKey: {
-    schema: file,
-    env: 'COLLOQUY_TLS_KEY',
-    flag: '--tls-key <file>',
-    commands: ['serve'],
-    meaning: 'Private key of --tls-cert, as PEM',
-  },
-  behindTlsProxy: {
-    schema: onOff,
-    env: 'COLLOQUY_BEHIND_TLS_PROXY',
-    flag: '--behind-tls-proxy',
-    commands: ['serve'],
-    default: 'false',
-    meaning: 'States that a proxy in front terminates TLS, so that --host may be reached by plain http',
-  },
-  mcp: {
-    schema: onOff,
-    env: 'COLLOQUY_MCP',
-    flag: '--mcp <on|off>',
-    commands: ['serve'],
-    default: 'on',
-    meaning: 'Offer MCP over Streamable HTTP at /mcp, beside the API',
-  },
-  allowedHosts: {
-    schema: names(/^([\w.-]+|\[[\da-f:.]+\])$/i, 'expected host names without port, separated by commas'),
-    env: 'COLLOQUY_ALLOWED_HOSTS',
-    flag: '--allowed-hosts <names>',
-    commands: ['serve'],
-    defaultShown: 'loopback, and --host',
-    meaning: 'Host names by which MCP clients may reach /mcp, besides the default; separated by commas',
-  },
-  allowedOrigins: {
-    schema: names(
-      /^([\w.-]+|\[[\da-f:.]+\]|[a-z][\w+.-]*:\/\/\*)$/i,
-      'expected host names without scheme and port, or <scheme>://* for browser extensions, separated by commas',
-    ),
-    env: 'COLLOQUY_ALLOWED_ORIGINS',
-    flag: '--allowed-origins <names>',
-    commands: ['serve'],
-    defaultShown: 'loopback',
-    meaning: 'Host names of web pages that may call /mcp from a browser, besides the default; separated by commas',
-  },
-  socket: {
-    schema: z.string().min(1, 'expected a path').transform(folder).optional(),
-    env: 'COLLOQUY_SOCKET',
-    flag: '--socket <path>',
-    commands: ['serve'],
-    meaning: 'Also listen on this Unix socket',
-  },
-  trustProxy: {
-    schema: addresses,
-    env: 'COLLOQUY_TRUST_PROXY',
-    flag: '--trust-proxy <addresses>',
-    commands: ['serve'],
-    meaning:
-      'Proxies whose X-Forwarded-For is believed, for the IP allowlist; addresses or CIDR ranges, separated by commas',
-  },
-  queryTimeoutMs: {
-    schema: integer(1, 86_400_000).optional(),
-    env: 'COLLOQUY_QUERY_TIMEOUT_MS',
-    flag: '--query-timeout-ms <ms>',
-    commands: SERVICE,
-    defaultShown: '120000',
-    meaning: 'Longest time of a query in the local service',
-    passedOn: true,
-  },
-  rowsMax: {
-    schema: integer(1, 100_000_000).optional(),
-    env: 'COLLOQUY_ROWS_MAX',
-    flag: '--rows-max <rows>',
-    commands: SERVICE,
-    defaultShown: '100000',
-    meaning: 'Most rows of a result of the local service',
-    passedOn: true,
-  },
-  memoryMb: {
-    schema: integer(128, 16_777_216).optional(),
-    env: 'COLLOQUY_MEMORY_MB',
-    flag: '--memory-mb <megabytes>',
-    commands: SERVICE,
-    defaultShown: "a quarter of the machine's, at least 512; up to three quarters by size",
-    meaning: 'Most memory of the SQL engine of the local service, whatever size its virtual instance has',
-    passedOn: true,
-  },
-  trashDays: {
-    schema: integer(0, 3_650),
-    env: 'COLLOQUY_TRASH_DAYS',
-    flag: '--trash-days <days>',
-    commands: SERVICE,
-    default: '7',
-    meaning: 'Days for which what is deleted can be restored with "colloquy trash"; 0: it is gone at once',
-    passedOn: true,
-  },
-  threads: {
-    schema: integer(1, 1_024).optional(),
-    env: 'COLLOQUY_THREADS',
-    flag: '--threads <count>',
-    commands: SERVICE,
-    defaultShown: 'all cores',
-    meaning: 'Most threads of the SQL engine of the local service, whatever size its virtual instance has',
-    passedOn: true,
-  },
-  secretDir: {
-    schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
-    env: 'COLLOQUY_SECRET_DIR',
-    flag: '--secret-dir <folder>',
-    commands: ['stdio', 'call', 'serve'],
-    defaultShown: 'the folder secrets in the data folder; with serve: none, and no references',
-    meaning:
-      'Folder of the files that an assistant may name in the place of a secret, as file:PATH; env:NAME names any variable COLLOQUY_SECRET_…',
-  },
-  audit: {
-    schema: onOff,
-    env: 'COLLOQUY_AUDIT',
-    flag: '--audit <on|off>',
-    commands: ['stdio', 'call', 'serve'],
-    default: 'on',
-    meaning: 'Whether calls of tools are put on record in audit.log of the data folder, without secrets',
-  },
-} as const satisfies Record<string, Setting>;
-
-type Settings = typeof SETTINGS;
-type Shape = { [K in keyof Settings]: Settings[K]['schema'] };
-
-// Object.fromEntries forgets which key had which schema; the type says it again.
-const shape = Object.fromEntries(Object.entries(SETTINGS).map(([name, { schema }]) => [name, schema])) as Shape;
-const ConfigSchema = z.strictObject(shape);
-
-/** The settings of this run, checked. */
-export type Config = z.output<typeof ConfigSchema>;
 
 /** Which records of the audit log are printed, and how. */
 export interface AuditFilter {
@@ -436,62 +105,108 @@ function parse(argv: readonly string[], env: Environment, printed: { stdout: str
     })
     .addHelpText('before', 'Without a command: the MCP server on standard input and output, for an MCP client.\n')
     .addHelpText('after', `\nEnvironment only:\n  COLLOQUY_API_KEY  ${SETTINGS.apiKey.meaning}`);
-  const subcommand = (name: CommandName, usage: string, description: string) =>
-    addSettings(program.command(usage).description(description).helpOption('--help', 'print this text'), name);
-  const serve = subcommand('serve', 'serve', 'run the data service in the foreground')
-    .addOption(new Option('--local').hideHelp())
-    .action(() => {
-      const { local = false } = serve.opts<{ local?: boolean }>();
-      invocation = { command: 'serve', config: configOf('serve', serve), local };
+  for (const { name, description, args = [], options = [], invoke } of SUBCOMMANDS) {
+    const command = addSettings(program.command(name).description(description), name).helpOption(
+      '--help',
+      'print this text',
+    );
+    for (const [form, meaning] of args) command.argument(form, meaning);
+    for (const option of options) command.addOption(option);
+    command.action(() => {
+      invocation = invoke(configOf(name, command), command.args, command.opts());
     });
-  const call = subcommand(
-    'call',
-    'call',
-    "call one of the server's tools and print its answer; without a tool: list them",
-  )
-    .argument('[tool]', 'name of the tool, e.g. run_query')
-    .argument('[json]', 'its arguments, as a JSON object')
-    .action((tool: string | undefined, input: string | undefined) => {
-      invocation = { command: 'call', config: configOf('call', call), tool, input };
-    });
-  const stop = subcommand('stop', 'stop', 'ask the local service of the data folder to leave').action(() => {
-    invocation = { command: 'stop', config: configOf('stop', stop) };
-  });
-  const doctor = subcommand('doctor', 'doctor', 'check that all is well, and say which tools are hidden and why')
-    .option('--json', 'print the findings as JSON')
-    .action(() => {
-      const { json = false } = doctor.opts<{ json?: boolean }>();
-      invocation = { command: 'doctor', config: configOf('doctor', doctor), json };
-    });
-  const trash = subcommand('trash', 'trash', 'list what was deleted, restore one entry, or empty all or one of it')
-    .argument('<action>', TRASH_ACTIONS.join(', '))
-    .argument('[id]', 'id of an entry, as listed')
-    .option('--yes', 'empty it without asking')
-    .action((action: string, id: string | undefined) => {
-      const request = trashRequest(action, id, trash.opts<{ yes?: boolean }>().yes ?? false);
-      invocation = { command: 'trash', config: configOf('trash', trash), ...request };
-    });
-  const approve = subcommand('approve', 'approve', 'answer a question of an assistant; without a code: list them')
-    .argument('[code]', 'code of the question, as the assistant tells it')
-    .action((code: string | undefined) => {
-      invocation = { command: 'approve', config: configOf('approve', approve), code };
-    });
-  const demo = subcommand('demo', 'demo', 'play an exploration of real records on a temporary folder').action(() => {
-    invocation = { command: 'demo', config: configOf('demo', demo) };
-  });
-  const audit = subcommand('audit', 'audit', 'print what tools were called, the newest last')
-    .option('--tool <name>', 'only calls of this tool')
-    .option('--since <time>', 'only calls since then: 30m, 12h, 7d, or a date and time such as 2026-01-31T08:00Z')
-    .option('--failed', 'only calls that failed or were refused')
-    .option('--json', 'print the records as JSON lines')
-    .option('--lines <count>', 'at most so many, the newest; 0: all', '50')
-    .action(() => {
-      invocation = { command: 'audit', config: configOf('audit', audit), filter: auditFilter(audit.opts()) };
-    });
+  }
   program.helpCommand(false).parse([...argv], { from: 'user' });
   if (invocation === undefined) throw new UsageError('the command line names nothing to do.');
   return invocation;
 }
+
+interface Subcommand {
+  readonly name: Exclude<CommandName, 'stdio'>;
+  readonly description: string;
+  /** Arguments, each with its meaning. */
+  readonly args?: readonly (readonly [form: string, meaning: string])[];
+  /** Options of this command alone, beside its settings. */
+  readonly options?: readonly Option[];
+  invoke(config: Config, args: readonly string[], options: OwnOptions): Invocation;
+}
+
+/** Values of the options below, by their names. */
+interface OwnOptions {
+  local?: boolean;
+  json?: boolean;
+  yes?: boolean;
+  tool?: string;
+  since?: string;
+  failed?: boolean;
+  lines?: string;
+}
+
+const SUBCOMMANDS: readonly Subcommand[] = [
+  {
+    name: 'serve',
+    description: 'run the data service in the foreground',
+    options: [new Option('--local').hideHelp()],
+    invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
+  },
+  {
+    name: 'call',
+    description: "call one of the server's tools and print its answer; without a tool: list them",
+    args: [
+      ['[tool]', 'name of the tool, e.g. run_query'],
+      ['[json]', 'its arguments, as a JSON object'],
+    ],
+    invoke: (config, [tool, input]) => ({ command: 'call', config, tool, input }),
+  },
+  {
+    name: 'stop',
+    description: 'ask the local service of the data folder to leave',
+    invoke: (config) => ({ command: 'stop', config }),
+  },
+  {
+    name: 'doctor',
+    description: 'check that all is well, and say which tools are hidden and why',
+    options: [new Option('--json', 'print the findings as JSON')],
+    invoke: (config, _args, { json = false }) => ({ command: 'doctor', config, json }),
+  },
+  {
+    name: 'trash',
+    description: 'list what was deleted, restore one entry, or empty all or one of it',
+    args: [
+      ['<action>', TRASH_ACTIONS.join(', ')],
+      ['[id]', 'id of an entry, as listed'],
+    ],
+    options: [new Option('--yes', 'empty it without asking')],
+    invoke: (config, [action = '', id], { yes = false }) => ({
+      command: 'trash',
+      config,
+      ...trashRequest(action, id, yes),
+    }),
+  },
+  {
+    name: 'approve',
+    description: 'answer a question of an assistant; without a code: list them',
+    args: [['[code]', 'code of the question, as the assistant tells it']],
+    invoke: (config, [code]) => ({ command: 'approve', config, code }),
+  },
+  {
+    name: 'demo',
+    description: 'play an exploration of real records on a temporary folder',
+    invoke: (config) => ({ command: 'demo', config }),
+  },
+  {
+    name: 'audit',
+    description: 'print what tools were called, the newest last',
+    options: [
+      new Option('--tool <name>', 'only calls of this tool'),
+      new Option('--since <time>', 'only calls since then: 30m, 12h, 7d, or a date and time such as 2026-01-31T08:00Z'),
+      new Option('--failed', 'only calls that failed or were refused'),
+      new Option('--json', 'print the records as JSON lines'),
+      new Option('--lines <count>', 'at most so many, the newest; 0: all').default('50'),
+    ],
+    invoke: (config, _args, options) => ({ command: 'audit', config, filter: auditFilter(options) }),
+  },
+];
 
 function trashRequest(name: string, id: string | undefined, yes: boolean): TrashRequest {
   const action = TRASH_ACTIONS.find((one) => one === name);
@@ -509,10 +224,9 @@ function trashRequest(name: string, id: string | undefined, yes: boolean): Trash
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function auditFilter(given: { tool?: string; since?: string; failed?: true; json?: true; lines: string }): AuditFilter {
-  const { tool, since, failed = false, json = false } = given;
-  const lines = integer(0, 1_000_000).safeParse(given.lines);
-  if (!lines.success) throw new UsageError(`--lines is ${JSON.stringify(given.lines)}: expected a whole number.`);
+function auditFilter({ tool, since, failed = false, json = false, lines: text }: OwnOptions): AuditFilter {
+  const lines = integer(0, 1_000_000).safeParse(text);
+  if (!lines.success) throw new UsageError(`--lines is ${JSON.stringify(text)}: expected a whole number.`);
   return { tool, sinceMs: since === undefined ? undefined : momentOf(since), failed, json, lines: lines.data };
 }
 

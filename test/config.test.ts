@@ -2,14 +2,14 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  COMMANDS,
   type Invocation,
   nativeThreads,
   readInvocation,
-  SETTINGS,
+  secretVariables,
   serviceEnvironment,
   VERSION,
 } from '../src/config.ts';
+import { COMMANDS, SETTINGS } from '../src/settings.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -45,6 +45,31 @@ describe('readInvocation()', () => {
     expect(config).toMatchObject({ idleSecs: 600, requestTimeoutMs: 150_000, host: '127.0.0.1' });
     expect([config.url, config.apiKey, config.port]).toEqual([undefined, undefined, undefined]);
     expect(config.dataDir).toMatch(/colloquy/);
+  });
+
+  test('reads what of the audit log is wanted', () => {
+    const filter = { tool: undefined, sinceMs: undefined, failed: false, json: false, lines: 50 };
+    expect(readInvocation(['audit'], {})).toMatchObject({ command: 'audit', filter });
+    const argv = ['audit', '--tool', 'run_query', '--since', '2026-01-31T08:00Z', '--failed', '--json', '--lines', '0'];
+    expect(readInvocation(argv, {})).toMatchObject({
+      filter: { tool: 'run_query', sinceMs: Date.UTC(2026, 0, 31, 8), failed: true, json: true, lines: 0 },
+    });
+    const before = Date.now() - 1_800_000;
+    const { filter: since } = readInvocation(['audit', '--since', '30m'], {}) as Invocation & { command: 'audit' };
+    expect(since.sinceMs).toBeGreaterThanOrEqual(before);
+    expect(since.sinceMs).toBeLessThanOrEqual(Date.now() - 1_799_000);
+    expect(refusal(['audit', '--since', 'yesterday'])).toContain('--since is "yesterday"');
+    expect(refusal(['audit', '--lines', '-1'])).toContain('--lines');
+    expect(configOf([], {}).audit).toBe(true);
+    expect(configOf(['--audit', 'off'], {}).audit).toBe(false);
+  });
+
+  test('lets secrets of the operator be, and refuses what only begins like them', () => {
+    const env = { COLLOQUY_SECRET_A: 'a', COLLOQUY_SECRET_DIR: '/s', COLLOQUY_API_KEY: 'k', HOME: '/h' };
+    expect(configOf([], { COLLOQUY_SECRET_A: 'a', COLLOQUY_SECRET_DIR: '/s' }).secretDir).toBe('/s');
+    expect([...secretVariables(env)]).toEqual([['COLLOQUY_SECRET_A', 'a']]);
+    expect(refusal([], { COLLOQUY_SECRETS: 'x' })).toContain('COLLOQUY_SECRETS');
+    expect(serviceEnvironment(configOf([], {}), env)).not.toHaveProperty('COLLOQUY_SECRET_A');
   });
 
   test('takes a flag before a variable before the default', () => {
@@ -87,6 +112,29 @@ describe('readInvocation()', () => {
     expect(configOf(['serve']).trustProxy).toBeUndefined();
   });
 
+  test.each([
+    [['--tls-cert', '/c.pem', '--tls-key', '/k.pem'], { tlsCert: '/c.pem', tlsKey: '/k.pem' }],
+    [['--behind-tls-proxy'], { behindTlsProxy: true }],
+  ])('lets others reach it with %j', (flags, expected) => {
+    for (const host of ['0.0.0.0', '::', '2001:db8::1', 'db.example.com']) {
+      expect(configOf(['serve', '--host', host, ...flags])).toMatchObject({ host, ...expected });
+    }
+  });
+
+  test('offers MCP to this machine, unless told otherwise', () => {
+    const config = configOf(['serve']);
+    expect([config.mcp, config.allowedHosts, config.allowedOrigins]).toEqual([true, undefined, undefined]);
+    expect(configOf(['serve'], { COLLOQUY_MCP: 'off' }).mcp).toBe(false);
+    const names = {
+      COLLOQUY_ALLOWED_HOSTS: 'a.example, [::2]',
+      COLLOQUY_ALLOWED_ORIGINS: 'b.example,moz-extension://*',
+    };
+    expect(configOf(['serve'], names)).toMatchObject({
+      allowedHosts: ['a.example', '[::2]'],
+      allowedOrigins: ['b.example', 'moz-extension://*'],
+    });
+  });
+
   test('prints help and version, and succeeds', () => {
     const help = readInvocation(['--help'], {});
     expect(help).toMatchObject({ command: 'exit', exitCode: 0, stderr: '' });
@@ -122,8 +170,19 @@ describe('readInvocation()', () => {
     [['serve', '--port', '70000'], /--port is "70000": expected a whole number from 0 to 65535/],
     [['serve', '--port', '80.5'], /--port/],
     [['serve', '--port', '-1'], /--port/],
-    [['serve', '--host', '0.0.0.0'], /--host is "0.0.0.0": only loopback/],
-    [['serve', '--host', 'example.com'], /only loopback/],
+    [['serve', '--host', '0.0.0.0'], /--host is "0.0.0.0", .*--tls-cert and --tls-key.*--behind-tls-proxy/],
+    [['serve', '--host', '::'], /--behind-tls-proxy/],
+    [['serve', '--host', 'example.com'], /--tls-cert/],
+    [['serve', '--host', '127.0.0.1.example.com'], /--tls-cert/],
+    [['serve', '--host', 'http://x'], /--host is "http:\/\/x": expected a host name/],
+    [['serve', '--tls-cert', 'a.pem'], /--tls-cert is set, but --tls-key is not/],
+    [['serve', '--tls-key', 'a.pem'], /--tls-key is set, but --tls-cert is not/],
+    [['serve', '--behind-tls-proxy=yes'], /--behind-tls-proxy/],
+    [['serve', '--mcp', 'maybe'], /--mcp is "maybe": expected true or false/],
+    [['serve', '--allowed-hosts', 'https://x.example'], /--allowed-hosts .*without port/],
+    [['serve', '--allowed-hosts', 'x.example:80'], /--allowed-hosts/],
+    [['serve', '--allowed-origins', 'https://x.example'], /--allowed-origins .*without scheme/],
+    [['serve', '--allowed-origins', 'https://x.example/*'], /--allowed-origins/],
     [['serve', '--threads', '0'], /--threads/],
     [['serve', '--trust-proxy', 'proxy.example.com'], /--trust-proxy is "proxy\.example\.com": expected IP addresses/],
     [['serve', '--trust-proxy', '10.0.0.1,10.0.0.0/33'], /--trust-proxy/],

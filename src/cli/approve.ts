@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Config } from '../config.ts';
 import type { Approval } from '../contract/approvals.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { openFolder } from '../local/folder.ts';
 import { probe } from '../local/probe.ts';
+import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 import { askAtTerminal } from './terminal.ts';
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { AuditFilter, Config } from '../config.ts';
+import type { AuditFilter } from '../config.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { readAuditLog } from '../local/audit-log.ts';
+import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -22,7 +23,8 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
       ? readAuditLog(config.dataDir)
       : { records: [], unreadable: 0 };
     const chosen = chosenRecords(records, filter);
-    if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} lines of the audit log cannot be read.\n`);
+    const lines = unreadable === 1 ? 'line' : 'lines';
+    if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} ${lines} of the audit log cannot be read.\n`);
     if (chosen.length === 0 && !filter.json) process.stderr.write(`No calls on record in "${config.dataDir}".\n`);
     process.stdout.write(chosen.map((entry) => `${filter.json ? stringifyJson(entry) : lineOf(entry)}\n`).join(''));
     return 0;

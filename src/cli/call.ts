@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { parseJson, stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from '../mcp/assistant.ts';
 import { callTool, unknownTool } from '../mcp/call.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
+import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { fileMeans } from './file-documents.ts';
 import { createLog, errorLine, plainText } from './log.ts';
@@ -130,7 +130,8 @@ function argumentsIn(input: string | undefined): Record<string, unknown> {
 /** The message of an answer that is an error, and what to do about it. */
 function failureText({ error, next }: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
-  const lines = [error.message, next].filter((text) => typeof text === 'string');
+  const near = 'did_you_mean' in error && Array.isArray(error.did_you_mean) ? error.did_you_mean.join(', ') : undefined;
+  const lines = [error.message, near && `Did you mean: ${near}`, next].filter((text) => typeof text === 'string');
   return `colloquy: ${plainText(lines.join('\n'))}\n`;
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { type Config, serviceEnvironment, VERSION } from '../config.ts';
+import { serviceEnvironment, VERSION } from '../config.ts';
 import type { Client } from '../http/client.ts';
+import type { Config } from '../settings.ts';
 
 /**
  * A client of the remote service that the settings name, or else of the shared local one, which is started from `bin`

@@ -1,11 +1,12 @@
 import { statfs } from 'node:fs/promises';
-import { type Config, VERSION } from '../config.ts';
+import { VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { ROLES } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
 import { openFolder } from '../local/folder.ts';
 import { isOlder } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
+import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { createLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import type { Config } from '../config.ts';
 import { visibleText } from '../mcp/fence.ts';
+import type { Config } from '../settings.ts';
 
 /**
  * The process's logger. It writes to standard error, since standard output belongs to MCP, and at once, so that the last

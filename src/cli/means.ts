@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { type Config, secretVariables } from '../config.ts';
+import { secretVariables } from '../config.ts';
 import { type AuditLog, openAuditLog } from '../local/audit-log.ts';
 import { keepKey } from '../local/key-files.ts';
 import { secretReader } from '../local/secret-references.ts';
 import type { Means } from '../mcp/assistant.ts';
 import type { Audit } from '../mcp/audit.ts';
+import type { Config } from '../settings.ts';
 
 type Places = Pick<Config, 'dataDir' | 'secretDir'>;
 

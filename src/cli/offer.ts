@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
 import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Tool } from '../mcp/tools.ts';
 import { chosenToolsets } from '../mcp/toolsets.ts';
+import type { Config } from '../settings.ts';
 import { fileMeans } from './file-documents.ts';
 
 /** The first list of tools waits this long for the role of a remote key. */

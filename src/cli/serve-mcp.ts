@@ -1,5 +1,6 @@
-import { type Config, VERSION } from '../config.ts';
+import { VERSION } from '../config.ts';
 import { createClient } from '../http/client.ts';
+import { isLoopbackHost } from '../http/target.ts';
 import { createApprovals } from '../mcp/approvals.ts';
 import type { Assistant, Logger } from '../mcp/assistant.ts';
 import { type Changes, createChanges } from '../mcp/changes.ts';
@@ -8,6 +9,7 @@ import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import { createServer } from '../mcp/server.ts';
 import { listenFor } from '../mcp/subscriptions.ts';
 import type { Mount, MountCaller } from '../service/mounts.ts';
+import type { Config } from '../settings.ts';
 import { commandLine, serverCommand } from './connect-lines.ts';
 import { fileMeans } from './file-documents.ts';
 import { auditOf, remoteSecretMeans } from './means.ts';
@@ -29,15 +31,15 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const approvals = createApprovals();
   // What one key changes, those who listen with another are told of at once.
   const peers = new Set<Changes>();
-  const { command, args } = serverCommand(bin);
-  const means = { ...remoteSecretMeans(config), ...fileMeans(config) };
+  const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
-  const started = commandLine({ command, args: [...args, ...placeFlags(config)] });
+  const started = isForOthers(config) ? undefined : commandOf(config, bin);
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
 
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
-    const client = createClient({ target: { socketPath }, apiKey: key, readOnly });
+    // The service is this very process: where it does not answer, it is closing, and trying again only takes time.
+    const client = createClient({ target: { socketPath }, apiKey: key, readOnly, retry: { triesMax: 1 } });
     const changes = createChanges({ connect: async () => client, log, peers });
     const assistant: Assistant = {
       connect: async () => client,
@@ -50,9 +52,9 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
       guard: config.guard,
       means,
       audit,
-      command: started,
+      command: started ?? 'colloquy',
       changes,
-      approveCommand: `${started} approve`,
+      approveCommand: started === undefined ? undefined : `${started} approve`,
     };
     return {
       createServer: (era: 'legacy' | 'modern') => createServer(assistant, era),
@@ -72,8 +74,23 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   return { path: MCP_PATH, admit: serving.admit, handle: serving.handle, close };
 }
 
+function commandOf(config: Config, bin: string): string {
+  const { command, args } = serverCommand(bin);
+  return commandLine({ command, args: [...args, ...placeFlags(config)] });
+}
+
+/** Paths of this machine are of use to those who sit at it, and nobody else's business. */
+function isForOthers({ host, behindTlsProxy, trustProxy }: Config): boolean {
+  return behindTlsProxy || trustProxy !== undefined || !isLoopbackHost(inUrl(host));
+}
+
+/** A host as it stands in a URL. */
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** A name that the service was told to listen at is one that it is reached by. */
 function hostsOf({ host, allowedHosts = [] }: Config): string[] {
   if (WILDCARDS.includes(host)) return allowedHosts;
-  return [...allowedHosts, host.includes(':') ? `[${host}]` : host];
+  return [...allowedHosts, inUrl(host)];
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type Config, nativeThreads, VERSION } from '../config.ts';
+import { nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
@@ -7,6 +7,7 @@ import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
 import type { TlsFiles } from '../service/listen.ts';
 import type { Service } from '../service/start.ts';
+import type { Config } from '../settings.ts';
 import { createLog, errorLine } from './log.ts';
 import { readTlsFiles } from './tls-files.ts';
 

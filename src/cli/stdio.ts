@@ -1,4 +1,5 @@
-import { type Config, SETTINGS, VERSION } from '../config.ts';
+import { VERSION } from '../config.ts';
+import { type Config, SETTINGS } from '../settings.ts';
 
 /** Serves MCP on standard input and output; for a person at a terminal it prints how to connect a client instead. */
 export async function stdio(config: Config, bin: string): Promise<number> {

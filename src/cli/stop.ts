@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../settings.ts';
 import { leaveService } from './leave-service.ts';
 import { errorLine } from './log.ts';
 

@@ -1,7 +1,8 @@
-import type { Config, TrashRequest } from '../config.ts';
+import type { TrashRequest } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
+import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
 import { askAtTerminal } from './terminal.ts';

@@ -150,7 +150,8 @@ export const integrations = {
     method: 'POST',
     path: '/v1/orgs/self/integrations',
     title: 'Create an integration',
-    summary: 'Store the connection details of an external source; exactly one kind.',
+    summary:
+      'Store the connection details of an external source; exactly one kind. Secrets by reference, env:NAME or file:PATH, stay out of your sight. See colloquy://docs/sources',
     effect: 'create',
     role: 'admin',
     params: z.object({}),

@@ -70,7 +70,7 @@ export const queries = {
     method: 'POST',
     path: '/v1/orgs/self/queries',
     title: 'Run a SQL query',
-    summary: 'Run one read-only SQL statement over collections and get its rows.',
+    summary: 'Run one read-only SQL statement over collections and get its rows. Dialect: colloquy://docs/sql',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

@@ -51,9 +51,10 @@ export const ColumnProfile = resource({
   type: z.string(),
   nulls: z.number(),
   distinct: z.number().describe('Null for nested values, which are not compared'),
+  is_distinct_exact: z.boolean().describe('False where it is estimated'),
   min: Json,
   max: Json,
-  samples: z.array(Json).describe('Up to five values, the most frequent first'),
+  samples: z.array(Json).describe('Up to five values, the most frequent of the first 10,000 rows first'),
 });
 export const ResultProfile = resource({
   query_id: z.string(),

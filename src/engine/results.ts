@@ -63,8 +63,10 @@ export interface ColumnProfile {
   nulls: number;
   /** Different values; null for nested and JSON values, which are not compared. */
   distinct: number | null;
+  /** False where `distinct` is estimated: the result has many rows. */
+  isDistinctExact: boolean;
   min: JsonValue;
   max: JsonValue;
-  /** Up to five values, the most frequent first. */
+  /** Up to five values, the most frequent of the first 10,000 rows first. */
   samples: JsonValue[];
 }

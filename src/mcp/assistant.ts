@@ -53,6 +53,8 @@ export interface Means {
   secretOf?: SecretOf;
   /** Absent: no files can be loaded. */
   openFile?: OpenFile;
+  /** Whoever uses this process is not at the machine of the service: paths there are not told. */
+  isElsewhere?: boolean;
 }
 
 /** The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, which names the reference alone. */

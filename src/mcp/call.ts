@@ -162,7 +162,10 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);
   const { content, structuredContent, isError } = result as ToolResult;
   return {
-    text: content.map((part) => part.text).join('\n'),
+    text: content
+      .map((part) => ('text' in part ? part.text : ''))
+      .join('\n')
+      .trimEnd(),
     structured: structuredContent,
     isError: isError === true,
   };

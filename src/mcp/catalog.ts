@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../contract/contract.ts';
 import type { Effect, Row } from '../contract/row.ts';
+import { secrecyOf } from '../contract/secret.ts';
 import { inputSchema, outputSchema, type Schema } from './schemas.ts';
 import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
 
@@ -157,6 +158,17 @@ function outputOf(kind: ResultKind, row: Row): Schema {
   return outputSchema(resultShape(row));
 }
 
+function descriptionOf(row: Row): string {
+  if (row.effect === 'delete') return `${row.summary} A human is asked first.`;
+  if (issuesSecret(row)) return `${row.summary} The key goes into a file for the human, not to you.`;
+  return row.summary;
+}
+
+/** Whether the answer of a row tells a secret, once. */
+export function issuesSecret(row: Row): boolean {
+  return row.result instanceof z.ZodObject && Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued');
+}
+
 /** The tool of one row of the contract. */
 export function rowTool(operation: Operation): RowTool {
   const row: Row = contract[operation];
@@ -171,7 +183,7 @@ export function rowTool(operation: Operation): RowTool {
     listing: {
       name: toolName(operation),
       title: row.title,
-      description: row.effect === 'delete' ? `${row.summary} A human is asked first.` : row.summary,
+      description: descriptionOf(row),
       inputSchema: { ...inputSchema(shape), type: 'object' },
       outputSchema: { ...outputOf(kind, row), type: 'object' },
       annotations: annotationsOf(row.effect),

@@ -32,8 +32,11 @@ export interface Changes {
   listen(wanted: Listening, notify: Notify): { stop: () => void; ready: Promise<void> };
   /** Addresses that are listened for. */
   count(): number;
-  /** A tool that changes something was called. */
-  written(tool: Tool, args: Arguments): void;
+  /**
+   * A tool that changes something begins; what is returned is called when it has. Listeners whose first look may have
+   * come in between are told in any case.
+   */
+  writing(tool: Tool, args: Arguments): () => void;
   /** Looks at once. */
   look(): void;
   close(): void;
@@ -64,6 +67,8 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   const listeners = new Set<{ wanted: Listening; notify: Notify }>();
   /** What was seen of each address last, and of the list. */
   const seen = new Map<string, string | undefined>();
+  /** What is told at the next look, whatever that sees. */
+  const due = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let again: Promise<void> | undefined;
@@ -71,37 +76,46 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
 
   const watched = () => [...new Set([...listeners].flatMap(({ wanted }) => wanted.uris))].slice(0, URIS_MAX);
   const listIsWatched = () => [...listeners].some(({ wanted }) => wanted.list === true);
-  const isNeeded = () => listIsWatched() || watched().length > 0;
+  const keys = () => [...watched(), ...(listIsWatched() ? [LIST] : [])];
+  const isNeeded = () => keys().length > 0;
+  // Whoever listens anew is not told of what was before.
+  const forgetUnwatched = () => {
+    const kept = new Set(keys());
+    for (const key of [...seen.keys(), ...due]) {
+      if (kept.has(key)) continue;
+      seen.delete(key);
+      due.delete(key);
+    }
+  };
 
   function tell(wants: (wanted: Listening) => boolean, what: (notify: Notify) => void): void {
     const told = new Set([...listeners].filter(({ wanted }) => wants(wanted)).map(({ notify }) => notify));
     for (const notify of told) what(notify);
   }
 
-  function compare(key: string, state: string | undefined): boolean {
+  function hasChanged(key: string, state: string | undefined): boolean {
     const differs = seen.has(key) && seen.get(key) !== state;
     seen.set(key, state);
-    return differs;
+    return due.delete(key) || differs;
   }
 
   async function lookOnce(): Promise<void> {
     const look = lookAt(await connect());
     for (const uri of watched()) {
-      if (compare(uri, await resourceState(look, uri))) {
+      if (hasChanged(uri, await resourceState(look, uri))) {
         tell(
           ({ uris }) => uris.includes(uri),
           (notify) => notify.resourceUpdated(uri),
         );
       }
     }
-    if (listIsWatched() && compare(LIST, await listState(look))) {
+    if (listIsWatched() && hasChanged(LIST, await listState(look))) {
       tell(
         ({ list }) => list === true,
         (notify) => notify.resourcesChanged(),
       );
     }
-    const kept = new Set([...watched(), ...(listIsWatched() ? [LIST] : [])]);
-    for (const key of seen.keys()) if (!kept.has(key)) seen.delete(key);
+    forgetUnwatched();
   }
 
   /** A look that begins after now: one that runs may have passed by what has just changed. */
@@ -158,20 +172,24 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
         ready,
         stop: () => {
           listeners.delete(listener);
+          forgetUnwatched();
           if (!isNeeded()) schedule();
         },
       };
     },
     count: () => new Set([...listeners].flatMap(({ wanted }) => wanted.uris)).size,
-    written(tool, args) {
-      const { name } = tool.listing;
-      if (LISTED.test(name) || args['create'] === true) {
-        tell(
-          ({ list }) => list === 'written',
-          (notify) => notify.resourcesChanged(),
-        );
-      }
-      for (const one of peers ?? [changes]) one.look();
+    writing(tool, args) {
+      const unseen = keys().filter((key) => !seen.has(key) && mayConcern(key, args));
+      return () => {
+        if (LISTED.test(tool.listing.name) || args['create'] === true) {
+          tell(
+            ({ list }) => list === 'written',
+            (notify) => notify.resourcesChanged(),
+          );
+        }
+        for (const key of unseen) due.add(key);
+        for (const one of peers ?? [changes]) one.look();
+      };
     },
     look: () => void inBackground(),
     close() {
@@ -182,6 +200,16 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   };
   peers?.add(changes);
   return changes;
+}
+
+/** Whether a call with these arguments can change a resource: not where it names another thing of the same place. */
+function mayConcern(key: string, args: Arguments): boolean {
+  const names = parseUri(key)?.names ?? {};
+  const { workspace, collection, queryLambda: lambda } = args;
+  if (names['workspace'] !== undefined && workspace !== undefined && names['workspace'] !== workspace) return false;
+  const [wanted, given] = [names['collection'] ?? names['lambda'], collection ?? lambda];
+  const isSameKind = (names['collection'] === undefined) === (collection === undefined);
+  return wanted === undefined || given === undefined || (isSameKind && wanted === given);
 }
 
 /** Calls of the service, each made once however often it is asked for. */

@@ -43,6 +43,10 @@ export function closing(): Refusal {
   return new Refusal(503, REFUSED, 'The service is closing. Try again in a moment.', { 'retry-after': '1', ...CLOSE });
 }
 
+export function notAllowed(method: string | undefined): Refusal {
+  return new Refusal(405, REFUSED, `MCP knows no ${method} requests. Use POST.`, { allow: 'POST, GET, DELETE' });
+}
+
 export function failed(): Refusal {
   return new Refusal(500, INTERNAL_ERROR, 'The server failed unexpectedly. Try again.');
 }

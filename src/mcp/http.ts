@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from './assistant.ts';
 import { type Access, createAccess } from './http-access.ts';
-import { closing, failed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
+import { closing, failed, notAllowed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
 import { createSessions, type Sessions } from './http-sessions.ts';
 
 /** Who a request comes from; it was authenticated before it got here. */
@@ -76,6 +76,8 @@ const LIMITS: HttpLimits = {
   graceMs: 3_000,
 };
 
+const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
+
 interface Seat {
   party: Party;
   isKnown: () => boolean;
@@ -94,8 +96,9 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   const seats = new Map<string, Seat>();
   const waiting = new Set<() => void>();
   let isClosing = false;
-  const sweeper = setInterval(() => void sweep(), limits.sweepMs).unref();
-  const onerror = (error: Error) => log.warn({ err: error }, 'MCP over HTTP');
+  // What a client does wrong it is told itself.
+  const onerror = (error: Error) => log.info({ reason: error.message }, 'MCP over HTTP');
+  const sweeper = setInterval(() => sweep().catch(onerror), limits.sweepMs).unref();
 
   function seatOf(caller: C): Seat {
     const found = seats.get(caller.keyHash);
@@ -153,6 +156,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   async function handle(request: IncomingMessage, response: ServerResponse, caller: C, signal: AbortSignal) {
     try {
       if (isClosing) throw closing();
+      if (!METHODS.includes(request.method ?? '')) throw notAllowed(request.method);
       const seat = seatOf(caller);
       seat.open++;
       onceOver(response, () => {

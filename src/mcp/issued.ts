@@ -1,9 +1,7 @@
-import { z } from 'zod';
 import { contract, OPERATIONS } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { Row } from '../contract/row.ts';
-import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import { mapSecrets } from '../contract/secret.ts';
 import type { RowTool } from './catalog.ts';
 import type { Fenced } from './fence.ts';
 import { type Arguments, nameOf, pathParameters } from './relations.ts';
@@ -13,11 +11,6 @@ import type { ToolContext } from './tools.ts';
 type Operate = (input: Arguments, options?: object) => Promise<unknown>;
 
 const SHOWN_CHARS = 4;
-
-/** Whether the answer of a row tells a secret, once. */
-export function issuesSecret(row: Row): boolean {
-  return row.result instanceof z.ZodObject && Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued');
-}
 
 /**
  * Calls an operation whose answer tells a secret. The secret goes to where only the human finds it, and the answer says

@@ -60,7 +60,9 @@ export function variablesOf(uriTemplate: string): string[] {
 
 /** The address of one resource of a kind. */
 export function uriOf(uriTemplate: string, names: Names): string {
-  return uriTemplate.replace(/\{(\w+)\}/g, (_, variable: string) => encodeURIComponent(names[variable] ?? ''));
+  // Half a character has no percent encoding.
+  const encoded = (name = '') => encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd'));
+  return uriTemplate.replace(/\{(\w+)\}/g, (_, variable: string) => encoded(names[variable]));
 }
 
 /** The names in an address of a kind; undefined where it is none of it. */

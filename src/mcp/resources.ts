@@ -15,12 +15,13 @@ import {
   type ResourceKind,
   variablesOf,
 } from './resource-kinds.ts';
+import { RESULT_RESOURCES } from './result-resources.ts';
 
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;
 
 /** All kinds, in the order they are listed. */
-export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, DOCS_RESOURCE];
+export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, ...RESULT_RESOURCES, DOCS_RESOURCE];
 
 const templated = RESOURCE_KINDS.filter(({ uriTemplate }) => variablesOf(uriTemplate).length > 0);
 

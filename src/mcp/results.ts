@@ -1,6 +1,7 @@
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Fenced } from './fence.ts';
 import { visibleText, visibleValue } from './fence.ts';
+import type { Whole } from './kept.ts';
 import { nameOf } from './relations.ts';
 
 /** How much one answer may hold; whichever is reached first cuts it. */
@@ -48,11 +49,12 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens);
 }
 
-class Room {
+/** What is left of a budget. */
+export class Room {
   #bytes: number;
   #tokens: number;
 
-  constructor(budget: Budget) {
+  constructor(budget: Pick<Budget, 'bytesMax' | 'tokensMax'>) {
     this.#bytes = budget.bytesMax;
     this.#tokens = budget.tokensMax;
   }
@@ -107,13 +109,13 @@ function headOf(fields: readonly { name?: unknown; type?: unknown }[], budget: B
   return head;
 }
 
-function cutText(text: string, charsMax: number): string {
+export function cutText(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
 
-function fitRows(rows: readonly unknown[][], head: Head, charsMax: number, budget: Budget, isLast: boolean): Fit {
+function fitRows(rows: readonly unknown[][], head: string, charsMax: number, budget: Budget, isLast: boolean): Fit {
   const room = new Room(budget);
-  room.take(head.text);
+  room.take(head);
   const fit: Fit = { rows: [], cut: { cells: 0 } };
   for (const row of rows.slice(0, budget.rowsMax)) {
     const cells = { cells: 0 };
@@ -135,9 +137,15 @@ function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
 /**
  * A query's answer as column names, types and one array per row, within `budget`; every cut is visible.
  *
- * As many rows as `rowLimit`, the limit that was sent along, may be all of them or not: that is at least so many.
+ * As many rows as `rowLimit`, the limit that was sent along, may be all of them or not: that is at least so many; unless
+ * `whole` says what the service knows of the whole result.
  */
-export function presentRows(response: QueryResponse, budget: Budget = BUDGET, rowLimit = Infinity): Fenced {
+export function presentRows(
+  response: QueryResponse,
+  budget: Budget = BUDGET,
+  rowLimit = Infinity,
+  whole?: Whole | undefined,
+): Fenced {
   const results = response.results ?? [];
   const fields = response.column_fields ?? Object.keys(results[0] ?? {}).map((name) => ({ name, type: undefined }));
   const columns = fields.map((field) => field.name ?? '');
@@ -145,26 +153,35 @@ export function presentRows(response: QueryResponse, budget: Budget = BUDGET, ro
   const shown = columns.slice(0, head.names.length);
   const rows = results.slice(0, budget.rowsMax).map((row) => shown.map((name) => visibleValue(own(row, name))));
   const wanted = Math.min(rows.length, ROWS_WANTED);
+  const taken = head.text + (whole?.profile === undefined ? '' : JSON.stringify(whole.profile));
   let fit: Fit = { rows: [], cut: { cells: 0 } };
   for (const [index, chars] of CELL_CHARS.entries()) {
     const isLast = index === CELL_CHARS.length - 1;
-    fit = fitRows(rows, head, chars, budget, isLast);
+    fit = fitRows(rows, taken, chars, budget, isLast);
     if (fit.rows.length >= wanted) break;
   }
   const problems = response.query_errors ?? [];
-  const more = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
+  const isCut = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
+  const more = whole === undefined ? isCut : !whole.isTotalExact;
+  const offset = whole?.offset ?? 0;
+  const total = whole?.total ?? results.length;
   const others = problems
     .filter((problem) => problem.status_code !== 429)
     .map((problem) => cutText(String(problem.message ?? ''), NOTE_CHARS_MAX));
-  const truncated = more || fit.rows.length < results.length || fit.cut.cells > 0 || shown.length < columns.length;
+  const isPart = more || offset + fit.rows.length < total;
+  const truncated = isPart || fit.cut.cells > 0 || shown.length < columns.length;
   return {
     data: {
+      ...(whole?.queryId == null ? {} : { query_id: whole.queryId }),
       columns: head.names,
       types: head.types,
       rows: fit.rows,
+      ...(offset > 0 ? { offset } : {}),
       returned: fit.rows.length,
-      ...(more ? { at_least: results.length } : { total: results.length }),
+      ...(more ? { at_least: total } : { total }),
       truncated,
+      ...(whole?.profile === undefined ? {} : { profile: whole.profile }),
+      ...(isPart && whole?.reason ? { not_kept: cutText(visibleText(whole.reason), NOTE_CHARS_MAX) } : {}),
       ...(fit.cut.cells > 0 ? { cells_cut: fit.cut.cells } : {}),
       ...(shown.length < columns.length ? { columns_cut: columns.length - shown.length } : {}),
       ...(others.length > 0 ? { problems: others.slice(0, NOTES_MAX) } : {}),
@@ -176,17 +193,35 @@ export function presentRows(response: QueryResponse, budget: Budget = BUDGET, ro
           }
         : {}),
     },
-    next: truncated ? rowsHint(fit, results.length, more, columns.length - shown.length) : undefined,
+    next: truncated
+      ? rowsHint(fit, { total, more, offset, queryId: whole?.queryId }, columns.length - shown.length)
+      : undefined,
   };
 }
 
-function rowsHint(fit: Fit, total: number, more: boolean, columnsCut: number): string {
+interface Extent {
+  total: number;
+  more: boolean;
+  offset: number;
+  queryId: string | null | undefined;
+}
+
+function rowsHint(fit: Fit, { total, more, offset, queryId }: Extent, columnsCut: number): string {
   const hints: string[] = [];
-  if (more || fit.rows.length < total) {
-    hints.push(
-      `${fit.rows.length} of ${more ? 'at least ' : ''}${total} rows are shown: aggregate, filter or select fewer ` +
-        `columns; or page with ORDER BY … LIMIT … OFFSET ${fit.rows.length}`,
-    );
+  const end = offset + fit.rows.length;
+  if (more || end < total) {
+    const from = offset > 0 ? ` from ${offset}` : '';
+    const shown = `${fit.rows.length}${from} of ${more ? 'at least ' : ''}${total} rows are shown: `;
+    const page = JSON.stringify({ query_id: queryId, offset: end });
+    if (queryId == null) {
+      hints.push(
+        `${shown}aggregate, filter or select fewer columns; or page with ORDER BY … LIMIT … OFFSET ${fit.rows.length}`,
+      );
+    } else if (end < total) {
+      hints.push(
+        `${shown}aggregate in SQL; or fetch_result ${page} for the next, with columns, where or order_by for others; export_result for all`,
+      );
+    } else hints.push(`${shown}no more are kept; narrow the query down`);
   }
   if (fit.cut.cells > 0)
     hints.push('long values end in "…[+n characters]": select fewer rows, or substr(column, from, length)');

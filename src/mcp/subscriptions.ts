@@ -38,6 +38,7 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   const { connect, means } = assistant;
   const notify = notifierOf(() => server);
   const stops = new Map<string, () => void>();
+  let isClosed = false;
   server.setRequestHandler('resources/subscribe', ({ params }, ctx) =>
     asProtocolErrors(async () => {
       const { uri } = params;
@@ -55,7 +56,9 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
         throw await withNearest(context, uri, parsed, new ApiError('not_found', 'there is no such resource.'));
       }
       const { stop, ready } = changes.listen({ uris: [uri], list: false }, notify);
+      stops.get(uri)?.();
       stops.set(uri, stop);
+      if (isClosed) stop();
       await ready;
       return {};
     }),
@@ -69,18 +72,19 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
     stops.set('', changes.listen({ uris: [], list: 'written' }, notify).stop);
   };
   server.onclose = () => {
+    isClosed = true;
     for (const stop of stops.values()) stop();
     stops.clear();
   };
 }
 
-/** Tells, after a call of a tool that changes something, that it was made; hands its result on. */
+/** To be called as a tool is; what is returned tells of its change, if it makes one, and hands its result on. */
 export function tellAfter<R extends object>(changes: Changes | undefined, tool: Tool, args: Arguments = {}) {
+  const done = tool.effect === 'read' ? undefined : changes?.writing(tool, args);
   return (result: R): R => {
-    if (tool.effect !== 'read' && !isInputRequiredResult(result)) {
-      if ('isError' in result && result.isError === true) changes?.look();
-      else changes?.written(tool, args);
-    }
+    if (isInputRequiredResult(result)) return result;
+    if ('isError' in result && result.isError === true) changes?.look();
+    else done?.();
     return result;
   };
 }

@@ -2,21 +2,23 @@ import type { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Effect, Role } from '../contract/row.ts';
 import { holdsSecret } from '../contract/secret.ts';
-import type { Client } from '../http/client.ts';
+import type { CallOptions, Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
-import { type Argument, type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
+import { type Argument, issuesSecret, type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
 import { docsTool } from './docs-resources.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
-import { callIssuing, issuesSecret } from './issued.ts';
+import { callIssuing } from './issued.ts';
+import { profileOf, wholeOf } from './kept.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
 import type { Progress } from './progress.ts';
 import type { Arguments } from './relations.ts';
+import { exportResultTool, fetchResultTool } from './result-tools.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
 import type { Toolset } from './toolsets.ts';
@@ -52,7 +54,7 @@ export interface Tool {
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }
 
-type Operate = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;
+type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 
 function toolOf(rowTool: RowTool): Tool {
   const { row, listing } = rowTool;
@@ -71,9 +73,10 @@ function toolOf(rowTool: RowTool): Tool {
       const { client, signal } = context;
       if (issuesSecret(row)) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, input);
-      const told = await (client[rowTool.operation] as Operate)(ready, { signal });
+      const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
+      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
       const result = canTell ? masked(row.result, told) : told;
-      if (rowTool.kind === 'rows') return presentRows(result as QueryResponse, { ...BUDGET, rowsMax }, limit);
+      if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
       if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0]);
       if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
@@ -81,6 +84,21 @@ function toolOf(rowTool: RowTool): Tool {
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
+}
+
+/** The rows; where they are not all of a result that is kept, with what its columns hold. */
+async function presentQuery(
+  { client, signal }: ToolContext,
+  response: QueryResponse,
+  rowsMax: number,
+  limit: number | undefined,
+): Promise<Fenced> {
+  const budget = { ...BUDGET, rowsMax };
+  const whole = wholeOf(response);
+  const shown = presentRows(response, budget, limit, whole);
+  if (whole?.queryId == null || Number(shown.data['returned']) >= whole.total) return shown;
+  const profile = await profileOf(client, whole.queryId, signal);
+  return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
 }
 
 /**
@@ -106,7 +124,15 @@ export function tools(): ReadonlyMap<string, Tool> {
   if (all === undefined) {
     const computed = [...rowTools().values()].map(toolOf);
     all = new Map(
-      [describeTool(), compareTool(), docsTool(), loadFileTool(), ...computed].map((tool) => [tool.listing.name, tool]),
+      [
+        describeTool(),
+        fetchResultTool(),
+        exportResultTool(),
+        compareTool(),
+        docsTool(),
+        loadFileTool(),
+        ...computed,
+      ].map((tool) => [tool.listing.name, tool]),
     );
   }
   return all;

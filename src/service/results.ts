@@ -54,7 +54,10 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
   return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows }) => ({
     query_id: queryId,
     rows,
-    columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map((column) => ({ ...column })),
+    columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map(({ isDistinctExact, ...column }) => ({
+      ...column,
+      is_distinct_exact: isDistinctExact,
+    })),
   }));
 }
 

@@ -229,6 +229,15 @@ describe('results.profile()', () => {
     expect(n).toMatchObject({ nulls: 1_000 });
   });
 
+  it('estimates different values of many rows, and no more than there are', async () => {
+    const { id } = await keep('SELECT i, i % 5 AS few FROM range(60000) t(i)');
+    const [i, few] = await engine.results.profile(id);
+    expect(i).toMatchObject({ isDistinctExact: false, min: 0, max: 59_999 });
+    expect(i?.distinct).toBeGreaterThan(40_000);
+    expect(i?.distinct).toBeLessThanOrEqual(60_000);
+    expect(few?.samples.toSorted()).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it('shortens long texts', async () => {
     const { id } = await keep("SELECT repeat('y', 5000) AS long FROM range(100)");
     const [long] = await engine.results.profile(id);

@@ -157,9 +157,15 @@ describe('an error as a result', () => {
 
 describe('parseUri()', () => {
   it('reads names back, whatever is in them', () => {
-    expect(parseUri('colloquy://workspaces')).toEqual({});
-    expect(parseUri('colloquy://workspaces/a.b')).toEqual({ workspace: 'a.b' });
-    expect(parseUri('colloquy://workspaces/a%2Fb/collections/c%20d')).toEqual({ workspace: 'a/b', collection: 'c d' });
+    const namesIn = (uri: string) => parseUri(uri)?.names;
+    expect(namesIn('colloquy://workspaces')).toEqual({});
+    expect(namesIn('colloquy://workspaces/a.b')).toEqual({ workspace: 'a.b' });
+    expect(namesIn('colloquy://workspaces/a%2Fb/collections/c%20d')).toEqual({ workspace: 'a/b', collection: 'c d' });
+    expect(namesIn('colloquy://workspaces/a/lambdas/b/versions/c')).toEqual({
+      workspace: 'a',
+      lambda: 'b',
+      version: 'c',
+    });
   });
 
   it.each([

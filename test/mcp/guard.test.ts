@@ -247,6 +247,52 @@ describe('a tool that deletes', () => {
     expect(message).toContain(JSON.stringify(id));
   });
 
+  const version = { version: 'v1', name: 'daily', created_at: 't1' };
+  const lambdas = (versions: object[] = [version]) =>
+    fakeClient({
+      listWorkspaceLambdas: () => [{ name: 'daily', version_count: versions.length, latest_version: version }],
+      listLambdaVersions: () => versions,
+      getLambdaVersion: () => version,
+      listLambdaTags: () => [
+        { tag_name: 'latest', version },
+        { tag_name: 'prod', version },
+        { tag_name: 'old', version: { version: 'v0' } },
+      ],
+      listWorkspaces: () => [{ name: 'shop' }],
+    });
+  const LAMBDA = { workspace: 'shop', queryLambda: 'daily' };
+
+  it('wants the name of a lambda typed, and names its versions and tags', async () => {
+    const { inputRequests } = await desk(lambdas()).ask('delete_lambda', LAMBDA);
+    const { message, requestedSchema } = inputRequests.approval.params;
+    expect(message).toContain('It has 1 version ("v1").\nIt has 3 tags ("latest", "prod", "old").');
+    expect(requestedSchema.properties).toEqual({ name: { type: 'string', title: 'Type daily to confirm' } });
+  });
+
+  it('says which tags go with a version', async () => {
+    const service = lambdas([version, { version: 'v0' }]);
+    const { inputRequests } = await desk(service).ask('delete_lambda_version', { ...LAMBDA, version: 'v1' });
+    expect(inputRequests.approval.params.message).toContain('Its tags go with it: "prod".');
+  });
+
+  it('does not ask about the only version of a lambda, nor about a lambda that does not exist', async () => {
+    const only = (await desk(lambdas()).call('delete_lambda_version', { ...LAMBDA, version: 'v1' })) as ToolResult;
+    expect(only.structuredContent['error']).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('it is the only one'),
+    });
+    const none = (await desk(lambdas()).call('delete_lambda', { ...LAMBDA, queryLambda: 'dayly' })) as ToolResult;
+    expect(none.structuredContent['error']).toMatchObject({ code: 'not_found', did_you_mean: ['daily'] });
+  });
+
+  it('wants the e-mail of a user typed, also of one without keys', async () => {
+    const service = fakeClient({ listUsers: () => [{ email: 'ada@example.com' }], listUserApiKeys: () => [] });
+    const { inputRequests } = await desk(service).ask('delete_user', { user: 'Ada@example.com' });
+    expect(inputRequests.approval.params.requestedSchema.properties).toEqual({
+      name: { type: 'string', title: 'Type Ada@example.com to confirm' },
+    });
+  });
+
   it('does not ask about the workspace that always exists', async () => {
     const service = fakeClient({});
     const result = (await desk(service).call('delete_workspace', { workspace: 'commons' })) as ToolResult;

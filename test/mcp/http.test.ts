@@ -500,6 +500,33 @@ describe('Host and Origin', () => {
   });
 });
 
+it('knows no other methods', async () => {
+  const { send, opened } = await start();
+  for (const method of ['PUT', 'PATCH', 'HEAD']) {
+    const answer = await send(method, '', JSON_TYPE);
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST, GET, DELETE']);
+  }
+  expect(opened).toEqual([]);
+});
+
+it('goes on while a client reads nothing of what it is sent', async () => {
+  const made = await start();
+  const listening = modern('subscriptions/listen', { notifications: { resourceSubscriptions: ['a://b'] } });
+  const socket = connect(made.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  const text = JSON.stringify(listening.body);
+  const fields = Object.entries({ ...listening.headers, host: 'localhost', 'content-length': String(text.length) });
+  socket.write(`POST /mcp HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`);
+  await until(() => made.told.length === 1);
+  for (let count = 0; count < 20_000; count++) made.told[0]?.resourceUpdated('a://b');
+  const { headers, body } = modern('tools/list');
+  expect((await made.send('POST', body, headers)).status).toBe(200);
+  const closing = made.serving.close();
+  socket.destroy();
+  await closing;
+});
+
 it('answers with 500 where the server itself fails, and says nothing of it', async () => {
   const { send } = await start({
     open: () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callTool } from '../../src/mcp/call.ts';
-import { rowTools } from '../../src/mcp/catalog.ts';
-import { issuesSecret } from '../../src/mcp/issued.ts';
+import { issuesSecret, rowTools } from '../../src/mcp/catalog.ts';
 import { fakeClient } from './fake-client.ts';
 
 const KEY = 'Ab3d'.repeat(16);

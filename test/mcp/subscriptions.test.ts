@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createChanges, URIS_MAX } from '../../src/mcp/changes.ts';
+import { type Changes, createChanges, URIS_MAX } from '../../src/mcp/changes.ts';
+import { tools } from '../../src/mcp/tools.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 import { fakeClient } from './fake-client.ts';
 
@@ -153,6 +154,46 @@ describe('createChanges()', () => {
     expect(told).toEqual([ROOT]);
     expect(warned[0]).toMatch(/could not look for changes/);
     changes.close();
+  });
+
+  it('tells of a write that the first look may have seen already', async () => {
+    const { client } = fakeClient({ listWorkspaces: () => [{ name: 'always the same' }] });
+    const told: string[] = [];
+    const own = { ...notify, resourceUpdated: (uri: string) => void told.push(uri) };
+    const changes = createChanges({ connect: async () => client, log, everyMs: 60_000 });
+    const { ready, stop } = changes.listen({ uris: [ROOT], list: false }, own);
+    const tool = tools().get('create_workspace');
+    if (tool === undefined) throw new Error('no tool');
+    const written = changes.writing(tool, { name: 'w' });
+    await ready;
+    written();
+    await until(() => told.length > 0);
+    // The next write is seen or not by looking.
+    changes.writing(tool, { name: 'w' })();
+    await changes.listen({ uris: [ROOT], list: false }, own).ready;
+    expect(told).toEqual([ROOT]);
+    stop();
+    changes.close();
+  });
+
+  it('tells of a write through another principal at once', async () => {
+    let name = 'a';
+    const { client } = fakeClient({ listWorkspaces: () => [{ name }] });
+    const told: string[] = [];
+    const peers = new Set<Changes>();
+    const options = { connect: async () => client, log, peers, everyMs: 60_000 };
+    const [one, other] = [createChanges(options), createChanges(options)];
+    const own = { ...notify, resourceUpdated: (uri: string) => void told.push(uri) };
+    await one.listen({ uris: [ROOT], list: false }, own).ready;
+    const tool = tools().get('create_workspace');
+    if (tool === undefined) throw new Error('no tool');
+    const written = other.writing(tool, { name: 'b' });
+    name = 'b';
+    written();
+    await until(() => told.length > 0);
+    one.close();
+    expect(peers).toEqual(new Set([other]));
+    other.close();
   });
 
   it('tells one listener once, and looks after a bounded number of addresses', async () => {

@@ -3,7 +3,7 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { Transport as LegacyTransport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { BINARY } from './binary.ts';
 import {
   type Answer,
@@ -39,8 +39,10 @@ interface Face {
   listResources(): Promise<{ resources: { uri: string }[] }>;
   listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
   readResource(params: { uri: string }): Promise<{ contents: object[] }>;
+  listPrompts(): Promise<{ prompts: { name: string }[] }>;
+  getPrompt(params: { name: string; arguments: Record<string, string> }): Promise<{ messages: { content: object }[] }>;
   complete(params: {
-    ref: { type: 'ref/resource'; uri: string };
+    ref: { type: 'ref/resource'; uri: string } | { type: 'ref/prompt'; name: string };
     argument: { name: string; value: string };
     context?: { arguments: Record<string, string> };
   }): Promise<{ completion: { values: string[] } }>;
@@ -52,7 +54,30 @@ type Call = (
   options: { signal?: AbortSignal },
 ) => Promise<object>;
 
-function sessionOf(client: Face, protocolVersion: string | undefined, callTool: Call): Session {
+/** Begins to listen for one resource; resolves to its end. */
+type Listen = (uri: string) => Promise<() => Promise<unknown>>;
+
+/** What waits for the next change of each resource. */
+class Waiting {
+  #waiting = new Map<string, (() => void)[]>();
+
+  changed(uri: string): void {
+    for (const resolve of this.#waiting.get(uri)?.splice(0) ?? []) resolve();
+  }
+
+  next(uri: string): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(uri, [...(this.#waiting.get(uri) ?? []), resolve]));
+  }
+}
+
+interface Means {
+  protocolVersion: string | undefined;
+  callTool: Call;
+  listen: Listen;
+  waiting: Waiting;
+}
+
+function sessionOf(client: Face, { protocolVersion, callTool, listen, waiting }: Means): Session {
   return {
     protocolVersion: () => protocolVersion,
     instructions: () => client.getInstructions(),
@@ -75,6 +100,19 @@ function sessionOf(client: Face, protocolVersion: string | undefined, callTool: 
       });
       return completion.values;
     },
+    prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
+    prompt: async (name, args) => {
+      const first = (await client.getPrompt({ name, arguments: args })).messages[0]?.content;
+      return first !== undefined && 'text' in first ? String(first.text) : '';
+    },
+    completeArgument: async (prompt, name, value) => {
+      const ref = { type: 'ref/prompt' as const, name: prompt };
+      return (await client.complete({ ref, argument: { name, value } })).completion.values;
+    },
+    follow: async (uri) => {
+      const stop = await listen(uri);
+      return { next: () => waiting.next(uri), stop: async () => void (await stop()) };
+    },
     close: () => client.close(),
   };
 }
@@ -91,8 +129,18 @@ export async function openLegacy(
   if (human !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answerTo(human, params) }));
   }
+  const waiting = new Waiting();
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => waiting.changed(params.uri));
   await client.connect(transport);
-  const session = sessionOf(client, '2025-11-25', (params, options) => client.callTool(params, undefined, options));
+  const session = sessionOf(client, {
+    protocolVersion: '2025-11-25',
+    callTool: (params, options) => client.callTool(params, undefined, options),
+    listen: async (uri) => {
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    },
+    waiting,
+  });
   return {
     ...session,
     close: async () => {
@@ -111,10 +159,18 @@ export async function openModern(transport: ModernTransport, human: Ask): Promis
   if (human !== undefined) {
     client.setRequestHandler('elicitation/create', ({ params }) => ({ ...answerTo(human, params) }));
   }
+  const waiting = new Waiting();
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => waiting.changed(params.uri));
   await client.connect(transport);
-  return sessionOf(client, client.getNegotiatedProtocolVersion(), (params, options) =>
-    client.callTool(params, options),
-  );
+  return sessionOf(client, {
+    protocolVersion: client.getNegotiatedProtocolVersion(),
+    callTool: (params, options) => client.callTool(params, options),
+    listen: async (uri) => {
+      const subscription = await client.listen({ resourceSubscriptions: [uri] });
+      return () => subscription.close();
+    },
+    waiting,
+  });
 }
 
 export const legacyStdio: Driver = {

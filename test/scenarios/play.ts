@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { buildIfStale, dataFolder } from './binary.ts';
+import { LONG_WORK } from './long-work.ts';
+import { RESOURCES } from './resources.ts';
+import { RESULTS } from './results.ts';
 import { SCENARIOS } from './scenarios.ts';
 import type { Driver, Session } from './session.ts';
 import { STORIES } from './stories.ts';
@@ -20,7 +23,10 @@ export function play(drivers: readonly Driver[]): void {
       await folder.remove();
     });
 
-    const scenarios = [...SCENARIOS, ...STORIES].map((scenario, index) => ({ ...scenario, index }));
+    const scenarios = [...SCENARIOS, ...STORIES, ...LONG_WORK, ...RESOURCES, ...RESULTS].map((scenario, index) => ({
+      ...scenario,
+      index,
+    }));
     it.each(scenarios.filter(({ ownProcess }) => ownProcess !== true || driver.serve === undefined))(
       '$name',
       async ({ run, index }) => {

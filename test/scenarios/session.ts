@@ -38,6 +38,11 @@ export interface Session {
   templates(): Promise<string[]>;
   read(uri: string): Promise<string>;
   complete(uri: string, name: string, value: string, context?: Record<string, string>): Promise<string[]>;
+  prompts(): Promise<string[]>;
+  prompt(name: string, args: Record<string, string>): Promise<string>;
+  completeArgument(prompt: string, name: string, value: string): Promise<string[]>;
+  /** Asks to be told of changes of a resource; what is returned resolves at the next one, and `stop` ends it. */
+  follow(uri: string): Promise<{ next(): Promise<void>; stop(): Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -52,7 +57,15 @@ export interface Driver {
 /** The environment of a server process in a test. */
 export function serverEnvironment(dataDir: string): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  return { PATH, HOME, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_IDLE_SECS: '5', COLLOQUY_LOG_LEVEL: 'warn' };
+  // No answer depends on the zone of the machine.
+  return {
+    PATH,
+    HOME,
+    TZ: 'Asia/Kathmandu',
+    COLLOQUY_DATA_DIR: dataDir,
+    COLLOQUY_IDLE_SECS: '5',
+    COLLOQUY_LOG_LEVEL: 'warn',
+  };
 }
 
 interface RawResult {

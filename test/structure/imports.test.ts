@@ -18,11 +18,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const OWNED: Record<string, readonly string[]> = {
   undici: ['http'],
   '@modelcontextprotocol/server': ['mcp'],
+  '@modelcontextprotocol/node': ['mcp'],
   '@modelcontextprotocol/client': ['cli'],
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
   commander: ['config.ts'],
-  'env-paths': ['config.ts'],
+  'env-paths': ['settings.ts'],
 };
 
 /** The engine sees only what does not describe the API. */

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS, type Setting } from '../../src/config.ts';
 import { contract } from '../../src/contract/contract.ts';
 import type { Row } from '../../src/contract/row.ts';
+import { SETTINGS, type Setting } from '../../src/settings.ts';
 
 const README = resolve(import.meta.dirname, '../../README.md');
 

@@ -21,6 +21,8 @@ const PROFILED_COLUMNS_MAX = 100;
 /** Characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
+/** Most rows for which different values are counted exactly; the frequent ones are those of so many. */
+const EXACT_ROWS_MAX = 10_000;
 
 interface Context {
   store: ResultStore;
@@ -260,7 +262,7 @@ const COMPARED = new Set([
 ]);
 
 /** Count, different values, least, greatest and most frequent value of a column; NULL where values are not compared. */
-function profileOf({ sqlName, type }: KeptColumn): string[] {
+function profileOf({ sqlName, type }: KeptColumn, isExact: boolean, few: string): string[] {
   const column = quoteName(sqlName);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;
   if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
@@ -269,10 +271,10 @@ function profileOf({ sqlName, type }: KeptColumn): string[] {
   const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
   return [
     `count(${column})`,
-    `count(DISTINCT ${column})`,
+    isExact ? `count(DISTINCT ${column})` : `least(approx_count_distinct(${column}), count(${column}))`,
     short(`min(${column})`),
     short(`max(${column})`),
-    `approx_top_k(${short(column)}, ${SAMPLES})`,
+    `(SELECT approx_top_k(${short(column)}, ${SAMPLES}) FROM ${few})`,
   ];
 }
 
@@ -282,8 +284,10 @@ async function readProfile(
   signal: AbortSignal,
 ): Promise<ColumnProfile[]> {
   const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
-  const figures = columns.map(profileOf);
-  const result = await connection.stream(`SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
+  const isExact = table.rows <= EXACT_ROWS_MAX;
+  const figures = columns.map((column) => profileOf(column, isExact, 'few'));
+  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
+  const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
   const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
   const values = rows[0] ?? [];
   return columns.map(({ name, type }, index) => {
@@ -293,6 +297,7 @@ async function readProfile(
       type: typeName(type),
       nulls: table.rows - Number(count ?? 0),
       distinct: distinct === null || distinct === undefined ? null : Number(distinct),
+      isDistinctExact: isExact,
       min: min ?? null,
       max: max ?? null,
       samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],

@@ -1,0 +1,74 @@
+import type { QueryResponse } from '../contract/queries.ts';
+import { Keeping, type ResultProfile } from '../contract/results.ts';
+import type { Client } from '../http/client.ts';
+import { visibleText } from './fence.ts';
+import { cutText, Room } from './results.ts';
+
+/** What is known of the whole result that an answer is a part of. */
+export interface Whole {
+  /** Where it is kept; null where it is not. */
+  queryId: string | null;
+  total: number;
+  /** False: there are more rows than `total`. */
+  isTotalExact: boolean;
+  /** Rows before the first one of the answer. */
+  offset: number;
+  /** Why it is not kept though it should be. */
+  reason?: string | null | undefined;
+  profile?: readonly (readonly unknown[])[] | undefined;
+}
+
+/** Stands outside the fence, so nothing else is taken for an id. */
+const QUERY_ID = /^[0-9A-Za-z-]{1,64}$/;
+
+/** What a service that keeps results said of this one; undefined where it keeps none. */
+export function wholeOf({ query_id, keeping }: QueryResponse): Whole | undefined {
+  const { data } = Keeping.safeParse(keeping ?? undefined);
+  if (data === undefined || typeof data.total !== 'number') return undefined;
+  const isKept = data.is_kept === true && typeof query_id === 'string' && QUERY_ID.test(query_id);
+  return {
+    queryId: isKept ? query_id : null,
+    total: data.total,
+    isTotalExact: data.is_total_exact === true,
+    offset: 0,
+    reason: data.reason,
+  };
+}
+
+const PROFILE_BUDGET = { bytesMax: 6_000, tokensMax: 2_000 };
+const CELL_CHARS_MAX = 60;
+const SAMPLES_MAX = 3;
+const HEAD = ['column', 'nulls', 'distinct', 'min', 'max', 'frequent'] as const;
+
+/**
+ * What the columns of a kept result hold, as a table with its head first, of as many columns as fit into a quarter of an
+ * answer. Undefined where it cannot be had: it is a help, and its failure must not hide the rows.
+ */
+export async function profileOf(
+  client: Client,
+  queryId: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly (readonly unknown[])[] | undefined> {
+  const profile = await client.profileResult({ query_id: queryId }, { signal }).catch(() => undefined);
+  return profile && profileTable(profile);
+}
+
+export function profileTable({ rows, columns }: ResultProfile): readonly (readonly unknown[])[] {
+  const room = new Room(PROFILE_BUDGET);
+  const table: (readonly unknown[])[] = [HEAD];
+  for (const { name, nulls, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
+    // Where hardly a value comes twice, none is frequent.
+    const isUnique = (distinct ?? 0) > 0.8 * ((rows ?? 0) - (nulls ?? 0));
+    const estimated = is_distinct_exact === false && distinct != null ? `~${distinct}` : (distinct ?? null);
+    const frequent = isUnique ? [] : (samples ?? []).slice(0, SAMPLES_MAX).map(short);
+    const line = [short(name ?? ''), nulls ?? 0, estimated, short(min ?? null), short(max ?? null), frequent];
+    if (!room.take(JSON.stringify(line))) break;
+    table.push(line);
+  }
+  return table;
+}
+
+function short(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return typeof value === 'string' ? cutText(visibleText(value), CELL_CHARS_MAX) : value;
+}

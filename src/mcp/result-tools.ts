@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { ApiError } from '../contract/errors.ts';
+import type { QueryResponse } from '../contract/queries.ts';
+import { EXPORT_FORMATS, type ExportFormat, PAGE_ROWS_MAX, results } from '../contract/results.ts';
+import { readArguments } from './arguments.ts';
+import { type Argument, annotationsOf } from './catalog.ts';
+import type { Fenced } from './fence.ts';
+import { EXPORT_MIMES, exportUri } from './result-resources.ts';
+import { BUDGET, presentRows } from './results.ts';
+import { inputSchema } from './schemas.ts';
+import type { Tool, ToolContext } from './tools.ts';
+
+/**
+ * What was too large for an answer is kept by the service, and these two read it: without them a model would run the same
+ * query again for every page. They are no endpoints of the interface description, and a service that keeps no results
+ * does not have them.
+ */
+
+interface FetchInput {
+  query_id: string;
+  offset?: number | undefined;
+  limit?: number | undefined;
+  columns?: string[] | undefined;
+  where?: string | undefined;
+  order_by?: string | undefined;
+}
+
+async function fetchResult({ client, signal }: ToolContext, input: FetchInput): Promise<Fenced> {
+  const limit = input.limit ?? BUDGET.rowsMax;
+  const page = await orUnknown(client.fetchResult({ ...input, limit }, { signal }));
+  const { column_fields, results: rows, total, offset, is_whole } = page;
+  return presentRows({ column_fields, results: rows } as QueryResponse, { ...BUDGET, rowsMax: limit }, Infinity, {
+    queryId: input.query_id,
+    total: total ?? rows?.length ?? 0,
+    isTotalExact: is_whole !== false,
+    offset: offset ?? 0,
+  });
+}
+
+async function exportResult(
+  { client, signal, means }: ToolContext,
+  { query_id, format }: { query_id: string; format: ExportFormat },
+): Promise<Fenced> {
+  const { rows, bytes, path, expires_at, is_whole } = await orUnknown(
+    client.exportResult({ query_id, format }, { signal }),
+  );
+  const uri = exportUri(query_id, format);
+  return {
+    data: {
+      query_id,
+      format,
+      rows: rows ?? null,
+      bytes: bytes ?? null,
+      uri,
+      ...(means.isElsewhere ? {} : { path: path ?? null }),
+      expires_at: expires_at ?? null,
+      ...(is_whole === false ? { truncated: true } : {}),
+    },
+    next: means.isElsewhere
+      ? 'The resource link is the file, for the human to open or save.'
+      : 'Tell the human the path, which is on the machine of the service; the resource link has the same file.',
+    links: [
+      {
+        type: 'resource_link',
+        uri,
+        name: `${query_id}.${format}`,
+        mimeType: EXPORT_MIMES[format],
+        size: bytes ?? undefined,
+      },
+    ],
+  };
+}
+
+/** A service that is another one does not know the path at all. */
+async function orUnknown<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const isForeign =
+      error instanceof ApiError && error.code === 'not_found' && error.details.messageKey !== 'QUERY_NOT_FOUND';
+    if (!isForeign) throw error;
+    throw new ApiError(
+      'not_found',
+      'This service keeps no results: run the query again with ORDER BY, LIMIT and OFFSET.',
+      { cause: error },
+    );
+  }
+}
+
+function argumentsOf(shape: Readonly<Record<string, z.ZodType>>): Argument[] {
+  return Object.entries(shape).map(([name, schema]) => ({ name, field: name, into: undefined, schema }));
+}
+
+const queryId = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'is an id from an answer of run_query');
+
+/** Pages through a kept result. */
+export function fetchResultTool(): Tool {
+  const name = 'fetch_result';
+  const { offset, columns, where, order_by } = results.fetchResult.body.shape;
+  const limit = z.int().min(1).max(PAGE_ROWS_MAX).optional().describe(`Default ${BUDGET.rowsMax}`);
+  const shape = { query_id: queryId, offset, limit, columns, where, order_by };
+  const fields = argumentsOf(shape);
+  return {
+    effect: 'read',
+    role: 'read-only',
+    toolset: 'query',
+    listing: {
+      name,
+      title: 'Fetch rows of a kept result',
+      description:
+        'Page, project, filter or order the whole result of an earlier query by its query_id, without running it again.',
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: {
+        type: 'object',
+        properties: {
+          columns: { type: 'array' },
+          types: { type: 'array' },
+          rows: { type: 'array' },
+          returned: { type: 'integer' },
+          total: { type: 'integer' },
+          truncated: { type: 'boolean' },
+        },
+      },
+      annotations: annotationsOf('read'),
+    },
+    read: (sent) => readArguments(name, fields, sent),
+    run: (context, input) => fetchResult(context, input as unknown as FetchInput),
+    nearest: async () => [],
+  };
+}
+
+/** Exports a kept result. */
+export function exportResultTool(): Tool {
+  const name = 'export_result';
+  const shape = { query_id: queryId, format: z.enum(EXPORT_FORMATS) };
+  const fields = argumentsOf(shape);
+  return {
+    effect: 'read',
+    role: 'read-only',
+    toolset: 'query',
+    listing: {
+      name,
+      title: 'Export a kept result',
+      description: 'Write the whole result of an earlier query to a file, for a human or another program.',
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: {
+        type: 'object',
+        properties: {
+          uri: { type: 'string' },
+          path: { type: 'string' },
+          rows: { type: 'integer' },
+          bytes: { type: 'integer' },
+        },
+      },
+      annotations: annotationsOf('read'),
+    },
+    read: (sent) => readArguments(name, fields, sent),
+    run: (context, input) => exportResult(context, input as unknown as { query_id: string; format: ExportFormat }),
+    nearest: async () => [],
+  };
+}

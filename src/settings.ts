@@ -1,0 +1,343 @@
+import { homedir } from 'node:os';
+import { delimiter, resolve } from 'node:path';
+import envPaths from 'env-paths';
+import { z } from 'zod';
+import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolsets.ts';
+import { parseRange } from './service/addresses.ts';
+
+/** `stdio`: the MCP server, which runs when no command is given. */
+export const COMMANDS = ['stdio', 'serve', 'call', 'stop', 'demo', 'doctor', 'trash', 'approve', 'audit'] as const;
+export type CommandName = (typeof COMMANDS)[number];
+
+/** One setting: where it comes from and what it means. A flag goes before the environment variable. */
+export interface Setting {
+  /** Checks the text of the flag or variable and makes its value. */
+  readonly schema: z.ZodType;
+  /** Environment variable. */
+  readonly env?: `COLLOQUY_${string}`;
+  /** Flag with its placeholder; none for secrets, which every user of the machine could read off the command line. */
+  readonly flag?: `--${string}`;
+  readonly commands: readonly CommandName[];
+  /** Text used when nothing is given; absent: unset. */
+  readonly default?: string;
+  /** The default in words, for where it depends on the machine or is not made here. */
+  readonly defaultShown?: string;
+  readonly meaning: string;
+  readonly secret?: true;
+  /** The local service takes it over from the process that starts it. */
+  readonly passedOn?: true;
+}
+
+/** Text that is a whole number in this range. */
+export function integer(min: number, max: number) {
+  const rule = `expected a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, rule)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, rule);
+}
+
+const addresses = z
+  .string()
+  .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
+  .refine(
+    (parts) => parts.length > 0 && parts.every((part) => parseRange(part) !== undefined),
+    'expected IP addresses or CIDR ranges, separated by commas',
+  )
+  .optional();
+
+const toolsets = z
+  .string()
+  .transform((text, context): Choice[] => {
+    const read = readToolsets(text);
+    if ('choices' in read) return read.choices;
+    context.addIssue({ code: 'custom', message: read.problem });
+    return z.NEVER;
+  })
+  .optional();
+
+const onOff = z
+  .string()
+  .regex(/^(true|false|1|0|yes|no|on|off)$/i, 'expected true or false')
+  .transform((text) => /^(true|1|yes|on)$/i.test(text));
+
+/** Names that each match `rule`, separated by commas. */
+function names(rule: RegExp, message: string) {
+  return z
+    .string()
+    .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
+    .refine((parts) => parts.length > 0 && parts.every((part) => rule.test(part)), message)
+    .optional();
+}
+
+const folders = z
+  .string()
+  .transform((text) => {
+    const parts = text.split(new RegExp(`[,${delimiter}]`)).map((part) => part.trim());
+    return parts.filter((part) => part !== '').map(folder);
+  })
+  .optional();
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+function folder(text: string): string {
+  // Configuration files of MCP clients go through no shell that would expand it.
+  return resolve(text.replace(/^~(?=$|[\\/])/, () => homedir()));
+}
+
+const file = z.string().min(1, 'expected a file').transform(folder).optional();
+
+const ALL = COMMANDS;
+const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
+const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit'] as const;
+/** Commands that are clients of a service, which may be a remote one. */
+export const CLIENT = ['stdio', 'call', 'doctor'] as const;
+
+/** Every setting there is; the README's table is made from this. */
+export const SETTINGS = {
+  dataDir: {
+    schema: z.string().min(1, 'expected a folder').transform(folder),
+    env: 'COLLOQUY_DATA_DIR',
+    flag: '--data-dir <folder>',
+    commands: FOLDER,
+    default: envPaths('colloquy', { suffix: '' }).data,
+    defaultShown: "the OS's folder for application data",
+    meaning: 'Folder with database, socket, log and admin key of the local service',
+    passedOn: true,
+  },
+  url: {
+    schema: z.string().optional(),
+    env: 'COLLOQUY_URL',
+    flag: '--url <url>',
+    commands: CLIENT,
+    meaning: 'Remote service to use instead of the local one; https, or http on a loopback host',
+  },
+  apiKey: {
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'it holds spaces, line breaks or non-ASCII characters; copy it again')
+      .optional(),
+    env: 'COLLOQUY_API_KEY',
+    commands: CLIENT,
+    meaning: 'API key for COLLOQUY_URL',
+    secret: true,
+  },
+  toolsets: {
+    schema: toolsets,
+    env: 'COLLOQUY_TOOLSETS',
+    flag: '--toolsets <names>',
+    commands: SERVICE,
+    defaultShown: 'all',
+    meaning: `Tools that an assistant is offered, separated by commas; with ":read" behind a name only those of it that read: ${TOOLSETS.join(', ')}`,
+  },
+  profile: {
+    schema: z.enum(PROFILE_NAMES, `expected one of ${PROFILE_NAMES.join(', ')}`).optional(),
+    env: 'COLLOQUY_PROFILE',
+    flag: '--profile <name>',
+    commands: SERVICE,
+    meaning:
+      'Toolsets for a purpose, to which --toolsets adds: explore (query and look around), author (also lambdas and aliases), admin (all)',
+  },
+  guard: {
+    schema: z.enum(['ask', 'off'], 'expected ask or off'),
+    env: 'COLLOQUY_GUARD',
+    flag: '--guard <mode>',
+    commands: ['stdio', 'serve'],
+    default: 'ask',
+    meaning: 'ask: a human is asked before a tool deletes; off: deletes run without a question, for automation',
+  },
+  readOnly: {
+    schema: onOff,
+    env: 'COLLOQUY_READ_ONLY',
+    flag: '--read-only',
+    commands: SERVICE,
+    default: 'false',
+    meaning: 'Offer an assistant only tools that read, and let nothing else through to the service',
+  },
+  allowDirs: {
+    schema: folders,
+    env: 'COLLOQUY_ALLOW_DIRS',
+    flag: '--allow-dirs <folders>',
+    commands: SERVICE,
+    defaultShown: 'none',
+    meaning: 'Folders that load_file may read from, with all below them; separated by commas',
+  },
+  requestTimeoutMs: {
+    schema: integer(1, 86_400_000),
+    env: 'COLLOQUY_REQUEST_TIMEOUT_MS',
+    flag: '--request-timeout-ms <ms>',
+    commands: CLIENT,
+    default: '150000',
+    meaning: 'Time for one call to the service, retries included',
+  },
+  logLevel: {
+    schema: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).optional(),
+    env: 'COLLOQUY_LOG_LEVEL',
+    flag: '--log-level <level>',
+    commands: ALL,
+    defaultShown: 'info',
+    meaning: `How much to log, to standard error: ${LOG_LEVELS.join(', ')}`,
+    passedOn: true,
+  },
+  idleSecs: {
+    schema: integer(0, 31_536_000),
+    env: 'COLLOQUY_IDLE_SECS',
+    flag: '--idle-secs <seconds>',
+    commands: CLIENT,
+    default: '600',
+    meaning: 'The local service leaves after this time without requests; 0: never',
+    passedOn: true,
+  },
+  port: {
+    schema: integer(0, 65_535).optional(),
+    env: 'COLLOQUY_PORT',
+    flag: '--port <port>',
+    commands: ['serve'],
+    meaning: 'Also listen on this TCP port; 0 picks a free one',
+  },
+  host: {
+    schema: z.string().regex(/^([\w.-]+|[\da-f:.]*:[\da-f:.]*)$/i, 'expected a host name or an IP address'),
+    env: 'COLLOQUY_HOST',
+    flag: '--host <host>',
+    commands: ['serve'],
+    default: '127.0.0.1',
+    meaning: 'Host name or address that --port belongs to; another than loopback needs TLS, here or before it',
+  },
+  tlsCert: {
+    schema: file,
+    env: 'COLLOQUY_TLS_CERT',
+    flag: '--tls-cert <file>',
+    commands: ['serve'],
+    meaning: 'Certificate with its chain, as PEM, for --port to be reached by https',
+  },
+  tlsKey: {
+    schema: file,
+    env: 'COLLOQUY_TLS_KEY',
+    flag: '--tls-key <file>',
+    commands: ['serve'],
+    meaning: 'Private key of --tls-cert, as PEM',
+  },
+  behindTlsProxy: {
+    schema: onOff,
+    env: 'COLLOQUY_BEHIND_TLS_PROXY',
+    flag: '--behind-tls-proxy',
+    commands: ['serve'],
+    default: 'false',
+    meaning: 'States that a proxy in front terminates TLS, so that --host may be reached by plain http',
+  },
+  mcp: {
+    schema: onOff,
+    env: 'COLLOQUY_MCP',
+    flag: '--mcp <on-or-off>',
+    commands: ['serve'],
+    default: 'on',
+    meaning: 'Offer MCP over Streamable HTTP at /mcp, beside the API',
+  },
+  allowedHosts: {
+    schema: names(/^([\w.-]+|\[[\da-f:.]+\])$/i, 'expected host names without port, separated by commas'),
+    env: 'COLLOQUY_ALLOWED_HOSTS',
+    flag: '--allowed-hosts <names>',
+    commands: ['serve'],
+    defaultShown: 'loopback, and --host',
+    meaning: 'Host names by which MCP clients may reach /mcp, besides the default; separated by commas',
+  },
+  allowedOrigins: {
+    schema: names(
+      /^([\w.-]+|\[[\da-f:.]+\]|[a-z][\w+.-]*:\/\/\*)$/i,
+      'expected host names without scheme and port, or <scheme>://* for browser extensions, separated by commas',
+    ),
+    env: 'COLLOQUY_ALLOWED_ORIGINS',
+    flag: '--allowed-origins <names>',
+    commands: ['serve'],
+    defaultShown: 'loopback',
+    meaning: 'Host names of web pages that may call /mcp from a browser, besides the default; separated by commas',
+  },
+  socket: {
+    schema: z.string().min(1, 'expected a path').transform(folder).optional(),
+    env: 'COLLOQUY_SOCKET',
+    flag: '--socket <path>',
+    commands: ['serve'],
+    meaning: 'Also listen on this Unix socket',
+  },
+  trustProxy: {
+    schema: addresses,
+    env: 'COLLOQUY_TRUST_PROXY',
+    flag: '--trust-proxy <addresses>',
+    commands: ['serve'],
+    meaning:
+      'Proxies whose X-Forwarded-For is believed, for the IP allowlist; addresses or CIDR ranges, separated by commas',
+  },
+  queryTimeoutMs: {
+    schema: integer(1, 86_400_000).optional(),
+    env: 'COLLOQUY_QUERY_TIMEOUT_MS',
+    flag: '--query-timeout-ms <ms>',
+    commands: SERVICE,
+    defaultShown: '120000',
+    meaning: 'Longest time of a query in the local service',
+    passedOn: true,
+  },
+  rowsMax: {
+    schema: integer(1, 100_000_000).optional(),
+    env: 'COLLOQUY_ROWS_MAX',
+    flag: '--rows-max <rows>',
+    commands: SERVICE,
+    defaultShown: '100000',
+    meaning: 'Most rows of a result of the local service',
+    passedOn: true,
+  },
+  memoryMb: {
+    schema: integer(128, 16_777_216).optional(),
+    env: 'COLLOQUY_MEMORY_MB',
+    flag: '--memory-mb <megabytes>',
+    commands: SERVICE,
+    defaultShown: "a quarter of the machine's, at least 512; up to three quarters by size",
+    meaning: 'Most memory of the SQL engine of the local service, whatever size its virtual instance has',
+    passedOn: true,
+  },
+  trashDays: {
+    schema: integer(0, 3_650),
+    env: 'COLLOQUY_TRASH_DAYS',
+    flag: '--trash-days <days>',
+    commands: SERVICE,
+    default: '7',
+    meaning: 'Days for which what is deleted can be restored with "colloquy trash"; 0: it is gone at once',
+    passedOn: true,
+  },
+  threads: {
+    schema: integer(1, 1_024).optional(),
+    env: 'COLLOQUY_THREADS',
+    flag: '--threads <count>',
+    commands: SERVICE,
+    defaultShown: 'all cores',
+    meaning: 'Most threads of the SQL engine of the local service, whatever size its virtual instance has',
+    passedOn: true,
+  },
+  secretDir: {
+    schema: z.string().min(1, 'expected a folder').transform(folder).optional(),
+    env: 'COLLOQUY_SECRET_DIR',
+    flag: '--secret-dir <folder>',
+    commands: ['stdio', 'call', 'serve'],
+    defaultShown: 'the folder secrets in the data folder; with serve: none, and no references',
+    meaning:
+      'Folder of the files that an assistant may name in the place of a secret, as file:PATH; env:NAME names any variable COLLOQUY_SECRET_…',
+  },
+  audit: {
+    schema: onOff,
+    env: 'COLLOQUY_AUDIT',
+    flag: '--audit <on-or-off>',
+    commands: ['stdio', 'call', 'serve'],
+    default: 'on',
+    meaning: 'Whether calls of tools are put on record in audit.log of the data folder, without secrets',
+  },
+} as const satisfies Record<string, Setting>;
+
+type Settings = typeof SETTINGS;
+type Shape = { [K in keyof Settings]: Settings[K]['schema'] };
+
+// Object.fromEntries forgets which key had which schema; the type says it again.
+const shape = Object.fromEntries(Object.entries(SETTINGS).map(([name, { schema }]) => [name, schema])) as Shape;
+export const ConfigSchema = z.strictObject(shape);
+
+/** The settings of this run, checked. */
+export type Config = z.output<typeof ConfigSchema>;
