@@ -3,5 +3,5 @@ import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the interface description. */
 export function getAbout({ version, trash }: CallContext): About {
-  return { version, trash_days: trash.days };
+  return { version, trash_days: trash.days, time: new Date().toISOString() };
 }
