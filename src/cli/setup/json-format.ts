@@ -67,7 +67,7 @@ interface Style {
 
 function styleOf(text: string, root: JsonNode): Style {
   const [first] = root.members ?? [];
-  const indent = first === undefined ? '' : indentAt(text, first.start);
+  const indent = first === undefined ? undefined : indentAt(text, first.start);
   return {
     eol: text.includes('\r\n') ? '\r\n' : '\n',
     indent: indent ?? '  ',

@@ -225,6 +225,7 @@ describe.each(ASSISTANTS.map(({ id }) => id))('%s', (id) => {
     mkdirSync(dirname(file), { recursive: true });
     const plan = await connected(id);
     expect(shownChange(plan)).toMatch(/^--- \/dev\/null\n/);
+    if (id !== 'codex') expect(readFileSync(file, 'utf8')).toContain('    "colloquy": {\n');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await undone(id);
     expect(existsSync(file)).toBe(false);
