@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
@@ -42,6 +44,7 @@ export type Invocation =
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
   | ({ command: 'approve'; config: Config } & ApproveRequest)
+  | ({ command: 'setup'; config: Config } & SetupRequest)
   | { command: 'audit'; config: Config; filter: AuditFilter }
   | { command: 'backup'; config: Config; path: string }
   | { command: 'restore'; config: Config; path: string; yes: boolean }
@@ -59,6 +62,17 @@ export interface ApproveRequest {
   action: 'list' | 'answer' | 'pair' | 'forget';
   /** Of the question to answer. */
   code: string | undefined;
+}
+export interface SetupRequest {
+  /** Only these assistants; empty: all that are found. */
+  clients: string[];
+  /** Write without asking. */
+  yes: boolean;
+  /** Write nothing. */
+  print: boolean;
+  undo: boolean;
+  /** Offer tools that change data, too; undefined where nothing was said of it. */
+  write: boolean | undefined;
 }
 const TRASH_ACTIONS = ['list', 'restore', 'empty'] as const;
 
@@ -151,6 +165,10 @@ interface OwnOptions {
   since?: string;
   failed?: boolean;
   lines?: string;
+  client?: string;
+  print?: boolean;
+  undo?: boolean;
+  write?: boolean;
 }
 
 const SUBCOMMANDS: readonly Subcommand[] = [
@@ -159,6 +177,19 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     description: 'run the data service in the foreground',
     options: [new Option('--local').hideHelp()],
     invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
+  },
+  {
+    name: 'setup',
+    description:
+      'find the assistants on this machine, and connect them: shows each change, and asks before it is written',
+    options: [
+      new Option('--client <names>', 'only these assistants, separated by commas, e.g. claude-code,cursor'),
+      new Option('--write', 'offer tools that change data, too; without it, only those that read'),
+      new Option('--yes', 'write without asking'),
+      new Option('--print', 'only show what would be written'),
+      new Option('--undo', 'take back what was written'),
+    ],
+    invoke: (config, _args, options) => ({ command: 'setup', config, ...setupRequest(config, options) }),
   },
   {
     name: 'call',
@@ -258,6 +289,14 @@ function approveRequest(code: string | undefined, { browser, forgetBrowsers }: O
   return { action: code === undefined ? 'list' : 'answer', code };
 }
 
+function setupRequest({ readOnly }: Config, options: OwnOptions): SetupRequest {
+  const { client = '', write = false, yes = false, print = false, undo = false } = options;
+  if (readOnly && write) throw new UsageError('--read-only and --write exclude each other. Choose one.');
+  if (print && yes) throw new UsageError('--print writes nothing, and --yes is about writing. Choose one.');
+  const clients = client.split(/[,\s]+/).filter((name) => name !== '');
+  return { clients, yes, print, undo, write: readOnly ? false : write || undefined };
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function auditFilter({ tool, since, failed = false, json = false, lines: text }: OwnOptions): AuditFilter {
@@ -307,8 +346,7 @@ function readConfig(command: CommandName, flags: Texts, env: Environment): Confi
   refuseUnknownVariables(env);
   const texts: Texts = {};
   for (const [key, setting] of entries) {
-    // Clients pass a variable that nobody filled in as empty text.
-    const fromEnv = setting.env === undefined ? undefined : env[setting.env]?.trim() || undefined;
+    const fromEnv = setting.env === undefined ? undefined : filledIn(env[setting.env]);
     const text = flags[key] ?? fromEnv ?? setting.default;
     // A flag without a value arrives as true.
     if (text !== undefined) texts[key] = String(text);
@@ -321,9 +359,32 @@ function readConfig(command: CommandName, flags: Texts, env: Environment): Confi
     const shown = secret ? 'unusable' : JSON.stringify(texts[key]);
     throw new UsageError(`${sourceOf(key, flags)} is ${shown}: ${issue?.message}.`);
   }
-  if ((CLIENT as readonly CommandName[]).includes(command)) checkRemote(checked.data, flags);
-  if (command === 'serve') checkListening(checked.data, flags);
-  return checked.data;
+  const config = { ...checked.data, apiKey: checked.data.apiKey ?? keyOfFile(checked.data, flags) };
+  if ((CLIENT as readonly CommandName[]).includes(command)) checkRemote(config, flags);
+  if (command === 'serve') checkListening(config, flags);
+  return config;
+}
+
+/** Clients pass a variable that nobody filled in as empty text, or as the name of what was to be filled in. */
+function filledIn(text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  return trimmed === '' || /^\$\{user_config\.\w+\}$/.test(trimmed ?? '') ? undefined : trimmed;
+}
+
+function keyOfFile({ apiKeyFile }: Config, flags: Texts): string | undefined {
+  if (apiKeyFile === undefined) return undefined;
+  const refuse = (why: string): never => {
+    throw new UsageError(`${sourceOf('apiKeyFile', flags)} is ${JSON.stringify(apiKeyFile)}: ${why}.`);
+  };
+  let text = '';
+  try {
+    text = readFileSync(apiKeyFile, 'utf8').trim();
+  } catch (error) {
+    refuse(`it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`);
+  }
+  const key = SETTINGS.apiKey.schema.safeParse(text);
+  if (!key.success) return refuse(text === '' ? 'it is empty' : 'it does not hold an API key alone');
+  return key.data;
 }
 
 function sourceOf(key: string, flags: Texts): string {
@@ -353,12 +414,12 @@ function refuseUnknownVariables(env: Environment): void {
   }
 }
 
-function checkRemote({ url, apiKey }: Config, flags: Texts): void {
+function checkRemote(config: Config, flags: Texts): void {
+  const { url, apiKey } = config;
   if (url === undefined) {
     if (apiKey === undefined) return;
-    throw new UsageError(
-      'COLLOQUY_API_KEY is set, but COLLOQUY_URL is not. Set both for a remote service, or neither.',
-    );
+    const source = config.apiKeyFile === undefined ? 'COLLOQUY_API_KEY' : sourceOf('apiKeyFile', flags);
+    throw new UsageError(`${source} is set, but COLLOQUY_URL is not. Set both for a remote service, or neither.`);
   }
   try {
     resolveTarget({ url });
@@ -367,7 +428,9 @@ function checkRemote({ url, apiKey }: Config, flags: Texts): void {
     throw error;
   }
   if (apiKey === undefined) {
-    throw new UsageError(`${sourceOf('url', flags)} is set, but COLLOQUY_API_KEY is not. Set the key of that service.`);
+    throw new UsageError(
+      `${sourceOf('url', flags)} is set, but COLLOQUY_API_KEY is not. Set the key of that service, or --api-key-file.`,
+    );
   }
 }
 
@@ -412,4 +475,32 @@ const SERVICE_THREADS = 16;
 export function nativeThreads(env: Environment = process.env): number {
   const set = Number(env[THREAD_POOL]);
   return Number.isInteger(set) && set > 0 ? set : 4;
+}
+
+/** Where programs of this user keep their configurations. */
+export interface UserPlaces {
+  platform: NodeJS.Platform;
+  home: string;
+  /** Of Linux: `XDG_CONFIG_HOME`, or its default. */
+  xdgConfig: string;
+  /** Of Windows. */
+  appData: string;
+  localAppData: string;
+  /** Folders that single assistants were told to use instead. */
+  claudeConfigDir: string | undefined;
+  codexHome: string | undefined;
+  geminiHome: string | undefined;
+}
+
+export function userPlaces(env: Environment = process.env, platform = process.platform, home = homedir()): UserPlaces {
+  return {
+    platform,
+    home,
+    xdgConfig: env['XDG_CONFIG_HOME'] || join(home, '.config'),
+    appData: env['APPDATA'] || join(home, 'AppData', 'Roaming'),
+    localAppData: env['LOCALAPPDATA'] || join(home, 'AppData', 'Local'),
+    claudeConfigDir: env['CLAUDE_CONFIG_DIR'] || undefined,
+    codexHome: env['CODEX_HOME'] || undefined,
+    geminiHome: env['GEMINI_CLI_HOME'] || undefined,
+  };
 }

@@ -14,6 +14,8 @@ async function run(invocation: Invocation): Promise<number> {
       return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
       return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local, bin);
+    case 'setup':
+      return (await import('./cli/setup.ts')).setup(invocation, bin);
     case 'call':
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':

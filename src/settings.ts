@@ -9,6 +9,7 @@ import { parseRange } from './service/addresses.ts';
 export const COMMANDS = [
   'stdio',
   'serve',
+  'setup',
   'call',
   'stop',
   'demo',
@@ -103,9 +104,11 @@ const file = z.string().min(1, 'expected a file').transform(folder).optional();
 
 const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-const FOLDER = [...SERVICE, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
+/** What an assistant is offered, which setup writes into the assistants' configurations. */
+const OFFER = [...SERVICE, 'setup'] as const;
+const FOLDER = [...OFFER, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
-export const CLIENT = ['stdio', 'call', 'doctor'] as const;
+export const CLIENT = ['stdio', 'setup', 'call', 'doctor'] as const;
 
 /** Every setting there is; the README's table is made from this. */
 export const SETTINGS = {
@@ -136,11 +139,18 @@ export const SETTINGS = {
     meaning: 'API key for COLLOQUY_URL',
     secret: true,
   },
+  apiKeyFile: {
+    schema: file,
+    env: 'COLLOQUY_API_KEY_FILE',
+    flag: '--api-key-file <file>',
+    commands: CLIENT,
+    meaning: 'File that holds the API key for COLLOQUY_URL, in the place of COLLOQUY_API_KEY',
+  },
   toolsets: {
     schema: toolsets,
     env: 'COLLOQUY_TOOLSETS',
     flag: '--toolsets <names>',
-    commands: SERVICE,
+    commands: OFFER,
     defaultShown: 'all',
     meaning: `Tools that an assistant is offered, separated by commas; with ":read" behind a name only those of it that read: ${TOOLSETS.join(', ')}`,
   },
@@ -148,7 +158,7 @@ export const SETTINGS = {
     schema: z.enum(PROFILE_NAMES, `expected one of ${PROFILE_NAMES.join(', ')}`).optional(),
     env: 'COLLOQUY_PROFILE',
     flag: '--profile <name>',
-    commands: SERVICE,
+    commands: OFFER,
     meaning:
       'Toolsets for a purpose, to which --toolsets adds: explore (query and look around), author (also lambdas and aliases), admin (all)',
   },
@@ -164,7 +174,7 @@ export const SETTINGS = {
     schema: onOff,
     env: 'COLLOQUY_READ_ONLY',
     flag: '--read-only',
-    commands: SERVICE,
+    commands: OFFER,
     default: 'false',
     meaning: 'Offer an assistant only tools that read, and let nothing else through to the service',
   },
@@ -172,7 +182,7 @@ export const SETTINGS = {
     schema: folders,
     env: 'COLLOQUY_ALLOW_DIRS',
     flag: '--allow-dirs <folders>',
-    commands: SERVICE,
+    commands: OFFER,
     defaultShown: 'none',
     meaning: 'Folders that load_file may read from, with all below them; separated by commas',
   },

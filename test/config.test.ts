@@ -162,7 +162,7 @@ describe('readInvocation()', () => {
     [['--data-dir'], /argument missing/],
     [['--data-dir', ''], /--data-dir is "": expected a folder/],
     [['sreve'], /there is no command "sreve". Did you mean "serve"\?/],
-    [['zzzzzzzz'], /The commands are serve, call, stop, demo/],
+    [['zzzzzzzz'], /The commands are serve, setup, call, stop, demo/],
     [['serve', 'extra'], /too many arguments/],
     [['demo', 'extra'], /too many arguments/],
     [['call', 'a', '{}', 'extra'], /too many arguments/],

@@ -1,13 +1,13 @@
-import { statfs } from 'node:fs/promises';
 import { VERSION } from '../config.ts';
+import type { About } from '../contract/about.ts';
 import { ApiError } from '../contract/errors.ts';
 import { ROLES } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
-import { openFolder } from '../local/folder.ts';
 import { isOlder } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
+import { clockFinding, localFindings } from './doctor-local.ts';
 import { createLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';
 
@@ -29,7 +29,6 @@ export interface Diagnosis {
 
 /** The oldest Node.js that this program supports. */
 const NODE_MIN = '20.19.0';
-const FREE_BYTES_LOW = 500 * 1024 * 1024;
 /** Enough for a local service to start; a remote one that takes longer is of no use in a chat. */
 const WAIT_MS = 20_000;
 
@@ -45,7 +44,7 @@ export async function doctor({ config, json }: { config: Config; json: boolean }
 /** Looks at everything in turn; a local service that does not run is started, as an assistant would start it. */
 export async function diagnose(config: Config, bin: string): Promise<Diagnosis> {
   const findings: Finding[] = [program()];
-  if (config.url === undefined) findings.push(await dataFolder(config.dataDir));
+  if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
   const isUsable = findings.every(({ state }) => state !== 'fail');
   const { roles, ...service } = isUsable ? await lookAtService(config, bin) : { findings: [], roles: undefined };
   findings.push(...service.findings);
@@ -61,20 +60,6 @@ function program(): Finding {
   return { name: 'program', state: 'fail', detail, remedy: `Install Node.js ${NODE_MIN} or newer.` };
 }
 
-async function dataFolder(path: string): Promise<Finding> {
-  const name = 'data folder';
-  try {
-    const folder = await openFolder(path);
-    const { bavail, bsize } = await statfs(folder.path);
-    const free = bavail * bsize;
-    const detail = `"${folder.path}", ${(free / 2 ** 30).toFixed(1)} GiB free`;
-    if (free >= FREE_BYTES_LOW) return { name, state: 'ok', detail };
-    return { name, state: 'warn', detail, remedy: 'Free some space there: a full disk stops all writes.' };
-  } catch (error) {
-    return { name, state: 'fail', detail: messageOf(error), remedy: 'Mend it, or choose another with --data-dir.' };
-  }
-}
-
 async function lookAtService(
   config: Config,
   bin: string,
@@ -87,12 +72,10 @@ async function lookAtService(
     const startedAt = performance.now();
     const user = await client.getCurrentUser({});
     const elapsedMs = Math.round(performance.now() - startedAt);
-    const service: Finding = {
-      name: 'service',
-      state: 'ok',
-      detail: `${where} answers (${elapsedMs} ms), ${await versionText(client)}`,
-    };
-    return { findings: [service, keyFinding(user.email, user.roles)], roles: user.roles ?? undefined };
+    const about = await aboutOf(client);
+    const answers = `${where} answers (${elapsedMs} ms)`;
+    const findings = [serviceFinding(answers, about), keyFinding(user.email, user.roles), clockFinding(about?.time)];
+    return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
   } catch (error) {
     return { findings: [failure(error, where, config)], roles: undefined };
   } finally {
@@ -100,14 +83,33 @@ async function lookAtService(
   }
 }
 
-/** What the service says that it is; another service of the same API has no such endpoint. */
-async function versionText(client: Client): Promise<string> {
+/** What the service says of itself; undefined for another service of the same API, which has no such endpoint. */
+async function aboutOf(client: Client): Promise<About | undefined> {
   try {
-    return `version ${(await client.getAbout({})).version ?? 'unknown'}`;
+    return await client.getAbout({});
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') return 'which is no colloquy: only the plain API';
+    if (error instanceof ApiError && error.code === 'not_found') return undefined;
     throw error;
   }
+}
+
+function serviceFinding(answers: string, about: About | undefined): Finding {
+  const name = 'service';
+  if (about === undefined) {
+    return { name, state: 'ok', detail: `${answers}, which is no colloquy: only the plain API` };
+  }
+  const version = about.version ?? 'unknown';
+  const detail = `${answers}, version ${version}`;
+  if (lineOf(version) === lineOf(VERSION)) return { name, state: 'ok', detail };
+  const remedy = isOlder(VERSION, version)
+    ? `This copy is ${VERSION}: update it, so that it knows what the service can do.`
+    : `This copy is ${VERSION}: update the service, so that it can do what is offered here.`;
+  return { name, state: 'warn', detail, remedy };
+}
+
+/** Versions of one line differ in repairs alone. */
+function lineOf(version: string): string {
+  return version.split('.').slice(0, 2).join('.');
 }
 
 function keyFinding(email: string | null | undefined, roles: readonly string[] | null | undefined): Finding {
@@ -147,13 +149,18 @@ function messageOf(error: unknown): string {
 
 /** The diagnosis for a person: a line for each finding, then the hidden tools by reason. */
 function report({ findings, hidden }: Diagnosis): string {
-  const lines = findings.flatMap(({ name, state, detail, remedy }) => [
-    `${state.padEnd(4)}  ${name.padEnd(11)}  ${plainText(detail)}`,
-    ...(remedy === undefined ? [] : [`${' '.repeat(19)}→ ${plainText(remedy)}`]),
-  ]);
+  const lines = findingLines(findings);
   for (const why of new Set(hidden.map((one) => one.why))) {
     const names = hidden.filter((one) => one.why === why).map(({ tool }) => tool);
     lines.push('', `Hidden, since ${why}:`, `  ${names.join(', ')}`);
   }
   return lines.join('\n');
+}
+
+/** Findings for a person: a line for each, and one for each remedy. */
+export function findingLines(findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ name, state, detail, remedy }) => [
+    `${state.padEnd(4)}  ${name.padEnd(11)}  ${plainText(detail)}`,
+    ...(remedy === undefined ? [] : [`${' '.repeat(19)}→ ${plainText(remedy)}`]),
+  ]);
 }

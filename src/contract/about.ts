@@ -6,6 +6,7 @@ export const About = resource({
   version: z.string().describe('Version of this service'),
   trash_days: z.number().describe('How long what is deleted can be restored; 0: not at all'),
   api_key: z.string().describe('Name of the API key of this request'),
+  time: z.string().describe("The service's clock as it answers, ISO-8601"),
 });
 export type About = z.infer<typeof About>;
 

@@ -9,6 +9,7 @@ import type { Tool } from './tools.ts';
 
 const TOPICS = {
   sql: 'SQL: dialect, nested fields, arrays, parameters, time, ten worked examples',
+  functions: 'SQL functions and forms that people bring along from other services',
   lambdas: 'Query Lambdas: versions, tags, parameters, states',
   sources: 'Getting data in: direct writes, file formats, integrations, field mappings',
   limits: 'Limits: names, sizes, time, rows, and how answers are cut',

@@ -3,5 +3,5 @@ import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the interface description. */
 export function getAbout({ version, trash, caller }: CallContext): About {
-  return { version, trash_days: trash.days, api_key: caller.keyName };
+  return { version, trash_days: trash.days, api_key: caller.keyName, time: new Date().toISOString() };
 }

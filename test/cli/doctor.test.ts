@@ -1,12 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client as McpClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { clockFinding, localFindings } from '../../src/cli/doctor-local.ts';
 import { createClient } from '../../src/http/client.ts';
 import { tools } from '../../src/mcp/tools.ts';
 
@@ -62,7 +73,11 @@ describe('colloquy doctor', () => {
     expect(found.states).toMatchObject({
       program: 'ok',
       'data folder': 'ok',
+      permissions: 'ok',
+      socket: 'ok',
+      disk: 'ok',
       service: 'ok',
+      clock: 'ok',
       'API key': 'ok',
       tools: 'ok',
     });
@@ -86,6 +101,59 @@ describe('colloquy doctor', () => {
       remedy: expect.stringContaining('--data-dir'),
     });
     rmSync(dataDir);
+  });
+
+  test('warns of a key file that others may read, and says how to close it', async () => {
+    await run(['call', 'list_workspaces']);
+    const key = join(dataDir, 'admin.key');
+    chmodSync(key, 0o644);
+    const found = await diagnosis();
+    expect(found).toMatchObject({ code: 0, states: { permissions: 'warn' } });
+    expect(found.findings.find(({ name }) => name === 'permissions')).toMatchObject({
+      detail: 'others may read admin.key',
+      remedy: `chmod 600 "${key}"`,
+    });
+    expect(found.findings.find(({ name }) => name === 'socket')?.detail).toMatch(/^process \d+ listened at /);
+  });
+
+  test('warns of files that are newer than the clock', async () => {
+    await run(['call', 'list_workspaces']);
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(join(dataDir, 'admin.key'), later, later);
+    const { findings } = await diagnosis();
+    const clock = findings.find(({ name, state }) => name === 'clock' && state === 'warn');
+    expect(clock?.detail).toMatch(/^files in the data folder are 3[56]\d\d s newer than the clock/);
+  });
+
+  test.skipIf(process.platform === 'win32')('tells a service of another version, and another program', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
+    let answer = '';
+    const other = createHttpServer((_, response) => response.end(answer));
+    await new Promise<void>((done) => other.listen(join(dataDir, 'service.sock'), done));
+    const socket = async () => (await localFindings(dataDir)).find(({ name }) => name === 'socket');
+    const ready = (version: string) => JSON.stringify({ ready: true, version, pid: 7 });
+    answer = ready('99.0.0');
+    expect(await socket()).toMatchObject({
+      state: 'warn',
+      detail: expect.stringMatching(/of the newer version 99\.0\.0$/),
+    });
+    answer = ready('0.0.1');
+    expect(await socket()).toMatchObject({ state: 'ok', detail: expect.stringMatching(/0\.0\.1, which .* replaces/) });
+    answer = 'hello';
+    expect(await socket()).toMatchObject({ state: 'fail', remedy: expect.stringContaining('--data-dir') });
+    answer = JSON.stringify({ ready: false, version: '1.0.0', pid: 7 });
+    expect(await socket()).toMatchObject({ state: 'warn', detail: expect.stringContaining('is not ready') });
+    await new Promise((done) => other.close(done));
+  });
+
+  test('compares clocks', () => {
+    const now = Date.parse('2026-01-01T00:00:00Z');
+    expect(clockFinding('2026-01-01T00:00:20Z', now)).toMatchObject({ state: 'ok' });
+    expect(clockFinding('2025-12-31T23:50:00Z', now)).toMatchObject({
+      state: 'warn',
+      detail: "the service's is 600 s behind this machine's",
+    });
+    expect(clockFinding(undefined, now)).toBeUndefined();
   });
 
   test('fails where nothing listens at the address', async () => {

@@ -6,8 +6,9 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const read = (file: string) => JSON.parse(readFileSync(resolve(ROOT, file), 'utf8'));
 
 describe('versions', () => {
-  it('package.json, manifest.json, server.json and CHANGELOG.md agree', () => {
+  it('package.json, its lock, manifest.json, server.json and CHANGELOG.md agree', () => {
     const { version } = read('package.json');
+    expect(read('package-lock.json').version).toBe(version);
     expect(read('manifest.json').version).toBe(version);
     expect(read('server.json').version).toBe(version);
     expect(read('server.json').packages[0].version).toBe(version);

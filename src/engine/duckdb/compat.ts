@@ -16,6 +16,8 @@ export interface CompatFunction {
   /** An expression, and what it gives. */
   example: string;
   gives: unknown;
+  /** Described together with that one. */
+  listedWith?: string;
   /** What differs from what people may expect. */
   note?: string;
 }
@@ -54,7 +56,13 @@ const AGGREGATES: CompatFunction[] = [
     gives: 'a',
     note: 'Gives JSON; of two equal keys the later one counts.',
   },
-  { name: 'OBJECT_AGG', renamed: 'json_group_object', example: "OBJECT_AGG(s, n)->>'$.a'", gives: '1' },
+  {
+    name: 'OBJECT_AGG',
+    listedWith: 'MAP_AGG',
+    renamed: 'json_group_object',
+    example: "OBJECT_AGG(s, n)->>'$.a'",
+    gives: '1',
+  },
 ].map((one) => ({ group: 'Aggregates', ...one }));
 
 const ARRAYS: CompatFunction[] = [
@@ -78,8 +86,8 @@ const ARRAYS: CompatFunction[] = [
     gives: 'a-?',
   },
   { name: 'ARRAY_MAX', renamed: 'list_max', example: 'ARRAY_MAX([1, 3])', gives: 3 },
-  { name: 'ARRAY_MIN', renamed: 'list_min', example: 'ARRAY_MIN([1, 3])', gives: 1 },
-  { name: 'ARRAY_SUM', renamed: 'list_sum', example: 'ARRAY_SUM([1, 3])', gives: 4 },
+  { name: 'ARRAY_MIN', listedWith: 'ARRAY_MAX', renamed: 'list_min', example: 'ARRAY_MIN([1, 3])', gives: 1 },
+  { name: 'ARRAY_SUM', listedWith: 'ARRAY_MAX', renamed: 'list_sum', example: 'ARRAY_SUM([1, 3])', gives: 4 },
   { name: 'ARRAY_FLATTEN', renamed: 'flatten', example: 'ARRAY_FLATTEN([[1], [2]])', gives: [1, 2] },
   {
     name: 'ARRAY_UNION',
@@ -171,6 +179,7 @@ const OBJECTS: CompatFunction[] = [
   { name: 'JSON_FORMAT', macro: ['(v) AS to_json(v)::VARCHAR'], example: "JSON_FORMAT({'a': 1})", gives: '{"a":1}' },
   {
     name: 'TO_JSON_STRING',
+    listedWith: 'JSON_FORMAT',
     macro: ['(v) AS to_json(v)::VARCHAR'],
     example: 'TO_JSON_STRING([1, 2])',
     gives: '[1,2]',
@@ -218,7 +227,7 @@ const STRINGS: CompatFunction[] = [
   },
   { name: 'SHA256', example: "left(SHA256('x'), 8)", gives: '2d711642' },
   { name: 'TO_UTF8', renamed: 'encode', example: "hex(TO_UTF8('ä'))", gives: 'C3A4' },
-  { name: 'FROM_UTF8', renamed: 'decode', example: "FROM_UTF8(TO_UTF8('ä'))", gives: 'ä' },
+  { name: 'FROM_UTF8', listedWith: 'TO_UTF8', renamed: 'decode', example: "FROM_UTF8(TO_UTF8('ä'))", gives: 'ä' },
   {
     name: 'LEVENSHTEIN_DISTANCE',
     renamed: 'levenshtein',
@@ -241,6 +250,7 @@ const INTERVALS: CompatFunction[] = [
   group: 'Time',
   name,
   renamed,
+  ...(name === 'DAYS' ? {} : { listedWith: 'DAYS' }),
   example: `TIMESTAMP '2024-03-01' + ${name}(1) > TIMESTAMP '2024-03-01'`,
   gives: true,
 }));
@@ -299,12 +309,14 @@ const TIMES: CompatFunction[] = [
   },
   {
     name: 'PARSE_DATETIME_ISO8601',
+    listedWith: 'PARSE_TIMESTAMP_ISO8601',
     macro: ['(t) AS t::TIMESTAMP'],
     example: "PARSE_DATETIME_ISO8601('2024-03-01T07:00:00')",
     gives: '2024-03-01T07:00:00.000000Z',
   },
   {
     name: 'PARSE_DATE_ISO8601',
+    listedWith: 'PARSE_TIMESTAMP_ISO8601',
     macro: ['(t) AS t::DATE'],
     example: "PARSE_DATE_ISO8601('2024-03-01')",
     gives: '2024-03-01',
@@ -383,6 +395,7 @@ const TIMES: CompatFunction[] = [
   },
   {
     name: 'FROM_UNIXTIME',
+    listedWith: 'TIMESTAMP_SECONDS',
     renamed: 'to_timestamp',
     example: 'FROM_UNIXTIME(60)',
     gives: '1970-01-01T00:01:00.000000Z',
@@ -406,11 +419,11 @@ const NUMBERS: CompatFunction[] = [
   { name: 'POW', example: 'POW(2, 3)', gives: 8 },
   { name: 'RAND', renamed: 'random', example: 'RAND() < 1', gives: true },
   { name: 'E', macro: ['() AS exp(1)'], example: 'round(E(), 1)', gives: 2.7 },
-  { name: 'INFINITY', macro: ["() AS 'inf'::DOUBLE"], example: 'INFINITY() > 1', gives: true },
-  { name: 'NAN', macro: ["() AS 'nan'::DOUBLE"], example: 'isnan(NAN())', gives: true },
+  { name: 'INFINITY', listedWith: 'E', macro: ["() AS 'inf'::DOUBLE"], example: 'INFINITY() > 1', gives: true },
+  { name: 'NAN', listedWith: 'E', macro: ["() AS 'nan'::DOUBLE"], example: 'isnan(NAN())', gives: true },
   { name: 'IS_NAN', renamed: 'isnan', example: 'IS_NAN(1.5)', gives: false },
-  { name: 'IS_FINITE', renamed: 'isfinite', example: 'IS_FINITE(1.5)', gives: true },
-  { name: 'IS_INFINITE', renamed: 'isinf', example: 'IS_INFINITE(1.5)', gives: false },
+  { name: 'IS_FINITE', listedWith: 'IS_NAN', renamed: 'isfinite', example: 'IS_FINITE(1.5)', gives: true },
+  { name: 'IS_INFINITE', listedWith: 'IS_NAN', renamed: 'isinf', example: 'IS_INFINITE(1.5)', gives: false },
   {
     name: 'WIDTH_BUCKET',
     macro: [

@@ -1,3 +1,4 @@
+import functions from './functions.md';
 import lambdas from './lambdas.md';
 import limits from './limits.md';
 import security from './security.md';
@@ -5,4 +6,4 @@ import sources from './sources.md';
 import sql from './sql.md';
 
 /** The documentation by topic, as Markdown. */
-export const DOCS = { sql, lambdas, sources, limits, security } as const;
+export const DOCS = { sql, functions, lambdas, sources, limits, security } as const;

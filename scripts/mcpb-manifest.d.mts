@@ -1,0 +1,1 @@
+export function checkManifest(manifest: unknown, hasFile: (path: string) => boolean): void;

@@ -1,0 +1,120 @@
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { VERSION } from '../config.ts';
+import { type DataFolder, openFolder } from '../local/folder.ts';
+import { probe } from '../local/probe.ts';
+import { isOlder } from '../local/version.ts';
+import type { Finding } from './doctor.ts';
+
+const FREE_BYTES_LOW = 500 * 1024 * 1024;
+/** Clocks of two machines that are kept right differ by far less. */
+const CLOCK_MS_MAX = 60_000;
+
+/** Looks at the data folder and what lies in it, and who listens there; the folder is made if need be. */
+export async function localFindings(path: string): Promise<Finding[]> {
+  let folder: DataFolder;
+  try {
+    folder = await openFolder(path);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const remedy = 'Mend it, or choose another with --data-dir.';
+    return [{ name: 'data folder', state: 'fail', detail, remedy }];
+  }
+  return [
+    { name: 'data folder', state: 'ok', detail: `"${folder.path}", of this user alone and writable` },
+    await permissions(folder),
+    await socket(folder),
+    await disk(folder),
+    ...(await fileTimes(folder)),
+  ];
+}
+
+/** Whoever reads these files is the administrator, or knows the stored secrets. */
+async function permissions({ adminKeyFile, secretKeyFile }: DataFolder): Promise<Finding> {
+  const name = 'permissions';
+  if (process.platform === 'win32') return { name, state: 'ok', detail: 'those of the folder; not looked into here' };
+  const open: string[] = [];
+  for (const file of [adminKeyFile, secretKeyFile]) {
+    const found = await lstat(file).catch(() => undefined);
+    if (found !== undefined && (found.mode & 0o077) !== 0) open.push(file);
+  }
+  if (open.length === 0) return { name, state: 'ok', detail: 'key files can be read by this user alone' };
+  const detail = `others may read ${open.map((file) => basename(file)).join(' and ')}`;
+  const remedy = `chmod 600 ${open.map((file) => JSON.stringify(file)).join(' ')}`;
+  return { name, state: 'warn', detail, remedy };
+}
+
+async function socket({ socketPath }: DataFolder): Promise<Finding> {
+  const name = 'socket';
+  const at = JSON.stringify(socketPath);
+  const found = await probe(socketPath);
+  switch (found.state) {
+    case 'absent':
+      return { name, state: 'ok', detail: `nobody listened at ${at}; the service starts with the first call` };
+    case 'busy':
+      return {
+        name,
+        state: 'warn',
+        detail: `somebody listens at ${at} and is not ready`,
+        remedy: 'It may be starting or leaving: wait a moment. If it stays so, read service.log in the data folder.',
+      };
+    case 'foreign':
+      return {
+        name,
+        state: 'fail',
+        detail: `another program listens at ${at}: ${found.why}`,
+        remedy: 'End that program, or choose another folder with --data-dir.',
+      };
+    case 'ready':
+      return skew(found.version, `process ${found.pid} listened at ${at}`);
+  }
+}
+
+/** A running service of another version than this copy. */
+function skew(version: string, detail: string): Finding {
+  const name = 'socket';
+  if (isOlder(version, VERSION)) {
+    return { name, state: 'ok', detail: `${detail}, version ${version}, which ${VERSION} replaces at its first call` };
+  }
+  if (!isOlder(VERSION, version)) return { name, state: 'ok', detail };
+  const remedy = `This copy is ${VERSION}: update it, or run "colloquy stop" once no newer copy is used any more.`;
+  return { name, state: 'warn', detail: `${detail}, of the newer version ${version}`, remedy };
+}
+
+async function disk({ path }: DataFolder): Promise<Finding> {
+  const name = 'disk';
+  const { bavail, bsize } = await statfs(path);
+  const free = bavail * bsize;
+  const detail = `${(free / 2 ** 30).toFixed(1)} GiB free for the data folder`;
+  if (free >= FREE_BYTES_LOW) return { name, state: 'ok', detail };
+  return { name, state: 'warn', detail, remedy: 'Free some space there: a full disk stops all writes.' };
+}
+
+/** A file from the future tells of a clock that went back; event times and what expires depend on it. */
+async function fileTimes({ path }: DataFolder): Promise<Finding[]> {
+  const times = await Promise.all(
+    (await readdir(path)).map((file) =>
+      lstat(join(path, file)).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  const ahead = Math.max(0, ...times) - Date.now();
+  if (ahead <= CLOCK_MS_MAX) return [];
+  const detail = `files in the data folder are ${Math.round(ahead / 1_000)} s newer than the clock of this machine`;
+  return [{ name: 'clock', state: 'warn', detail, remedy: SET_CLOCK }];
+}
+
+const SET_CLOCK = 'Set the clock (switch on its synchronization): event times and what expires depend on it.';
+
+/** Compares the service's clock, as it told it just now, with that of this machine; undefined where it told none. */
+export function clockFinding(told: string | null | undefined, now = Date.now()): Finding | undefined {
+  const time = told == null ? Number.NaN : Date.parse(told);
+  if (Number.isNaN(time)) return undefined;
+  const name = 'clock';
+  const aheadSecs = Math.round((time - now) / 1_000);
+  const detail = `the service's is ${Math.abs(aheadSecs)} s ${aheadSecs < 0 ? 'behind' : 'ahead of'} this machine's`;
+  if (Math.abs(time - now) <= CLOCK_MS_MAX) return { name, state: 'ok', detail };
+  return { name, state: 'warn', detail, remedy: SET_CLOCK };
+}

@@ -1,0 +1,208 @@
+import { type SetupRequest, type UserPlaces, userPlaces } from '../config.ts';
+import { nearest } from '../contract/nearest.ts';
+import { type Config, SETTINGS } from '../settings.ts';
+import { commandLine, type ServerCommand, serverCommand } from './connect-lines.ts';
+import { diagnose, findingLines } from './doctor.ts';
+import { errorLine, plainText } from './log.ts';
+import { ASSISTANTS, type AssistantKind, entryFor, isHere } from './setup/clients.ts';
+import { carryOut, isRefused, linesToPaste, type Plan, planFor, shownChange, tryFor } from './setup/plan.ts';
+import { carryOutUndo, planUndo } from './setup/undo.ts';
+import { askAtTerminal } from './terminal.ts';
+
+type Request = SetupRequest & { config: Config };
+
+/**
+ * Connects the assistants on this machine: shows the exact change to each configuration, and writes it once a person at
+ * the terminal has agreed, or with `yes`; a copy of the file as it was stays beside it. The exit code is 1 where something
+ * was refused or nobody could be asked, and 2 for an assistant that is not known.
+ */
+export async function setup(request: Request, bin: string): Promise<number> {
+  const places = userPlaces();
+  try {
+    const unknown = request.clients.find((id) => !ASSISTANTS.some((kind) => kind.id === id));
+    if (unknown !== undefined) return refuseAssistant(unknown);
+    const wanted = ASSISTANTS.filter(({ id }) => request.clients.length === 0 || request.clients.includes(id));
+    const here = wanted.filter((kind) => isHere(kind, places));
+    for (const kind of request.clients.length === 0 ? [] : wanted.filter((one) => !here.includes(one))) {
+      print(`${kind.name} was not found: there is no ${JSON.stringify(kind.signs(places)[0])}. Start it once first.`);
+    }
+    if (request.undo) return await undo(request, here, places);
+    return await connect(request, { here, wanted, places }, bin);
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  }
+}
+
+function refuseAssistant(id: string): number {
+  const ids = ASSISTANTS.map((kind) => kind.id);
+  const [meant] = nearest(id, ids, 1);
+  const hint = meant === undefined ? `They are ${ids.join(', ')}.` : `Did you mean "${meant}"?`;
+  process.stderr.write(errorLine(`There is no assistant "${id.slice(0, 100)}". ${hint}`));
+  return 2;
+}
+
+interface Found {
+  here: readonly AssistantKind[];
+  wanted: readonly AssistantKind[];
+  places: UserPlaces;
+}
+
+async function connect(request: Request, { here, wanted, places }: Found, bin: string): Promise<number> {
+  const { config, print: isOnlyShown } = request;
+  if (here.length === 0) {
+    print(`No assistant was found. Looked for ${wanted.map(({ name }) => name).join(', ')}.`);
+    return 1;
+  }
+  print(`Found: ${here.map(({ name }) => name).join(', ')}.`);
+  const readOnly = await isReadOnly(request);
+  const server = serverFor({ ...config, readOnly }, bin);
+  print(`Each is to start: ${commandLine(server)}`, readOnly ? READS_ONLY : WRITES_TOO);
+  if (server.env !== undefined) print(KEY_IN_PLAIN);
+  // Trying a local service would start it, which writes its folder.
+  if (isOnlyShown && config.url === undefined) print('Not tried, since --print writes nothing.');
+  else if (!(await works({ ...config, readOnly }, bin))) return 1;
+  let exitCode = 0;
+  for (const kind of here) {
+    const isDone = await connectOne(kind, request, { server, path: kind.file(places) });
+    if (!isDone) exitCode = 1;
+  }
+  return exitCode;
+}
+
+const READS_ONLY = 'It offers only tools that read. --write offers those that change data, too.';
+const WRITES_TOO = 'It offers tools that change data, too; before a tool deletes, a human is asked.';
+const KEY_IN_PLAIN =
+  'The API key of COLLOQUY_API_KEY would stand in each of these files in plain text. With --api-key-file <file> in its place only the path of a file would.';
+
+async function isReadOnly({ write, yes, print: isOnlyShown }: Request): Promise<boolean> {
+  if (write !== undefined || yes || isOnlyShown) return write !== true;
+  const typed = await askAtTerminal('Offer only tools that read? Recommended to begin with. [Y/n] ');
+  return typed === undefined || !/^n(o)?$/i.test(typed);
+}
+
+type Server = ServerCommand & { env?: Record<string, string> };
+
+/** How assistants start this copy of the program, with the settings of this run. */
+function serverFor(config: Config, bin: string): Server {
+  const { command, args } = serverCommand(bin);
+  const { apiKey, apiKeyFile } = config;
+  const keyInEntry = apiKeyFile === undefined ? apiKey : undefined;
+  const flags = entryFlags(config);
+  const env = keyInEntry === undefined ? {} : { env: { COLLOQUY_API_KEY: keyInEntry } };
+  // A desktop program does not see the PATH of a shell, where the version managers of Node.js put it.
+  if (command === 'node') return { command: process.execPath, args: [...args, ...flags], ...env };
+  // Windows starts scripts such as npx only through its shell.
+  if (process.platform === 'win32') return { command: 'cmd', args: ['/c', command, ...args, ...flags], ...env };
+  return { command, args: [...args, ...flags], ...env };
+}
+
+function entryFlags(config: Config): string[] {
+  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, logLevel, readOnly } = config;
+  const chosen = toolsets?.map((one) => (one.readOnly ? `${one.toolset}:read` : one.toolset)).join(',');
+  const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
+  return [
+    ...flag('--data-dir', dataDir === SETTINGS.dataDir.default ? undefined : dataDir),
+    ...flag('--url', url),
+    ...flag('--api-key-file', apiKeyFile),
+    ...flag('--profile', profile),
+    ...flag('--toolsets', chosen),
+    ...flag('--allow-dirs', allowDirs?.join(',')),
+    ...flag('--log-level', logLevel),
+    ...(readOnly ? ['--read-only'] : []),
+  ];
+}
+
+/** Tries what the assistants are to use, and says what is wrong with it and which tools they will see. */
+async function works(config: Config, bin: string): Promise<boolean> {
+  const { findings } = await diagnose(config, bin);
+  const isBroken = findings.some(({ state }) => state === 'fail');
+  const shown = findings.filter(({ name, state }) => state !== 'ok' || ['service', 'API key', 'tools'].includes(name));
+  print('', ...findingLines(shown), '');
+  if (isBroken) print('Nothing was written, since this would not work.');
+  return !isBroken;
+}
+
+/** Whether the assistant is connected now, or its user did not want that. */
+async function connectOne(
+  kind: AssistantKind,
+  request: Request,
+  { server, path }: { server: Server; path: string },
+): Promise<boolean> {
+  const entry = entryFor(kind, server);
+  const secret = request.config.apiKey;
+  const leftAlone = (why: string) => {
+    print(`${kind.name}: ${JSON.stringify(path)} is left alone: ${why}.`);
+    print('To connect it by hand, put this in:', indented(linesToPaste(kind, entry, secret)), '');
+    return false;
+  };
+  const plan = await tryFor(kind, () => planFor(kind, path, entry));
+  if (isRefused(plan)) return leftAlone(plan.why);
+  if (plan === undefined) {
+    print(`${kind.name}: is connected like that already, in ${JSON.stringify(path)}.`, '');
+    return true;
+  }
+  const answer = await isAgreed(plan, request, 'Write this');
+  if (answer !== 'yes') return answer === 'no';
+  const done = await tryFor(kind, async () => ({ copy: await carryOut({ ...plan, text: plan.text ?? '' }) }));
+  if (isRefused(done)) return leftAlone(done.why);
+  print(`Written. ${copyText(done.copy)}For ${kind.name} to see it: ${kind.afterwards}.`, '');
+  return true;
+}
+
+function copyText(copy: string | undefined): string {
+  return copy === undefined ? '' : `As it was: ${JSON.stringify(copy)}. `;
+}
+
+/** Shows a change and asks. `unasked`: there is no terminal. */
+async function isAgreed(plan: Plan, request: Request, question: string): Promise<'yes' | 'no' | 'unasked'> {
+  print(`${plan.kind.name}:`, shownChange(plan, request.config.apiKey));
+  if (request.print) {
+    print('');
+    return 'no';
+  }
+  if (request.yes) return 'yes';
+  const typed = await askAtTerminal(`${question} (${plan.kind.name})? [y/N] `);
+  if (typed === undefined) {
+    print('Nothing was written: there is no terminal to ask at. Add --yes.', '');
+    return 'unasked';
+  }
+  if (/^y(es)?$/i.test(typed)) return 'yes';
+  print('Left as it is.', '');
+  return 'no';
+}
+
+async function undo(request: Request, here: readonly AssistantKind[], places: UserPlaces): Promise<number> {
+  let exitCode = 0;
+  for (const kind of here) {
+    const path = kind.file(places);
+    const plan = await tryFor(kind, () => planUndo(kind, path));
+    if (plan === undefined) {
+      print(`${kind.name}: nothing to take back in ${JSON.stringify(path)}.`);
+      continue;
+    }
+    const leftAlone = (why: string) => {
+      print(`${kind.name}: ${JSON.stringify(path)} is left alone: ${why}. Remove its entry "colloquy" by hand.`);
+      exitCode = 1;
+    };
+    if (isRefused(plan)) {
+      leftAlone(plan.why);
+      continue;
+    }
+    const answer = await isAgreed(plan, request, 'Take it back');
+    if (answer === 'unasked') exitCode = 1;
+    if (answer !== 'yes') continue;
+    const done = await tryFor(kind, async () => ({ copy: await carryOutUndo(plan) }));
+    if (isRefused(done)) leftAlone(done.why);
+    else print(`Taken back. ${copyText(done.copy)}`.trim(), '');
+  }
+  return exitCode;
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '  ');
+}
+
+function print(...lines: string[]): void {
+  process.stdout.write(`${plainText(lines.join('\n'))}\n`);
+}

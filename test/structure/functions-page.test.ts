@@ -1,0 +1,40 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { COMPAT_FUNCTIONS } from '../../src/engine/duckdb/compat.ts';
+
+const PAGE = resolve(import.meta.dirname, '../../src/mcp/docs/functions.md');
+
+const HEAD = `# Functions that people bring along
+
+SQL here is DuckDB's. These names and forms of other SQL services work as well; \`expression\` → what it gives. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
+
+## Forms
+\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags AS x) u\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; \`LIMIT n OFFSET m\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound).
+`;
+
+/** One line each; those that say nothing by an example of their own share one. */
+function page(): string {
+  const parts = [...groupsOf()].map(([group, functions]) => {
+    const lines = functions
+      .filter((one) => one.listedWith === undefined)
+      .map(({ name, example, gives, note }) => {
+        const others = functions.filter((other) => other.listedWith === name).map((other) => other.name);
+        const also = others.length > 0 ? `${note === undefined ? '.' : ''} Likewise ${others.join(', ')}.` : '';
+        return `- \`${example}\` → ${JSON.stringify(gives)}${note === undefined ? '' : `. ${note}`}${also}`;
+      });
+    return `## ${group}\n${lines.join('\n')}\n`;
+  });
+  return [HEAD, ...parts].join('\n');
+}
+
+function groupsOf() {
+  const groups = new Map<string, (typeof COMPAT_FUNCTIONS)[number][]>();
+  for (const one of COMPAT_FUNCTIONS) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  return groups;
+}
+
+it('the page of functions is as they are in the code', () => {
+  if (process.env['UPDATE_README'] === '1') writeFileSync(PAGE, page());
+  expect(readFileSync(PAGE, 'utf8')).toBe(page());
+});
