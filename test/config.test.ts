@@ -1,6 +1,7 @@
-import { homedir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   type Invocation,
   nativeThreads,
@@ -217,6 +218,52 @@ describe('readInvocation()', () => {
 
   test('names the flag, not the variable, when the flag is wrong', () => {
     expect(refusal(['--url', 'nonsense'], { COLLOQUY_API_KEY: 'k' })).toMatch(/--url: /);
+  });
+});
+
+describe('--api-key-file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-config-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const keyFile = (text: string) => {
+    const file = join(folder, 'remote.key');
+    writeFileSync(file, text);
+    return file;
+  };
+  const url = ['--url', 'https://x.example'];
+
+  test('is where the key is read from', () => {
+    const file = keyFile('the-key\n');
+    expect(readInvocation([...url, '--api-key-file', file], {})).toMatchObject({ config: { apiKey: 'the-key' } });
+    expect(readInvocation(url, { COLLOQUY_API_KEY_FILE: file })).toMatchObject({ config: { apiKey: 'the-key' } });
+  });
+
+  test.each([
+    ['', /it is empty/],
+    ['hunter2 and more', /does not hold an API key alone/],
+  ])('holding %j is refused, without what is in it', (text, why) => {
+    const refused = refusal([...url, '--api-key-file', keyFile(text)]);
+    expect(refused).toMatch(why);
+    expect(refused).not.toContain('hunter2');
+  });
+
+  test('is refused where it is not there, and without an address', () => {
+    expect(refusal([...url, '--api-key-file', join(folder, 'none')])).toMatch(/cannot be read \(ENOENT\)/);
+    expect(refusal(['--api-key-file', keyFile('k')])).toMatch(/--api-key-file is set, but COLLOQUY_URL is not/);
+  });
+});
+
+describe('setup', () => {
+  const request = (...argv: string[]) => readInvocation(['setup', ...argv], {});
+
+  test('reads unless it is told to write', () => {
+    expect(request()).toMatchObject({ clients: [], yes: false, print: false, undo: false, write: undefined });
+    expect(request('--read-only')).toMatchObject({ write: false });
+    expect(request('--write', '--client', 'zed, cursor')).toMatchObject({ write: true, clients: ['zed', 'cursor'] });
+  });
+
+  test('refuses what excludes each other', () => {
+    expect(refusal(['setup', '--write', '--read-only'])).toMatch(/exclude each other/);
+    expect(refusal(['setup', '--print', '--yes'])).toMatch(/--print writes nothing/);
   });
 });
 

@@ -182,7 +182,7 @@ async function undo(request: Request, here: readonly AssistantKind[], places: Us
       continue;
     }
     const leftAlone = (why: string) => {
-      print(`${kind.name}: ${JSON.stringify(path)} is left alone: ${why}. Remove its entry "colloquy" by hand.`);
+      print(`${kind.name}: ${JSON.stringify(path)} is left alone: ${why}. If it has an entry "colloquy", remove that by hand.`);
       exitCode = 1;
     };
     if (isRefused(plan)) {
