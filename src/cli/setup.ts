@@ -182,7 +182,9 @@ async function undo(request: Request, here: readonly AssistantKind[], places: Us
       continue;
     }
     const leftAlone = (why: string) => {
-      print(`${kind.name}: ${JSON.stringify(path)} is left alone: ${why}. If it has an entry "colloquy", remove that by hand.`);
+      print(
+        `${kind.name}: ${JSON.stringify(path)} is left alone: ${why}. If it has an entry "colloquy", remove that by hand.`,
+      );
       exitCode = 1;
     };
     if (isRefused(plan)) {
