@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -21,6 +22,7 @@ export const AUDIT_FILES_MAX = 5;
 const FILE = 'audit.log';
 const ASIDE = /^audit-\d{8}T\d{9}Z-\d+\.log$/;
 const LINE_FEED = 0x0a;
+const CHANCE_MAX = 2 ** 47;
 
 export interface AuditLogOptions {
   dataDir: string;
@@ -98,10 +100,12 @@ function lastByte(file: number, size: number): number | undefined {
 function putAside(folder: string, bytesMax: number, filesMax: number): void {
   const path = join(folder, FILE);
   try {
-    const { size, ino } = statSync(path);
     // Another process may have been faster.
-    if (size < bytesMax) return;
-    renameSync(path, join(folder, `audit-${new Date().toISOString().replace(/[-:.]/g, '')}-${ino}.log`));
+    if (statSync(path).size < bytesMax) return;
+    // By chance, since two that do this in the same moment must not give their files one name: the later would replace
+    // the earlier.
+    const name = `audit-${new Date().toISOString().replace(/[-:.]/g, '')}-${randomInt(CHANCE_MAX)}.log`;
+    renameSync(path, join(folder, name));
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
