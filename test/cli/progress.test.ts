@@ -12,7 +12,7 @@ describe('shownProgress()', () => {
   it('draws a bar over itself on a terminal, and takes it away', () => {
     const { report, clear, written } = shown(true);
     report(25, 100, '5 documents\u001b[31m are in');
-    expect(written[0]).toBe(`\r\u001b[K[${'#'.repeat(6)}${'-'.repeat(18)}] 25% 5 documents [31m are in`);
+    expect(written[0]).toBe(`\r\u001b[K[${'#'.repeat(6)}${'-'.repeat(18)}] 25% 5 documents\\u001b[31m are in`);
     report(3, undefined, 'running for 3 s');
     expect(written[1]).toBe('\r\u001b[Krunning for 3 s');
     report(1, 2, 'x'.repeat(100));
