@@ -1,6 +1,6 @@
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
-import { type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
+import { isObject, type JsonValue, parseJson } from '../contract/json.ts';
 import type { CsvRows, FileEntry } from '../mcp/file.ts';
 
 /** An entry of a file with the bytes that it takes there. */
@@ -67,8 +67,7 @@ function utf8(bytes: Buffer): string {
 }
 
 function entryOf(at: number, value: JsonValue): FileEntry {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? { at, document: value as JsonObject } : { at, problem: 'is no JSON object' };
+  return isObject(value) ? { at, document: value } : { at, problem: 'is no JSON object' };
 }
 
 /** JSON lines: a line that is no document is an entry of its own, and those after it are read. */

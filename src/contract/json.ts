@@ -12,6 +12,13 @@ export type JsonValue =
 
 export type JsonObject = { [key: string]: JsonValue };
 
+/** Whether a value is an object, and neither null nor an array. */
+export function isObject(value: JsonValue | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Record<string, unknown>;
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 // A double holds every integer of up to 15 digits, so only longer ones need the slow, exact parser. Fractions are doubles
 // whatever their length. Text that looks like such a number costs time, and nothing else.
 const LONG_INTEGER = /[[:,\s]-?\d{16,}(?=[\],}\s])|^-?\d{16,}$/;

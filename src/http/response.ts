@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
-import { type JsonValue, parseJson } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
 import type { Row } from '../contract/row.ts';
 import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -18,12 +18,6 @@ export interface Exchange {
 }
 
 const MESSAGE_CHARS_MAX = 2_000;
-
-type Fields = { readonly [key: string]: JsonValue };
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function isHtml(text: string): boolean {
   return /^\s*(<!doctype|<html|<head|<body|<\?xml)/i.test(text);
@@ -46,7 +40,7 @@ function safeText(text: string, apiKey: string): string {
 function messageIn(body: JsonValue | undefined): string | undefined {
   if (typeof body === 'string') return body === '' ? undefined : body;
   if (Array.isArray(body)) return messageIn(body[0]);
-  if (!isFields(body)) return undefined;
+  if (!isObject(body)) return undefined;
   for (const key of ['message', 'error', 'detail', 'error_description', 'title', 'errors', 'data']) {
     const found = messageIn(body[key]);
     if (found !== undefined) return found;
@@ -74,7 +68,7 @@ function positionIn(value: unknown): number | undefined {
 export function readFailure(exchange: Exchange, response: RawResponse, nowMs = Date.now()): ApiError {
   const { status, headers, text } = response;
   const body = isHtml(text) ? undefined : parsed(text);
-  const fields: Fields = isFields(body) ? body : {};
+  const fields: JsonObject = isObject(body) ? body : {};
   const own = messageIn(body) ?? (body === undefined && !isHtml(text) ? text : '');
   const said = safeText(own, exchange.apiKey);
   const name = STATUS_CODES[status] ?? 'an unknown status';
@@ -137,7 +131,7 @@ export function readResult(exchange: Exchange, response: RawResponse): unknown {
     throw mismatch(exchange, response, isHtml(response.text) ? 'it is a web page' : 'it is not JSON');
   }
   const ownsData = row.result instanceof z.ZodObject && Object.hasOwn(row.result.shape, 'data');
-  const wrapped = isFields(body) && Object.hasOwn(body, 'data') ? (body['data'] ?? null) : undefined;
+  const wrapped = isObject(body) && Object.hasOwn(body, 'data') ? (body['data'] ?? null) : undefined;
   if (wrapped === undefined || ownsData) {
     const bare = check(row.result, body);
     if (bare.success) return bare.data;

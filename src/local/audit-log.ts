@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { isObject } from '../contract/json.ts';
 import { openFolder } from './folder.ts';
 
 /** A file that has grown to this is put aside, in bytes. */
@@ -172,9 +173,7 @@ function linesOf(path: string): string[] {
 function recordIn(line: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

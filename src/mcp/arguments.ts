@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
-import { parseJson } from '../contract/json.ts';
+import { isObject, parseJson } from '../contract/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { holdsSecret, secrecyOf } from '../contract/secret.ts';
 import type { Argument } from './catalog.ts';
@@ -175,10 +175,6 @@ export function unwrapped(schema: unknown): unknown {
 /** Whether a schema takes any JSON: a document, or the value of a parameter. */
 export function isAnyJson(schema: unknown): boolean {
   return schema instanceof z.ZodCustom && schema.safeParse('').success;
-}
-
-function isObject(value: unknown): value is Arguments {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The array or object that a text is the JSON of; undefined where it is none. */

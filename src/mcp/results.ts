@@ -1,3 +1,4 @@
+import { isObject } from '../contract/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
@@ -299,9 +300,8 @@ export function presentObject(result: unknown, budget: Budget = BUDGET): Fenced 
     data = cutParts(whole, limits, cut);
     if (new Room(budget).take(JSON.stringify(data))) break;
   }
-  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
   return {
-    data: isObject ? (data as Record<string, unknown>) : { value: data },
+    data: isObject(data) ? data : { value: data },
     next: cut.parts > 0 ? `${cut.parts} long parts are cut; each cut says how much is missing.` : undefined,
   };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 
 /** A field of a document, or one within: `a.b` is `b` in the object `a`. Never empty. */
 export type FieldPath = readonly string[];
@@ -43,10 +43,6 @@ export function withoutValue(document: JsonObject, path: FieldPath): JsonObject 
   }
   const inner = document[key];
   return isObject(inner) ? withKey(document, key, withoutValue(inner, rest)) : document;
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Plain assignment of a key `__proto__` would set the prototype. */

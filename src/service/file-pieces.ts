@@ -1,7 +1,6 @@
-import { type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
 import { csvReader, type Parsed } from './csv.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
-import { isObject } from './field-path.ts';
 import type { FileFormat } from './records.ts';
 import { xmlDocuments } from './xml.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
+import { isObject } from '../contract/json.ts';
 import type { Row } from '../contract/row.ts';
 import { lowerFirst } from './roles.ts';
 
@@ -120,8 +121,4 @@ function withArticle(type: string): string {
 function shown(value: unknown): string {
   if (typeof value !== 'string') return typeName(value);
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { DOCUMENTS_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { JsonValue } from '../contract/json.ts';
+import { isObject, type JsonValue } from '../contract/json.ts';
 import type { NewDocument } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
 import { newDocumentId, problemOfId } from './document-id.ts';
@@ -8,7 +8,6 @@ import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros } from './event-time.ts';
 import { readEventTimes } from './event-time-info.ts';
 import { mapFields } from './field-mappings.ts';
-import { isObject } from './field-path.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import type { CollectionRecord } from './records.ts';
 import { formatOf } from './sources.ts';

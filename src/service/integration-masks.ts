@@ -1,5 +1,5 @@
 import { type IntegrationKind, MONGODB_URI } from '../contract/integrations.ts';
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 
 /** What stands in the place of a secret. It has one length, which tells nothing of the secret's. */
 export const MASK = '********';
@@ -102,8 +102,4 @@ function maskOption(option: string): string {
   if (equals === -1) return option === '' ? '' : MASK;
   const name = option.slice(0, equals);
   return OPTIONS_SHOWN.has(name.toLowerCase()) ? option : `${name}=${MASK}`;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { PATCH_OPERATIONS, type PatchOperation } from '../contract/documents.ts';
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 import { parsePointer } from './pointer.ts';
 
 // Why this is not the npm package `rfc6902`: its 5.4.0 walks through `__proto__` and `constructor` as if they were not
@@ -214,10 +214,6 @@ function pointerOf(field: string, text: string): string[] {
 function refuseFixed(path: readonly string[]): void {
   const field = path[0];
   if (field !== undefined && Object.hasOwn(FIXED, field)) throw new Error(FIXED[field]);
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Sets a field; plain assignment to `__proto__` would set the prototype. */

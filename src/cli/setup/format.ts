@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../contract/json.ts';
 
 /** A configuration that this program does not change; the message says why, in words that follow a colon. */
 export class Refusal extends Error {
@@ -27,7 +28,7 @@ export type Entry = Readonly<Record<string, unknown>>;
 export function entryAt(format: ConfigFormat, text: string, path: readonly string[]): unknown {
   let value = format.read(text).value;
   for (const [depth, key] of path.entries()) {
-    if (!isTable(value)) {
+    if (!isObject(value)) {
       const what = depth === 0 ? 'it' : `"${path.slice(0, depth).join('.')}" in it`;
       throw new Refusal(`${what} is no table of names and values`);
     }
@@ -72,22 +73,18 @@ function checked(format: ConfigFormat, before: string, after: string, path: read
 
 /** A value without what `path` leads to, and without tables on the way that are empty then. */
 function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
-  if (!isTable(value) || key === undefined) return value;
+  if (!isObject(value) || key === undefined) return value;
   const inner = rest.length === 0 ? undefined : without(value[key], rest);
   const left = Object.entries(value).flatMap(([name, one]) => {
     if (name !== key) return [[name, one]];
-    return inner === undefined || (isTable(inner) && Object.keys(inner).length === 0) ? [] : [[name, inner]];
+    return inner === undefined || (isObject(inner) && Object.keys(inner).length === 0) ? [] : [[name, inner]];
   });
   return Object.fromEntries(left);
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The same value made of ordinary objects, so that two parsers' results can be compared. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
-  if (!isTable(value) || value instanceof Date) return value;
+  if (!isObject(value) || value instanceof Date) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
 }

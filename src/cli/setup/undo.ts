@@ -1,5 +1,6 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { isObject } from '../../contract/json.ts';
 import { type AssistantKind, pathOf } from './clients.ts';
 import {
   backUp,
@@ -61,7 +62,7 @@ function leads(kind: AssistantKind, before: string, entry: Entry, after: string)
 }
 
 function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }
 
 function isOurs({ args }: Entry): boolean {

@@ -1,15 +1,6 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
 import { foldName, quoteName } from './names.ts';
-import {
-  fieldsFromJson,
-  isFieldName,
-  isListShape,
-  isObject,
-  isObjectShape,
-  type Shape,
-  shapeToJson,
-  widen,
-} from './shape.ts';
+import { fieldsFromJson, isFieldName, isListShape, isObjectShape, type Shape, shapeToJson, widen } from './shape.ts';
 
 /** The columns of a collection's table. */
 export interface TableShape {

@@ -13,7 +13,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import { type JsonValue, parseJson, stringifyJson } from '../../contract/json.ts';
+import { isObject, type JsonValue, parseJson, stringifyJson } from '../../contract/json.ts';
 import type { Parameter } from '../engine.ts';
 import { integer, type Typed, typedJson } from './typed-json.ts';
 
@@ -147,7 +147,7 @@ const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
   [
     'object',
     {
-      convert: fromJson((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
+      convert: fromJson((value) => isObject(value)),
       expects: 'a JSON object',
     },
   ],

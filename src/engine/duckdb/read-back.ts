@@ -1,9 +1,9 @@
-import { type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, type TableShape, TIME_COLUMN } from './columns.ts';
 import { quoteName, quoteText } from './names.ts';
 import { oldestKeptMicros } from './retention.ts';
-import { isListShape, isObject, isObjectShape, type Shape } from './shape.ts';
+import { isListShape, isObjectShape, type Shape } from './shape.ts';
 import type { Sql } from './store.ts';
 
 /** A document as stored. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
 import { foldName } from './names.ts';
 
 /**
@@ -33,10 +33,6 @@ const EMPTY_LIST: ListShape = { element: 'null' };
 /** Whether a key can be the name of a column or of a struct's field; case is for the caller to look at. */
 export function isFieldName(key: string): boolean {
   return key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0');
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isObjectShape(shape: Shape): shape is ObjectShape {

@@ -14,7 +14,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
-import { type JsonValue, stringifyJson } from '../../contract/json.ts';
+import { isObject, type JsonValue, stringifyJson } from '../../contract/json.ts';
 
 /** A value as it is bound. */
 export interface Typed {
@@ -29,10 +29,6 @@ export function integer(value: bigint): Typed | undefined {
 }
 
 const JSON_TYPE = DuckDBVarCharType.create('JSON');
-
-function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 const isEmpty = (type: DuckDBType) => type.typeId === DuckDBTypeId.SQLNULL;
 const isInteger = (type: DuckDBType) => type.typeId === DuckDBTypeId.BIGINT || type.typeId === DuckDBTypeId.HUGEINT;
