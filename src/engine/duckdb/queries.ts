@@ -16,14 +16,22 @@ import { createKnownStatements } from './known-statements.ts';
 import { makeMacros } from './macros.ts';
 import type { NamedTable, Names } from './names.ts';
 import { bindParameters } from './parameters.ts';
-import { open } from './parse.ts';
+import { type Opened, open } from './parse.ts';
 import type { ResultStore } from './result-store.ts';
-import { check, findUnbound, runStatement } from './run-statement.ts';
+import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
 import { createScheduler, type Place } from './scheduler.ts';
 import { createSessions } from './session.ts';
 import { answerShow } from './show.ts';
 import { readStatement, type Statement } from './statement.ts';
 import { createWatchdog, type Watched } from './watchdog.ts';
+
+interface InPlaceRequest {
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  mayRestart?: boolean | undefined;
+  /** As in `RunOptions`. */
+  isPlain?: boolean | undefined;
+}
 
 export interface Queries {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -35,7 +43,7 @@ export interface Queries {
    * `mayRestart` it may be stopped and run once more, so that it does not keep others waiting.
    */
   inPlace<T>(
-    request: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined; mayRestart?: boolean },
+    request: InPlaceRequest,
     work: (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>,
   ): Promise<T>;
   /**
@@ -87,7 +95,8 @@ const CLOSE_WAIT_MS = 5_000;
 
 /**
  * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
- * transaction that cannot write, within limits of time, rows, bytes and number.
+ * transaction that cannot write, within limits of time, rows, bytes and number. A text that has run so to its end, under
+ * the names that there are, needs no such transaction when it comes again.
  *
  * `connect` gives a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
  * the engine's `resultRowsMax`, or at `defaultRowLimit` where the statement has no outermost LIMIT: in both cases rows
@@ -114,7 +123,10 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
         place.leave();
       };
       return orStopped(
-        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), onIdle),
+        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
+          isPlain: request.isPlain,
+          onIdle,
+        }),
         signal,
       );
     };
@@ -161,27 +173,38 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
   return {
     async query(request) {
       const { statement, values } = prepareRequest(request, false);
+      const { keep } = request;
+      const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
+      const readingOf = ({ passed: { hasLimit } }: Opened): Reading => {
+        const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
+        const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
+        return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
+      };
+      const outcomeOf = ({ passed: { tables } }: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
+        ...read,
+        collections: qualified(withBehind(tables), 'collection'),
+        aliases: qualified(tables, 'alias'),
+        warnings: warningsFor(request, statement, read.cut),
+        queuedMicros,
+      });
+      if (known.find(request.sql)?.hasOnlyRead === true) {
+        const ask = { ...request, mayRestart: true, isPlain: true };
+        const outcome = await inPlace(ask, async (connection, signal, queuedMicros) => {
+          const opened = known.find(request.sql);
+          if (opened?.hasOnlyRead !== true) return undefined;
+          await makeMacros(connection, opened.passed.macros, false);
+          const read = await runPlain(connection, opened, readingOf(opened), signal);
+          return read && outcomeOf(opened, read, queuedMicros);
+        });
+        if (outcome !== undefined) return outcome;
+      }
       return inPlace({ ...request, mayRestart: true }, async (connection, signal, queuedMicros) => {
         const opened = await openOnce(connection, request.sql, statement, signal);
-        const { tables, show, hasLimit } = opened.passed;
-        const { keep } = request;
-        const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
-        const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
-        const caps = {
-          rowsMax: Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax),
-          bytesMax: limits.resultBytesMax,
-        };
-        const found =
-          show === null
-            ? await runStatement(connection, opened, values, caps, signal, keeperOf)
-            : { ...answerShow(show, names), keeping: null };
-        return {
-          ...found,
-          collections: qualified(withBehind(tables), 'collection'),
-          aliases: qualified(tables, 'alias'),
-          warnings: warningsFor(request, statement, found.cut),
-          queuedMicros,
-        };
+        const { show } = opened.passed;
+        if (show !== null) return outcomeOf(opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+        const read = await runStatement(connection, opened, readingOf(opened), signal);
+        known.hasOnlyRead(request.sql, opened);
+        return outcomeOf(opened, read, queuedMicros);
       });
     },
 

@@ -1,4 +1,9 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  StatementType,
+} from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Unbound } from '../engine.ts';
@@ -6,6 +11,7 @@ import type { Keeping } from '../results.ts';
 import type { Opened } from './parse.ts';
 import type { Keeper } from './result-store.ts';
 import { type Caps, type Rows, readRows } from './rows.ts';
+import { closeResult } from './session.ts';
 import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
 import type { Typed } from './typed-json.ts';
 
@@ -41,29 +47,70 @@ export async function findUnbound(
   }
 }
 
+/** What is read of a result. */
+export interface Reading {
+  values: ReadonlyMap<string, Typed>;
+  caps: Caps;
+  /** Where the whole result is to be kept. */
+  keeperOf?: ((result: DuckDBResult) => Keeper) | undefined;
+}
+
+export type ReadRows = Rows & { keeping: Keeping | null };
+
 /** Runs an allowed statement and reads what it may return. Rejects `query_error`. */
 export async function runStatement(
   connection: DuckDBConnection,
   opened: Opened,
-  values: ReadonlyMap<string, Typed>,
-  caps: Caps,
+  reading: Reading,
   signal: AbortSignal,
-  keeperOf?: (result: DuckDBResult) => Keeper,
-): Promise<Rows & { keeping: Keeping | null }> {
+): Promise<ReadRows> {
   const { explain } = opened.statement;
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
-    try {
-      bind(prepared, values);
-      const result = await prepared.stream();
-      if (explain === '' && keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
-      const rows = { ...(await readRows(result, caps, signal)), keeping: null };
-      return explain !== '' ? { ...rows, rows: rows.rows.map(cleanRow) } : rows;
-    } finally {
-      prepared.destroySync();
-    }
+    const read = await runPrepared(prepared, explain === '' ? reading : { ...reading, keeperOf: undefined }, signal);
+    return explain === '' ? read : { ...read, rows: read.rows.map(cleanRow) };
   } catch (error) {
     throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
+  }
+}
+
+/**
+ * As `runStatement`, outside a transaction, for what has run in one that cannot write. Undefined, and nothing was run,
+ * where it cannot be prepared so: the names have changed, or the database was opened anew.
+ */
+export async function runPlain(
+  connection: DuckDBConnection,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows | undefined> {
+  const prepared = await connection.prepare(opened.passed.sql).catch(() => undefined);
+  if (prepared === undefined) return undefined;
+  if (prepared.statementType !== StatementType.SELECT) {
+    prepared.destroySync();
+    return undefined;
+  }
+  try {
+    const read = await runPrepared(prepared, reading, signal);
+    if (read.cut !== null || read.keeping !== null) await closeResult(connection);
+    return read;
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, ''));
+  }
+}
+
+async function runPrepared(
+  prepared: DuckDBPreparedStatement,
+  { values, caps, keeperOf }: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  try {
+    bind(prepared, values);
+    const result = await prepared.stream();
+    if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
+    return { ...(await readRows(result, caps, signal)), keeping: null };
+  } finally {
+    prepared.destroySync();
   }
 }
 

@@ -14,6 +14,21 @@ export async function resume(connection: DuckDBConnection): Promise<void> {
   await connection.run(BEGIN);
 }
 
+/** Ends a result outside a transaction that was not read to its end. */
+export async function closeResult(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`${BEGIN}; ROLLBACK`);
+}
+
+export interface RunOptions {
+  /**
+   * `work` is one statement that is known only to read, which it reads to its end or closes (`closeResult`): it needs no
+   * transaction but its own. To begin and end another takes as long as a short statement.
+   */
+  isPlain?: boolean | undefined;
+  /** With it a result need not wait until the transaction is at its end; it is called then, also after an error. */
+  onIdle?: (() => void) | undefined;
+}
+
 export interface Sessions {
   /**
    * Runs `work` on a connection that nobody else uses, in a transaction that only reads and that is rolled back.
@@ -21,13 +36,8 @@ export interface Sessions {
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
    * `signal.reason`. It settles only when the engine has let go of the statement.
    *
-   * With `onIdle` a result need not wait until the transaction is at its end; it is called then, also after an error.
    */
-  run<T>(
-    signal: AbortSignal,
-    work: (connection: DuckDBConnection) => Promise<T>,
-    onIdle?: (() => void) | undefined,
-  ): Promise<T>;
+  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
   /** Lets go of the connections; nothing may run. */
   close(): void;
 }
@@ -51,33 +61,32 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
   const idle: Session[] = [];
   let isClosed = false;
 
-  /** A session in its transaction; a kept one is of no more use after the engine was opened anew. */
-  const start = async (): Promise<Session> => {
+  const startKept = async (isPlain: boolean): Promise<Session | undefined> => {
     const kept = idle.pop();
+    if (isPlain) return kept;
     try {
       await kept?.begin.run();
+      return kept;
     } catch {
+      // A kept one is of no more use after the engine was opened anew.
       kept?.connection.disconnectSync();
       for (const { connection } of idle.splice(0)) connection.disconnectSync();
-      return startNew();
+      return undefined;
     }
-    return kept ?? startNew();
   };
 
-  const startNew = async (): Promise<Session> => {
+  const start = async (signal: AbortSignal, isPlain: boolean): Promise<Session> => {
+    if (signal.aborted) throw signal.reason;
+    const kept = await startKept(isPlain);
+    if (kept !== undefined) return kept;
     const session = await openOn(connect);
-    await session.begin.run();
+    if (!isPlain) await session.begin.run();
     return session;
   };
 
-  const startUnless = async (signal: AbortSignal): Promise<Session> => {
-    if (signal.aborted) throw signal.reason;
-    return start();
-  };
-
-  const finish = async (session: Session): Promise<void> => {
+  const release = async (session: Session, end: () => Promise<unknown>): Promise<void> => {
     try {
-      await session.rollback.run();
+      await end();
       if (isClosed) session.connection.disconnectSync();
       else idle.push(session);
     } catch {
@@ -86,8 +95,8 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
   };
 
   return {
-    async run(signal, work, onIdle) {
-      const session = await startUnless(signal).catch((error: unknown) => {
+    async run(signal, work, { isPlain = false, onIdle } = {}) {
+      const session = await start(signal, isPlain).catch((error: unknown) => {
         onIdle?.();
         throw error;
       });
@@ -111,8 +120,12 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
         signal.removeEventListener('abort', onAbort);
         clearInterval(timer);
         const mayFollow = isAnswered && onIdle !== undefined;
-        // A short answer is on its way before the engine's threads are woken again.
-        const finished = (mayFollow ? turn().then(() => finish(session)) : finish(session)).finally(onIdle);
+        const finished = release(session, async () => {
+          if (isPlain) return isAnswered ? undefined : closeResult(connection);
+          // A short answer is on its way before the engine's threads are woken again.
+          if (mayFollow) await turn();
+          return session.rollback.run();
+        }).finally(onIdle);
         if (!mayFollow) await finished;
       }
     },
