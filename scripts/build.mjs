@@ -65,8 +65,9 @@ try {
     loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
     plugins: [englishOnly, validatorWhenNeeded],
-    // The engine is native code and stays a dependency; everything else is in the bundle.
-    external: ['@duckdb/node-api'],
+    // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
+    // engine too, which take longer to read than all the rest.
+    external: ['@duckdb/node-bindings'],
     // CommonJS packages inside an ES module still ask for `require`.
     banner: {
       js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",
