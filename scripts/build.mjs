@@ -47,6 +47,19 @@ const validatorWhenNeeded = {
   },
 };
 
+/** Of undici, the connections: `fetch`, cookies and web sockets, with Node's own copy of them, would load at each start. */
+const connectionsOnly = {
+  name: 'connections-only',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]undici[\\/]index\.js$/ }, () => ({
+      contents: `
+        Object.assign(require('./lib/dispatcher/dispatcher.js').prototype, require('./lib/api/index.js'));
+        exports.Pool = require('./lib/dispatcher/pool.js');
+        exports.buildConnector = require('./lib/core/connect.js');`,
+    }));
+  },
+};
+
 try {
   const { metafile } = await build({
     entryPoints: { colloquy: 'src/main.ts' },
@@ -64,7 +77,7 @@ try {
     metafile: true,
     loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
-    plugins: [englishOnly, validatorWhenNeeded],
+    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly],
     // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
     // engine too, which take longer to read than all the rest.
     external: ['@duckdb/node-bindings'],
