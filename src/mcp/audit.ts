@@ -1,6 +1,7 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import { visibleText } from '../contract/visible.ts';
 import { isAnyJson, structureIn, unwrapped } from './arguments.ts';
 import type { Argument } from './catalog.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
@@ -9,7 +10,6 @@ import type { Arguments } from './relations.ts';
 import { estimateTokens } from './results.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
 import type { Tool } from './tools.ts';
-import { visibleText } from './visible.ts';
 
 /** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
 export interface AuditRecord {

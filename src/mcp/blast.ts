@@ -1,4 +1,5 @@
 import { counted, type Extent } from '../contract/extent.ts';
+import { distinctText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { RowTool } from './catalog.ts';
 import { namedDocuments } from './named-documents.ts';
@@ -6,7 +7,6 @@ import { type Deletion, refuseContents, refuseInVain, refuseName, takesOwnKey } 
 import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
 import { digest } from './signed-states.ts';
 import { findTarget, fingerprint, listed, namedBy, quoted, type Read } from './target.ts';
-import { distinctText } from './visible.ts';
 
 const DAY_MS = 86_400_000;
 /** Documents named one by one whose loss is as severe as that of a collection. */

@@ -1,5 +1,6 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { nearest } from '../contract/nearest.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Assistant } from './assistant.ts';
 import {
   administer,
@@ -10,7 +11,6 @@ import {
   type PromptArgument,
 } from './prompt-texts.ts';
 import type { Names } from './resource-kinds.ts';
-import { visibleText } from './visible.ts';
 
 /** In the order they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];

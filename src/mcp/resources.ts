@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Assistant } from './assistant.ts';
 import { DATA_RESOURCES } from './data-resources.ts';
 import { DOCS_RESOURCE } from './docs-resources.ts';
@@ -16,7 +17,6 @@ import {
   variablesOf,
 } from './resource-kinds.ts';
 import { RESULT_RESOURCES } from './result-resources.ts';
-import { visibleText } from './visible.ts';
 
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;

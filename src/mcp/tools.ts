@@ -2,6 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import type { Effect, Role } from '../contract/row.ts';
 import { holdsSecret } from '../contract/secret.ts';
+import { shownEscape } from '../contract/visible.ts';
 import type { CallOptions, Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
@@ -22,7 +23,6 @@ import { exportResultTool, fetchResultTool } from './result-tools.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
 import type { Toolset } from './toolsets.ts';
-import { shownEscape } from './visible.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
