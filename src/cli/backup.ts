@@ -1,10 +1,10 @@
 import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
-import { bytesText, counted } from './sizes.ts';
 
 /** A backup takes as long as the disk needs. */
 const TIMEOUT_MS = 2 ** 31 - 1;

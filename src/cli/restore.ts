@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { type Manifest, readManifest } from '../service/backup-files.ts';
 import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
 import { checkVersions, describeAside, refuseWhileServed, removeStaging, stage, swap } from './restore-files.ts';
-import { bytesText, counted } from './sizes.ts';
 import { askAtTerminal } from './terminal.ts';
 
 export interface RestoreCommand {

@@ -1,11 +1,11 @@
 import type { TrashRequest } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
-import { bytesText, counted } from './sizes.ts';
 import { askAtTerminal } from './terminal.ts';
 
 /**
