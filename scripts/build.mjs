@@ -1,9 +1,11 @@
 // Builds the bin: one entry file, plus chunks that are read only when the part in them is used.
-import { chmod, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { makeDemoData } from './demo-data.mjs';
 import { writeThirdPartyNotices } from './third-party.mjs';
+import { computedToolCards } from './tool-cards.mjs';
+import { buildView } from './view.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
@@ -47,32 +49,38 @@ const validatorWhenNeeded = {
   },
 };
 
+const asEverywhere = {
+  absWorkingDir: root,
+  platform: 'node',
+  target: 'node20.19',
+  loader: { '.md': 'text' },
+  logLevel: 'warning',
+};
+
 try {
   const { metafile } = await build({
+    ...asEverywhere,
     entryPoints: { colloquy: 'src/main.ts' },
-    absWorkingDir: root,
     outdir,
     bundle: true,
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
-    loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
-    plugins: [englishOnly, validatorWhenNeeded],
+    plugins: [englishOnly, validatorWhenNeeded, computedToolCards(outdir, asEverywhere)],
     // The engine is native code and stays a dependency; everything else is in the bundle.
     external: ['@duckdb/node-api'],
     // CommonJS packages inside an ES module still ask for `require`.
     banner: {
       js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",
     },
-    logLevel: 'warning',
   });
+  await mkdir(`${outdir}/view`);
+  await writeFile(`${outdir}/view/result.html`, await buildView(root, version));
   await makeDemoData(`${outdir}/demo`);
   await writeThirdPartyNotices(metafile, root, `${outdir}/THIRD-PARTY-NOTICES.txt`);
   await chmod(`${outdir}/colloquy.js`, 0o755);

@@ -25,7 +25,7 @@ export function offeredPrompts(tools: Offered): readonly Prompt[] {
 }
 
 /** Adds the prompts: ways to work, for a human to choose from. */
-export function registerPrompts(server: Server, { tools }: Assistant): void {
+export function registerPrompts(server: Pick<Server, 'setRequestHandler'>, { tools }: Assistant): void {
   server.setRequestHandler('prompts/list', async () => {
     const prompts = offeredPrompts(await tools).map(({ name, title, description, arguments: known }) => {
       return { name, title, description, arguments: known.map(listedArgument) };

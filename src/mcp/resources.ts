@@ -45,7 +45,10 @@ function templatesOf(kinds: Kinds) {
 }
 
 /** Adds the resources: what there is to query, as an assistant's host may attach it without a tool call. */
-export function registerResources(server: Server, { connect, means, tools }: Assistant): void {
+export function registerResources(
+  server: Pick<Server, 'setRequestHandler'>,
+  { connect, means, tools }: Assistant,
+): void {
   server.setRequestHandler('resources/templates/list', async () => ({
     resourceTemplates: templatesOf(offeredKinds(await tools)),
   }));
