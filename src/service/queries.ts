@@ -67,14 +67,17 @@ export async function validateQuery(
 
 async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise<QueryOutcome> {
   try {
-    return await ctx.engine.query({
-      sql: sql.query,
-      parameters: sql.parameters,
-      defaultRowLimit: sql.default_row_limit,
-      generateWarnings: sql.generate_warnings,
-      ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
-      signal: ctx.signal,
-    });
+    const caller = { email: ctx.caller.user.email, keyName: ctx.caller.keyName };
+    return await ctx.queryLog.watch({ id: queryId, sql: sql.query, caller }, ctx.signal, (signal) =>
+      ctx.engine.query({
+        sql: sql.query,
+        parameters: sql.parameters,
+        defaultRowLimit: sql.default_row_limit,
+        generateWarnings: sql.generate_warnings,
+        ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
+        signal,
+      }),
+    );
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     throw new ApiError(error.code, error.message, { ...error.details, queryId, cause: error });
