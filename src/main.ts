@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url';
-import { type Invocation, readInvocation } from './config.ts';
+import type { Invocation } from './commands.ts';
+import { readPlainStart } from './config.ts';
 
 // Each command's code is read only when it runs: an MCP client waits for nothing that it does not use.
 async function run(invocation: Invocation): Promise<number> {
@@ -37,4 +38,4 @@ async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-process.exitCode = await run(readInvocation());
+process.exitCode = await run(readPlainStart() ?? (await import('./commands.ts')).readInvocation());

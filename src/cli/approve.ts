@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ApproveRequest } from '../config.ts';
+import type { ApproveRequest } from '../commands.ts';
 import type { Approval } from '../contract/approvals.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';

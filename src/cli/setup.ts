@@ -1,4 +1,5 @@
-import { type SetupRequest, type UserPlaces, userPlaces } from '../config.ts';
+import type { SetupRequest } from '../commands.ts';
+import { type UserPlaces, userPlaces } from '../config.ts';
 import { nearest } from '../contract/nearest.ts';
 import { type Config, SETTINGS } from '../settings.ts';
 import { commandLine, type ServerCommand, serverCommand } from './connect-lines.ts';

@@ -1,4 +1,4 @@
-import type { TrashRequest } from '../config.ts';
+import type { TrashRequest } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
 import type { TrashEntry } from '../contract/trash.ts';

@@ -22,7 +22,7 @@ const OWNED: Record<string, readonly string[]> = {
   '@modelcontextprotocol/client': ['cli'],
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
-  commander: ['config.ts'],
+  commander: ['commands.ts'],
   'env-paths': ['settings.ts'],
 };
 
