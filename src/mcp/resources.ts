@@ -17,12 +17,18 @@ import {
   variablesOf,
 } from './resource-kinds.ts';
 import { RESULT_RESOURCES } from './result-resources.ts';
+import { RESULT_VIEW_RESOURCE } from './result-view.ts';
 
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;
 
 /** All kinds, in the order they are listed. */
-export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, ...RESULT_RESOURCES, DOCS_RESOURCE];
+export const RESOURCE_KINDS: readonly ResourceKind[] = [
+  ...DATA_RESOURCES,
+  ...RESULT_RESOURCES,
+  DOCS_RESOURCE,
+  RESULT_VIEW_RESOURCE,
+];
 
 type Offered = ReadonlyMap<string, unknown>;
 type Kinds = readonly ResourceKind[];

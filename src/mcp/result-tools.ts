@@ -5,6 +5,7 @@ import { EXPORT_FORMATS, type ExportFormat, PAGE_ROWS_MAX, results } from '../co
 import type { Fenced } from './fence.ts';
 import { handTool } from './hand-tool.ts';
 import { EXPORT_MIMES, exportUri } from './result-resources.ts';
+import { RESULT_VIEW_META } from './result-view.ts';
 import { BUDGET, presentRows } from './results.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
@@ -122,6 +123,7 @@ export function fetchResultTool(): Tool {
       total: { type: 'integer' },
       truncated: { type: 'boolean' },
     },
+    meta: RESULT_VIEW_META,
     run: fetchResult,
     nearest: async () => [],
   });

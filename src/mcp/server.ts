@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
 import { answerMissesAs2025 } from './resource-misses.ts';
+import { VIEW_EXTENSION } from './result-view.ts';
 import { registerSubscriptions } from './subscriptions.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
@@ -47,6 +48,7 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
         resources: changes === undefined ? {} : { subscribe: true, listChanged: true },
         prompts: {},
         completions: {},
+        extensions: { [VIEW_EXTENSION]: {} },
       },
       instructions: guard === 'off' ? unguarded(INSTRUCTIONS) : INSTRUCTIONS,
       cacheHints: {

@@ -1,0 +1,217 @@
+import type { Condition } from './condition.ts';
+import { el, select } from './dom.ts';
+import { draw } from './draw.ts';
+import { type Field, fieldsOf, placeFields } from './fields.ts';
+import {
+  AGGREGATES,
+  aggregatesFor,
+  type ChartKind,
+  defaultPlan,
+  kindsFor,
+  type Plan,
+  planOf,
+  xFields,
+  yFields,
+} from './plan.ts';
+import { seriesOf } from './series.ts';
+import { messageOf, type Page, type Source } from './source.ts';
+import { summaryOf } from './summary.ts';
+
+/** Rows that are drawn without being asked for, and those that are added by each wish for more. */
+const ROWS_FIRST = 2_000;
+const ROWS_MORE = 10_000;
+const WIDTH_MIN = 260;
+
+const KIND_NAMES: Readonly<Record<ChartKind, string>> = {
+  line: 'Line',
+  bars: 'Bars',
+  histogram: 'Histogram',
+  scatter: 'Scatter',
+  map: 'Map',
+};
+
+export interface Chart {
+  element: HTMLElement;
+  /** False: nothing in the rows can be drawn. */
+  canDraw: boolean;
+  /** True: a picture tells more than the table. */
+  isTelling: boolean;
+  /** Draws the rows for which the condition holds. */
+  show(condition: Condition | undefined): void;
+}
+
+interface Words {
+  count(value: number): string;
+  tell(message: string): void;
+}
+
+/** The chart of a result; `first` are the rows that came with the answer, by which the fields are judged. */
+export function createChart(source: Source, first: Page['rows'], words: Words): Chart {
+  const fields = fieldsOf(source.columns, first);
+  const telling = defaultPlan(fields, first.length);
+  const kinds = kindsFor(fields);
+  let plan = telling ?? kinds.map((kind) => planOf(kind, fields, first.length)).find((one) => one !== undefined);
+  let condition: Condition | undefined;
+  let rowsMax = ROWS_FIRST;
+  let page: (Page & { fault?: string }) | undefined;
+  let looking = new AbortController();
+
+  const controls = el('div', { class: 'controls' });
+  const canvas = el('div', { class: 'canvas' });
+  const caption = el('figcaption', { class: 'note' });
+  const more = el('button', { type: 'button', class: 'quiet', hidden: true, on: { click: () => wantMore() } });
+  const figure = el(
+    'figure',
+    { role: 'group', 'aria-label': 'Chart' },
+    controls,
+    canvas,
+    el('div', { class: 'under' }, caption, more),
+  );
+
+  const paint = () => {
+    if (plan === undefined || page === undefined) return;
+    const series = seriesOf(plan, fields, page.rows);
+    const summary = summaryOf(plan, series, words.count);
+    const isEmpty = series.skipped === page.rows.length;
+    const drawing = isEmpty
+      ? el('p', { class: 'empty' }, 'No row has a value to draw.')
+      : draw(series, Math.max(WIDTH_MIN, canvas.clientWidth));
+    canvas.replaceChildren(el('div', { role: 'img', 'aria-label': summary }, drawing));
+    caption.replaceChildren([summary, ...notesOf(series, page, words)].join(' '));
+    const rest = page.total - page.rows.length;
+    more.hidden =
+      source.isWhole ||
+      source.whyNoMore !== undefined ||
+      rest <= 0 ||
+      (page.rows.length < rowsMax && page.fault === undefined);
+    more.textContent =
+      page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
+  };
+
+  const look = async () => {
+    if (plan === undefined) return;
+    looking.abort();
+    looking = new AbortController();
+    const { signal } = looking;
+    try {
+      const wanted = { condition, columns: columnsOf(plan, fields), rowsMax, signal };
+      const paintPart = (part: Page) => {
+        page = part;
+        paint();
+      };
+      figure.setAttribute('aria-busy', 'true');
+      page = await source.sample(wanted, paintPart);
+      signal.throwIfAborted();
+      paint();
+    } catch (error) {
+      if (!signal.aborted) caption.replaceChildren(messageOf(error));
+    } finally {
+      if (!signal.aborted) figure.removeAttribute('aria-busy');
+    }
+  };
+  const wantMore = () => {
+    if (page?.fault === undefined) rowsMax += ROWS_MORE;
+    words.tell('More rows are being drawn.');
+    void look();
+  };
+  const change = (next: Plan | undefined) => {
+    if (next === undefined || plan === undefined) return;
+    const isFurther = columnsOf(next, fields).some((column) => !columnsOf(plan as Plan, fields).includes(column));
+    plan = next;
+    controls.replaceChildren(...controlsOf(plan, fields, kinds, first.length, change));
+    paint();
+    if (isFurther) void look();
+  };
+  if (plan !== undefined) controls.replaceChildren(...controlsOf(plan, fields, kinds, first.length, change));
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(canvas.clientWidth - width) < 2) return;
+    width = canvas.clientWidth;
+    paint();
+  }).observe(canvas);
+  return {
+    element: figure,
+    canDraw: plan !== undefined,
+    isTelling: telling !== undefined,
+    show(wanted) {
+      condition = wanted;
+      void look();
+    },
+  };
+}
+
+/** What is not in the picture, in sentences. */
+function notesOf(series: ReturnType<typeof seriesOf>, page: Page & { fault?: string }, { count }: Words): string[] {
+  const drawn = page.rows.length;
+  const isPart = drawn < page.total || page.isAtLeast;
+  const ofAll = page.isAtLeast ? `more than ${count(page.total)}` : count(page.total);
+  return [
+    page.fault === undefined ? '' : `No more rows could be had: ${page.fault}`,
+    isPart ? `Drawn are the first ${count(drawn)} of ${ofAll} rows.` : '',
+    series.skipped > 0 ? `${count(series.skipped)} rows have no value to draw.` : '',
+    series.shape === 'bars' && series.others > 0 ? `${count(series.others)} more categories are not drawn.` : '',
+  ].filter((note) => note !== '');
+}
+
+function columnsOf({ kind, x, y }: Plan, fields: readonly Field[]): number[] {
+  const place = kind === 'map' ? placeFields(fields) : undefined;
+  const used = [x, y, ...(place === undefined ? [] : Object.values(place))] as (Field | undefined)[];
+  return [...new Set(used.flatMap((field) => field?.column ?? []))];
+}
+
+function controlsOf(
+  plan: Plan,
+  fields: readonly Field[],
+  kinds: readonly ChartKind[],
+  rowCount: number,
+  change: (plan: Plan | undefined) => void,
+): HTMLElement[] {
+  const names = kinds.map((kind) => KIND_NAMES[kind]);
+  const controls = [
+    select('Chart', names, kinds.indexOf(plan.kind), (index) => {
+      change(planOf(kinds[index] ?? plan.kind, fields, rowCount));
+    }),
+  ];
+  const xs = xFields(plan.kind, fields);
+  if (plan.x !== undefined) {
+    const label = plan.kind === 'bars' ? 'Categories' : plan.kind === 'histogram' ? 'Values' : 'Across';
+    controls.push(
+      select(
+        label,
+        xs.map((field) => field.label),
+        xs.indexOf(plan.x),
+        (index) => change(fitting({ ...plan, x: xs[index] })),
+      ),
+    );
+  }
+  const ys: (Field | undefined)[] = yFields(plan.kind, fields);
+  if (plan.kind !== 'scatter') ys.unshift(undefined);
+  if (plan.kind !== 'histogram' && ys.length > 1) {
+    const none = plan.kind === 'map' ? 'one size' : 'number of rows';
+    const label = plan.kind === 'bars' ? 'Length' : plan.kind === 'map' ? 'Size' : 'Up';
+    controls.push(
+      select(
+        label,
+        ys.map((field) => field?.label ?? none),
+        ys.indexOf(plan.y),
+        (index) => change(fitting({ ...plan, y: ys[index] })),
+      ),
+    );
+  }
+  const aggregates = aggregatesFor(plan);
+  if (aggregates.length > 1) {
+    controls.push(
+      select('Rows together', aggregates, aggregates.indexOf(plan.aggregate), (index) =>
+        change({ ...plan, aggregate: aggregates[index] ?? plan.aggregate }),
+      ),
+    );
+  }
+  return controls;
+}
+
+/** The plan with an aggregate that it can have. */
+function fitting(plan: Plan): Plan {
+  const possible = aggregatesFor(plan);
+  if (possible.length === 0 || possible.includes(plan.aggregate)) return plan;
+  return { ...plan, aggregate: possible[0] ?? AGGREGATES[0] };
+}
