@@ -29,6 +29,7 @@ export type Invocation =
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
+  | { command: 'open'; config: Config; print: boolean }
   | ({ command: 'approve'; config: Config } & ApproveRequest)
   | ({ command: 'setup'; config: Config } & SetupRequest)
   | { command: 'audit'; config: Config; filter: AuditFilter }
@@ -204,6 +205,12 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
       config,
       ...trashRequest(action, id, yes),
     }),
+  },
+  {
+    name: 'open',
+    description: 'open the page of the local service: what runs, collections, calls, and questions that wait for you',
+    options: [new Option('--print', 'print its address, which works once, instead of opening a browser')],
+    invoke: (config, _args, { print = false }) => ({ command: 'open', config, print }),
   },
   {
     name: 'approve',

@@ -226,3 +226,15 @@ export function userPlaces(env: Environment = process.env, platform = process.pl
     geminiHome: env['GEMINI_CLI_HOME'] || undefined,
   };
 }
+
+/** The program that opens an address in a person's browser, the address to come last; undefined where there is none. */
+export function browserOpener(
+  env: Environment = process.env,
+  platform = process.platform,
+): { command: string; args: string[] } | undefined {
+  if (platform === 'darwin') return { command: 'open', args: [] };
+  if (platform === 'win32') return { command: 'rundll32', args: ['url.dll,FileProtocolHandler'] };
+  // Without a display it would be a browser in this very terminal, or none.
+  const hasDisplay = Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
+  return hasDisplay ? { command: 'xdg-open', args: [] } : undefined;
+}

@@ -31,6 +31,8 @@ async function run(invocation: Invocation): Promise<number> {
       return (await import('./cli/restore.ts')).restore(invocation);
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
+    case 'open':
+      return (await import('./cli/open.ts')).openPage(invocation, bin);
     case 'approve':
       return (await import('./cli/approve.ts')).approve(invocation, bin);
     case 'demo':

@@ -15,6 +15,7 @@ export const COMMANDS = [
   'demo',
   'doctor',
   'trash',
+  'open',
   'approve',
   'audit',
   'backup',
@@ -106,7 +107,7 @@ const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
 /** What an assistant is offered, which setup writes into the assistants' configurations. */
 const OFFER = [...SERVICE, 'setup'] as const;
-const FOLDER = [...OFFER, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
+const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
 export const CLIENT = ['stdio', 'setup', 'call', 'doctor'] as const;
 

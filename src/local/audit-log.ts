@@ -163,7 +163,7 @@ export async function newestRecords(folder: string, count: number): Promise<Reco
   for (const name of [FILE, ...namesIn(folder).slice(-1)]) {
     if (found.length >= count) break;
     const lines = await lastLines(join(folder, name));
-    found.push(...lines.flatMap((line) => recordIn(line) ?? []).reverse());
+    found.push(...lines.map(recordIn).filter((record) => record !== undefined));
   }
   // Several processes write, each when its call ends.
   return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
