@@ -23,7 +23,7 @@ const OWNED: Record<string, readonly string[]> = {
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
   commander: ['commands.ts'],
-  'env-paths': ['settings.ts'],
+  'env-paths': ['places.ts'],
 };
 
 /** The engine sees only what does not describe the API. */
