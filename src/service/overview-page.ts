@@ -110,7 +110,8 @@ function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) =>
 }
 
 function workspaceTable({ workspace, collections, left }: WorkspaceFigures, index: number): string {
-  if (collections.length === 0 && left === 0) return `<p class="none">Workspace ${name(workspace)} has no collection.</p>`;
+  if (collections.length === 0 && left === 0)
+    return `<p class="none">Workspace ${name(workspace)} has no collection.</p>`;
   const sum = (of: 'documents' | 'bytes') => collections.reduce((total, one) => total + (one[of] ?? 0), 0);
   const rows = collections.map((one) => [
     name(one.name),
