@@ -65,7 +65,7 @@ export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
     );
   }
   marks.push(svg('line', { class: 'axis', x1: box.left, x2: box.left + box.width, y1: bottom, y2: bottom }));
-  return svg('g', { 'aria-hidden': true }, ...marks);
+  return svg('g', { 'aria-hidden': 'true' }, ...marks);
 }
 
 /** Room for the longest label of the axis that goes up. */

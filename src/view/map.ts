@@ -34,7 +34,7 @@ export function drawMap(marks: readonly Mark[], width: number): SVGElement {
   };
   return svg(
     'svg',
-    { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': true, class: 'map' },
+    { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', class: 'map' },
     drawLand(frame),
     ...drawGrid(frame, box),
     ...drawMarks(marks, frame),
