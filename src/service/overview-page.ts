@@ -224,7 +224,11 @@ function short(text: string): string {
 
 function outcomeTag(outcome: string): string {
   const tone =
-    outcome === 'ok' ? 'ok' : outcome === 'asked' || outcome === 'stopped' || outcome === 'aborted' ? 'warm' : 'bad';
+    outcome === 'ok'
+      ? 'ok'
+      : outcome === 'asked' || outcome === 'query_stopped' || outcome === 'aborted'
+        ? 'warm'
+        : 'bad';
   return `<span class="tag ${tone}">${escaped(short(outcome))}</span>`;
 }
 

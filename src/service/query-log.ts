@@ -21,7 +21,7 @@ export interface EndedQuery extends RunningQuery {
   ms: number;
   /** Rows that were returned; undefined where it failed. */
   rows: number | undefined;
-  /** `ok`, `stopped` by a person, or the code of the error. */
+  /** `ok`, or the code of the error; `query_stopped`: by a person. */
   outcome: string;
 }
 
@@ -67,8 +67,7 @@ export function createQueryLog(now: () => number = Date.now): QueryLog {
         end('ok', result.rows.length);
         return result;
       } catch (error) {
-        const isStopped = stop.signal.aborted && error instanceof ApiError && error.code === 'forbidden';
-        end(isStopped ? 'stopped' : error instanceof ApiError ? error.code : 'internal');
+        end(error instanceof ApiError ? error.code : 'internal');
         throw error;
       }
     },
@@ -79,10 +78,7 @@ export function createQueryLog(now: () => number = Date.now): QueryLog {
       if (found === undefined) return false;
       const over = new Promise<void>((resolve) => found.whenOver.push(resolve));
       found.stop.abort(
-        new ApiError(
-          'forbidden',
-          'The query was ended by a person, on the page of the service, and was stopped. Ask them before you run it again.',
-        ),
+        new ApiError('query_stopped', 'The query was ended by a person, on the page of the service, and was stopped.'),
       );
       await over;
       return true;

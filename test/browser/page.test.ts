@@ -77,7 +77,7 @@ describe('the page of the service', () => {
     await picture(page, 'page-running');
     await stop.click();
     const answer = await running;
-    expect(answer.body).toMatchObject({ type: 'FORBIDDEN', message: expect.stringMatching(/ended by a person/) });
+    expect(answer.body).toMatchObject({ type: 'QUERY_STOPPED', message: expect.stringMatching(/ended by a person/) });
     const row = page.getByRole('row').filter({ hasText: 'generate_series' });
     await row.filter({ hasText: 'stopped' }).waitFor();
     await page.getByText('No query runs.').waitFor();
@@ -134,7 +134,7 @@ describe('the page of the service', () => {
     expect(await page.locator('#queries details[open] pre').textContent()).toBe(`SELECT 1 AS one,\n 2 AS two`);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Stop');
     await page.keyboard.press('Enter');
-    expect((await running).status).toBe(403);
+    expect((await running).status).toBe(409);
   });
 
   it('says when the service is gone', async () => {
@@ -153,7 +153,7 @@ describe('the page of the service', () => {
     const again = page.getByRole('link', { name: 'Look again' });
     while ((await stop.count()) === 0) await again.click();
     await stop.click();
-    expect((await running).status).toBe(403);
+    expect((await running).status).toBe(409);
     await page.getByRole('row').filter({ hasText: 'stopped' }).waitFor();
   });
 

@@ -39,7 +39,7 @@ describe('createQueryLog()', () => {
     const two = log.watch({ id: 'b', sql: 'y', caller }, other.signal, untilAborted);
     expect(await log.stop('c')).toBe(false);
     const stopped = Promise.all([log.stop('a'), log.stop('a')]);
-    await expect(one).rejects.toMatchObject({ code: 'forbidden', message: expect.stringMatching(/by a person/) });
+    await expect(one).rejects.toMatchObject({ code: 'query_stopped', message: expect.stringMatching(/by a person/) });
     expect(await stopped).toEqual([true, true]);
     expect(await log.stop('a')).toBe(false);
     expect(log.running()).toMatchObject([{ id: 'b' }]);
@@ -47,7 +47,7 @@ describe('createQueryLog()', () => {
     await expect(two).rejects.toThrow('hung up');
     expect(log.recent()).toMatchObject([
       { id: 'b', outcome: 'aborted' },
-      { id: 'a', outcome: 'stopped' },
+      { id: 'a', outcome: 'query_stopped' },
     ]);
   });
 
