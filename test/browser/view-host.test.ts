@@ -183,7 +183,7 @@ describe('in its host, the view', () => {
     const query = `SELECT _event_time AS time, properties.mag AS mag, properties.place AS place,
   geometry.coordinates[1] AS lon, geometry.coordinates[2] AS lat
 FROM commons.earthquakes ORDER BY mag DESC`;
-    await showQuery(query, { width: 880, height: 760 });
+    await showQuery(query, { width: 840, height: 700 });
     await view.frame
       .getByRole('img', { name: 'Map with a point for each of 1,707 rows, larger for more mag.' })
       .waitFor();
