@@ -17,7 +17,7 @@ async function addPackages(root, from, { dependencies = {}, optionalDependencies
   for (const name of new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers])) {
     const folder = await installed(root, from, name);
     if (folder === undefined) {
-      if (name in optionalDependencies) continue;
+      if (!(name in dependencies) || name in optionalDependencies) continue;
       throw new Error(`${name} is not installed; run npm ci`);
     }
     const made = await readJson(join(folder, 'package.json'));
