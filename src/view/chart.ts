@@ -57,32 +57,10 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
   let page: (Page & { fault?: string }) | undefined;
   let looking = new AbortController();
 
-  const controls = el('div', { class: 'controls' });
-  const canvas = el('div', { class: 'canvas' });
-  const caption = el('figcaption', { class: 'note' });
-  const more = el('button', { type: 'button', class: 'quiet', hidden: true, on: { click: () => wantMore() } });
-  const figure = el(
-    'figure',
-    { role: 'group', 'aria-label': 'Chart' },
-    controls,
-    canvas,
-    el('div', { class: 'under' }, caption, more),
-  );
-
+  const parts = createFigure(() => wantMore());
+  const { figure, controls, canvas, caption } = parts;
   const paint = () => {
-    if (plan === undefined || page === undefined) return;
-    const series = seriesOf(plan, fields, page.rows);
-    const summary = summaryOf(plan, series, words.count);
-    const isEmpty = series.skipped === page.rows.length;
-    const drawing = isEmpty
-      ? el('p', { class: 'empty' }, 'No row has a value to draw.')
-      : draw(series, Math.max(WIDTH_MIN, canvas.clientWidth));
-    canvas.replaceChildren(el('div', { role: 'img', 'aria-label': summary }, drawing));
-    caption.replaceChildren([summary, ...notesOf(series, page, words)].join(' '));
-    const rest = page.total - page.rows.length;
-    more.hidden = source.isWhole || source.whyNoMore !== undefined || rest <= 0 || figure.hasAttribute('aria-busy');
-    more.textContent =
-      page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
+    if (plan !== undefined && page !== undefined) paintInto(parts, { plan, fields, page, source, words });
   };
 
   /** Gets rows and draws them; `had` are the first of them, where they are here already. */
@@ -131,12 +109,7 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
     else paint();
   };
   if (plan !== undefined) controls.replaceChildren(...controlsOf(plan, fields, kinds, first.length, change));
-  let width = 0;
-  new ResizeObserver(() => {
-    if (Math.abs(canvas.clientWidth - width) < 2) return;
-    width = canvas.clientWidth;
-    paint();
-  }).observe(canvas);
+  whenWidthChanges(canvas, paint);
   return {
     element: figure,
     canDraw: plan !== undefined,
@@ -146,6 +119,50 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
       void look();
     },
   };
+}
+
+function whenWidthChanges(element: HTMLElement, act: () => void): void {
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(element.clientWidth - width) < 2) return;
+    width = element.clientWidth;
+    act();
+  }).observe(element);
+}
+
+/** The parts of the chart on the screen. */
+function createFigure(wantMore: () => void) {
+  const controls = el('div', { class: 'controls' });
+  const canvas = el('div', { class: 'canvas' });
+  const caption = el('figcaption', { class: 'note' });
+  const more = el('button', { type: 'button', class: 'quiet', hidden: true, on: { click: wantMore } });
+  const under = el('div', { class: 'under' }, caption, more);
+  const figure = el('figure', { role: 'group', 'aria-label': 'Chart' }, controls, canvas, under);
+  return { figure, controls, canvas, caption, more };
+}
+
+interface Picture {
+  plan: Plan;
+  fields: readonly Field[];
+  page: Page & { fault?: string };
+  source: Source;
+  words: Words;
+}
+
+function paintInto({ figure, canvas, caption, more }: ReturnType<typeof createFigure>, picture: Picture): void {
+  const { plan, fields, page, source, words } = picture;
+  const series = seriesOf(plan, fields, page.rows);
+  const summary = summaryOf(plan, series, words.count);
+  const drawing =
+    series.skipped === page.rows.length
+      ? el('p', { class: 'empty' }, 'No row has a value to draw.')
+      : draw(series, Math.max(WIDTH_MIN, canvas.clientWidth));
+  canvas.replaceChildren(el('div', { role: 'img', 'aria-label': summary }, drawing));
+  caption.replaceChildren([summary, ...notesOf(series, page, words)].join(' '));
+  const rest = page.total - page.rows.length;
+  more.hidden = source.isWhole || source.whyNoMore !== undefined || rest <= 0 || figure.hasAttribute('aria-busy');
+  more.textContent =
+    page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
 }
 
 /** What is not in the picture, in sentences. */

@@ -48,8 +48,7 @@ export function createFilter(
     operatorPlace.replaceChildren(list);
     value.hidden = !needsValue();
   };
-  const names = ['Any column', ...columns.map(({ name }) => name)];
-  const columnList = select('Column', names, 0, (index) => {
+  const columnList = select('Column', ['Any column', ...columns.map(({ name }) => name)], 0, (index) => {
     column = index === 0 ? undefined : index - 1;
     tell(undefined);
     showOperators();

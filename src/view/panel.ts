@@ -83,30 +83,43 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
     if (chart.canDraw) chart.show(condition);
   });
 
-  const notes = [source.whyNoMore, ...first.notes].filter((note) => note !== undefined && note !== '');
   const isPlain = first.rows.length < 2;
   if (isPlain || !chart.canDraw) chart.element.hidden = true;
-  const toggles = [
+  const chartToggle =
     chart.canDraw && !isPlain
       ? toggle('Chart', chart.element, chart.isTelling, () => chart.show(asked.condition))
-      : undefined,
-    around.fullScreen === undefined
-      ? undefined
-      : el('button', { type: 'button', on: { click: around.fullScreen } }, 'Full screen'),
-  ];
+      : undefined;
   present();
   return el(
     'div',
     { class: 'panel' },
-    el('header', {}, el('h1', { dir: 'auto' }, around.title), counted, el('span', { class: 'tools' }, ...toggles)),
-    ...notes.map((note) => el('p', { class: 'note', dir: 'auto' }, note)),
+    headOf(around, counted, chartToggle),
+    ...notesOf(first, source),
     isPlain && source.isWhole ? undefined : filter,
     fault,
     el('div', { class: 'content' }, chart.element, el('div', { class: 'rows' }, table.element, pager.element)),
-    around.sql === undefined
-      ? undefined
-      : el('details', { class: 'sql' }, el('summary', {}, 'SQL'), el('pre', { dir: 'ltr' }, around.sql)),
+    sqlOf(around),
   );
+}
+
+function headOf(
+  { title, fullScreen }: Surroundings,
+  counted: HTMLElement,
+  chartToggle: HTMLElement | undefined,
+): HTMLElement {
+  const fill =
+    fullScreen === undefined ? undefined : el('button', { type: 'button', on: { click: fullScreen } }, 'Full screen');
+  return el('header', {}, el('h1', { dir: 'auto' }, title), counted, el('span', { class: 'tools' }, chartToggle, fill));
+}
+
+function notesOf({ notes }: Part, { whyNoMore }: Source): HTMLElement[] {
+  const sentences = whyNoMore === undefined || whyNoMore === '' ? notes : [whyNoMore, ...notes];
+  return sentences.map((note) => el('p', { class: 'note', dir: 'auto' }, note));
+}
+
+function sqlOf({ sql }: Surroundings): HTMLElement | undefined {
+  if (sql === undefined) return undefined;
+  return el('details', { class: 'sql' }, el('summary', {}, 'SQL'), el('pre', { dir: 'ltr' }, sql));
 }
 
 function localeOf(locale: string | undefined): string | undefined {
