@@ -11,6 +11,7 @@ export default defineConfig({
   plugins: [markdown],
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: ['test/browser/**'],
     pool: 'forks',
     // Most of a test's time is a service's in a process of its own.
     maxWorkers: 2,

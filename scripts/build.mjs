@@ -1,9 +1,11 @@
 // Builds the bin: one entry file, plus chunks that are read only when the part in them is used.
-import { chmod, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { makeDemoData } from './demo-data.mjs';
 import { writeThirdPartyNotices } from './third-party.mjs';
+import { computedToolCards } from './tool-cards.mjs';
+import { buildView } from './view.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
@@ -60,24 +62,29 @@ const connectionsOnly = {
   },
 };
 
+const asEverywhere = {
+  absWorkingDir: root,
+  platform: 'node',
+  target: 'node20.19',
+  loader: { '.md': 'text' },
+  logLevel: 'warning',
+};
+
 try {
   const { metafile } = await build({
+    ...asEverywhere,
     entryPoints: { colloquy: 'src/main.ts' },
-    absWorkingDir: root,
     outdir,
     bundle: true,
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
-    loader: { '.md': 'text' },
     define: { COLLOQUY_VERSION: JSON.stringify(version) },
-    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly],
+    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)],
     // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
     // engine too, which take longer to read than all the rest.
     external: ['@duckdb/node-bindings'],
@@ -85,8 +92,9 @@ try {
     banner: {
       js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",
     },
-    logLevel: 'warning',
   });
+  await mkdir(`${outdir}/view`);
+  await writeFile(`${outdir}/view/result.html`, await buildView(root, version));
   await makeDemoData(`${outdir}/demo`);
   await writeThirdPartyNotices(metafile, root, `${outdir}/THIRD-PARTY-NOTICES.txt`);
   await chmod(`${outdir}/colloquy.js`, 0o755);

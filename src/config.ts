@@ -1,21 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Command, CommanderError, Option } from 'commander';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
-import {
-  CLIENT,
-  COMMANDS,
-  type CommandName,
-  type Config,
-  ConfigSchema,
-  folder,
-  integer,
-  SETTINGS,
-  type Setting,
-} from './settings.ts';
+import { CLIENT, type CommandName, type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
 
@@ -25,327 +14,60 @@ export const VERSION: string =
     ? COLLOQUY_VERSION
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
-/** Which records of the audit log are printed, and how. */
-export interface AuditFilter {
-  tool: string | undefined;
-  /** Records from this moment on, in milliseconds since 1970. */
-  sinceMs: number | undefined;
-  failed: boolean;
-  json: boolean;
-  /** The newest so many; 0: all. */
-  lines: number;
+export type Environment = Readonly<Record<string, string | undefined>>;
+/** Values of flags by the names of their settings. */
+export type Texts = Partial<Record<string, string>>;
+
+export const SETTING_ENTRIES: readonly [string, Setting][] = Object.entries(SETTINGS);
+
+/** Something is wrong with command line or environment; the message is for a person at a terminal. */
+export class UsageError extends Error {}
+
+/** The arguments of this process. */
+export function commandLine(): string[] {
+  return process.argv.slice(2);
 }
 
-/** What the command line asks for. `exit`: only to print a text and leave. */
-export type Invocation =
-  | { command: 'stdio' | 'stop' | 'demo'; config: Config }
-  | { command: 'serve'; config: Config; local: boolean }
-  | { command: 'doctor'; config: Config; json: boolean }
-  | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
-  | ({ command: 'trash'; config: Config } & TrashRequest)
-  | ({ command: 'approve'; config: Config } & ApproveRequest)
-  | ({ command: 'setup'; config: Config } & SetupRequest)
-  | { command: 'audit'; config: Config; filter: AuditFilter }
-  | { command: 'backup'; config: Config; path: string }
-  | { command: 'restore'; config: Config; path: string; yes: boolean }
-  | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
-
-export interface TrashRequest {
-  action: (typeof TRASH_ACTIONS)[number];
-  /** Of an entry; absent for `list`, and to empty all of it. */
-  id: string | undefined;
-  /** Empty it without asking. */
-  yes: boolean;
-}
-export interface ApproveRequest {
-  /** `list` the questions that wait, `answer` one, `pair` a browser to answer in, or `forget` all of these. */
-  action: 'list' | 'answer' | 'pair' | 'forget';
-  /** Of the question to answer. */
-  code: string | undefined;
-}
-export interface SetupRequest {
-  /** Only these assistants; empty: all that are found. */
-  clients: string[];
-  /** Write without asking. */
-  yes: boolean;
-  /** Write nothing. */
-  print: boolean;
-  undo: boolean;
-  /** Offer tools that change data, too; undefined where nothing was said of it. */
-  write: boolean | undefined;
-}
-const TRASH_ACTIONS = ['list', 'restore', 'empty'] as const;
-
-type Environment = Readonly<Record<string, string | undefined>>;
-type Texts = Partial<Record<string, string>>;
-
-const entries: [string, Setting][] = Object.entries(SETTINGS);
-
-class UsageError extends Error {}
-
-/** Reads command line and environment; never throws: what is wrong with them is an `exit` with code 2. */
-export function readInvocation(
-  argv: readonly string[] = process.argv.slice(2),
+/**
+ * The start of the MCP server, with nothing but flags of its settings. Clients wait for it, so that it is read here,
+ * without what commands, help and errors need; undefined where it takes `readInvocation` of `commands.ts`, which reads
+ * the same and all else.
+ */
+export function readPlainStart(
+  argv: readonly string[] = commandLine(),
   env: Environment = process.env,
-): Invocation {
-  const printed = { stdout: '', stderr: '' };
+): { command: 'stdio'; config: Config } | undefined {
+  const flags = plainFlags(argv);
+  if (flags === undefined) return undefined;
   try {
-    return parse(argv, env, printed);
+    return { command: 'stdio', config: readConfig('stdio', flags, env) };
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return { command: 'exit', exitCode: 0, ...printed };
-    if (error instanceof CommanderError || error instanceof UsageError) {
-      const why = error instanceof UsageError ? `colloquy: ${error.message}\n` : printed.stderr;
-      return { command: 'exit', exitCode: 2, stdout: '', stderr: `${why}Run "colloquy --help" for all settings.\n` };
-    }
+    if (error instanceof UsageError) return undefined;
     throw error;
   }
 }
 
-function parse(argv: readonly string[], env: Environment, printed: { stdout: string; stderr: string }): Invocation {
-  let invocation: Invocation | undefined;
-  const program = new Command('colloquy')
-    .description('MCP server that explores JSON collections with SQL, and the data service behind it.')
-    .version(VERSION, '--version', 'print the version')
-    .helpOption('--help', 'print this text')
-    .enablePositionalOptions()
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => {
-        printed.stdout += text;
-      },
-      writeErr: (text) => {
-        printed.stderr += text;
-      },
-    });
-  const configOf = (command: CommandName, own: Command) =>
-    readConfig(command, { ...(own === program ? {} : flagsFor(command, program.opts())), ...own.opts() }, env);
-  addSettings(program, 'stdio')
-    .argument('[command]')
-    .usage('[options] [command]')
-    .action((name: string | undefined) => {
-      if (name !== undefined) refuseCommand(name);
-      invocation = { command: 'stdio', config: configOf('stdio', program) };
-    })
-    .addHelpText('before', 'Without a command: the MCP server on standard input and output, for an MCP client.\n')
-    .addHelpText('after', `\nEnvironment only:\n  COLLOQUY_API_KEY  ${SETTINGS.apiKey.meaning}`);
-  for (const { name, description, args = [], options = [], invoke } of SUBCOMMANDS) {
-    const command = addSettings(program.command(name).description(description), name).helpOption(
-      '--help',
-      'print this text',
-    );
-    for (const [form, meaning] of args) command.argument(form, meaning);
-    for (const option of options) command.addOption(option);
-    command.action(() => {
-      invocation = invoke(configOf(name, command), command.args, command.opts());
-    });
-  }
-  program.helpCommand(false).parse([...argv], { from: 'user' });
-  if (invocation === undefined) throw new UsageError('the command line names nothing to do.');
-  return invocation;
-}
-
-interface Subcommand {
-  readonly name: Exclude<CommandName, 'stdio'>;
-  readonly description: string;
-  /** Arguments, each with its meaning. */
-  readonly args?: readonly (readonly [form: string, meaning: string])[];
-  /** Options of this command alone, beside its settings. */
-  readonly options?: readonly Option[];
-  invoke(config: Config, args: readonly string[], options: OwnOptions): Invocation;
-}
-
-/** Values of the options below, by their names. */
-interface OwnOptions {
-  local?: boolean;
-  json?: boolean;
-  yes?: boolean;
-  browser?: boolean;
-  forgetBrowsers?: boolean;
-  tool?: string;
-  since?: string;
-  failed?: boolean;
-  lines?: string;
-  client?: string;
-  print?: boolean;
-  undo?: boolean;
-  write?: boolean;
-}
-
-const SUBCOMMANDS: readonly Subcommand[] = [
-  {
-    name: 'serve',
-    description: 'run the data service in the foreground',
-    options: [new Option('--local').hideHelp()],
-    invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
-  },
-  {
-    name: 'setup',
-    description:
-      'find the assistants on this machine, and connect them: shows each change, and asks before it is written',
-    options: [
-      new Option('--client <names>', 'only these assistants, separated by commas, e.g. claude-code,cursor'),
-      new Option('--write', 'offer tools that change data, too; without it, only those that read'),
-      new Option('--yes', 'write without asking'),
-      new Option('--print', 'only show what would be written'),
-      new Option('--undo', 'take back what was written'),
-    ],
-    invoke: (config, _args, options) => ({ command: 'setup', config, ...setupRequest(config, options) }),
-  },
-  {
-    name: 'call',
-    description: "call one of the server's tools and print its answer; without a tool: list them",
-    args: [
-      ['[tool]', 'name of the tool, e.g. run_query'],
-      ['[json]', 'its arguments, as a JSON object'],
-    ],
-    invoke: (config, [tool, input]) => ({ command: 'call', config, tool, input }),
-  },
-  {
-    name: 'stop',
-    description: 'ask the local service of the data folder to leave',
-    invoke: (config) => ({ command: 'stop', config }),
-  },
-  {
-    name: 'doctor',
-    description: 'check that all is well, and say which tools are hidden and why',
-    options: [new Option('--json', 'print the findings as JSON')],
-    invoke: (config, _args, { json = false }) => ({ command: 'doctor', config, json }),
-  },
-  {
-    name: 'trash',
-    description: 'list what was deleted, restore one entry, or empty all or one of it',
-    args: [
-      ['<action>', TRASH_ACTIONS.join(', ')],
-      ['[id]', 'id of an entry, as listed'],
-    ],
-    options: [new Option('--yes', 'empty it without asking')],
-    invoke: (config, [action = '', id], { yes = false }) => ({
-      command: 'trash',
-      config,
-      ...trashRequest(action, id, yes),
-    }),
-  },
-  {
-    name: 'approve',
-    description: 'answer a question of an assistant; without a code: list them',
-    args: [['[code]', 'code of the question, as the assistant tells it']],
-    options: [
-      new Option('--browser', 'print an address that pairs a browser, so that questions can be answered in it'),
-      new Option('--forget-browsers', 'end every pairing'),
-    ],
-    invoke: (config, [code], options) => ({ command: 'approve', config, ...approveRequest(code, options) }),
-  },
-  {
-    name: 'backup',
-    description: 'copy all that is stored into a new folder, while the service serves',
-    args: [['<folder>', 'the new folder']],
-    invoke: (config, [path = '']) => ({ command: 'backup', config, path: folder(path) }),
-  },
-  {
-    name: 'restore',
-    description: 'put a backup in the place of what is stored, which is kept',
-    args: [['<folder>', 'the folder of the backup']],
-    options: [new Option('--yes', 'restore without asking')],
-    invoke: (config, [path = ''], { yes = false }) => ({ command: 'restore', config, path: folder(path), yes }),
-  },
-  {
-    name: 'demo',
-    description: 'play an exploration of real records on a temporary folder',
-    invoke: (config) => ({ command: 'demo', config }),
-  },
-  {
-    name: 'audit',
-    description: 'print what tools were called, the newest last',
-    options: [
-      new Option('--tool <name>', 'only calls of this tool'),
-      new Option('--since <time>', 'only calls since then: 30m, 12h, 7d, or a date and time such as 2026-01-31T08:00Z'),
-      new Option('--failed', 'only calls that failed or were refused'),
-      new Option('--json', 'print the records as JSON lines'),
-      new Option('--lines <count>', 'at most so many, the newest; 0: all').default('50'),
-    ],
-    invoke: (config, _args, options) => ({ command: 'audit', config, filter: auditFilter(options) }),
-  },
-];
-
-function trashRequest(name: string, id: string | undefined, yes: boolean): TrashRequest {
-  const action = TRASH_ACTIONS.find((one) => one === name);
-  if (action === undefined) {
-    const [meant] = nearest(name, TRASH_ACTIONS, 1);
-    const hint = meant === undefined ? `There are ${TRASH_ACTIONS.join(', ')}.` : `Did you mean "${meant}"?`;
-    throw new UsageError(`"trash" has no action "${name.slice(0, 100)}". ${hint}`);
-  }
-  if (action === 'restore' && id === undefined) {
-    throw new UsageError('"trash restore" needs the id of an entry. "colloquy trash list" shows them.');
-  }
-  if (action === 'list' && id !== undefined) throw new UsageError('"trash list" takes no id.');
-  return { action, id, yes };
-}
-
-function approveRequest(code: string | undefined, { browser, forgetBrowsers }: OwnOptions): ApproveRequest {
-  const own = (code === undefined ? 0 : 1) + (browser === true ? 1 : 0) + (forgetBrowsers === true ? 1 : 0);
-  if (own > 1) throw new UsageError('"approve" takes a code, --browser or --forget-browsers: one of them.');
-  if (browser === true) return { action: 'pair', code };
-  if (forgetBrowsers === true) return { action: 'forget', code };
-  return { action: code === undefined ? 'list' : 'answer', code };
-}
-
-function setupRequest({ readOnly }: Config, options: OwnOptions): SetupRequest {
-  const { client = '', write = false, yes = false, print = false, undo = false } = options;
-  if (readOnly && write) throw new UsageError('--read-only and --write exclude each other. Choose one.');
-  if (print && yes) throw new UsageError('--print writes nothing, and --yes is about writing. Choose one.');
-  const clients = client.split(/[,\s]+/).filter((name) => name !== '');
-  return { clients, yes, print, undo, write: readOnly ? false : write || undefined };
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function auditFilter({ tool, since, failed = false, json = false, lines: text }: OwnOptions): AuditFilter {
-  const lines = integer(0, 1_000_000).safeParse(text);
-  if (!lines.success) throw new UsageError(`--lines is ${JSON.stringify(text)}: expected a whole number.`);
-  return { tool, sinceMs: since === undefined ? undefined : momentOf(since), failed, json, lines: lines.data };
-}
-
-function momentOf(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const ms = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNITS_MS[unit] ?? 0);
-  if (!Number.isNaN(ms)) return ms;
-  throw new UsageError(`--since is ${JSON.stringify(text.slice(0, 100))}: expected 30m, 12h, 7d, or a date and time.`);
-}
-
-function refuseCommand(name: string): never {
-  const known = COMMANDS.filter((command) => command !== 'stdio');
-  const [meant] = nearest(name, known, 1);
-  const hint = meant === undefined ? `The commands are ${known.join(', ')}.` : `Did you mean "${meant}"?`;
-  throw new UsageError(`there is no command "${name.slice(0, 100)}". ${hint}`);
-}
-
-function addSettings(command: Command, name: CommandName): Command {
-  for (const [key, setting] of entries) {
-    if (setting.flag === undefined || !setting.commands.includes(name)) continue;
-    const shown = setting.default ?? setting.defaultShown;
-    const notes = [setting.env, shown === undefined ? undefined : `default: ${shown}`].filter(Boolean);
-    const option = new Option(setting.flag, `${setting.meaning} (${notes.join('; ')})`);
-    if (option.attributeName() !== key) throw new Error(`flag ${setting.flag} does not belong to setting ${key}`);
-    command.addOption(option);
-  }
-  return command;
-}
-
-/** Flags that stand before the command's name, for a command that has them too. */
-function flagsFor(command: CommandName, flags: Texts): Texts {
-  for (const name of Object.keys(flags)) {
-    const setting = entries.find(([key]) => key === name)?.[1];
-    if (setting?.commands.includes(command) !== true) {
-      throw new UsageError(`the flag ${setting?.flag?.split(' ')[0] ?? name} means nothing to "${command}".`);
-    }
+function plainFlags(argv: readonly string[]): Texts | undefined {
+  const flags: Texts = {};
+  for (let at = 0; at < argv.length; at += 1) {
+    const [, name, inline] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(argv[at] ?? '') ?? [];
+    if (name === undefined) return undefined;
+    const found = SETTING_ENTRIES.find(([, { flag }]) => flag?.split(' ')[0] === name);
+    if (found === undefined || !found[1].commands.includes('stdio')) return undefined;
+    const takesValue = found[1].flag?.includes('<') === true;
+    if (takesValue && inline === undefined) at += 1;
+    const value = takesValue ? (inline ?? argv[at]) : 'true';
+    if (!value || value.startsWith('-') || (!takesValue && inline !== undefined)) return undefined;
+    flags[found[0]] = value;
   }
   return flags;
 }
 
-function readConfig(command: CommandName, flags: Texts, env: Environment): Config {
+/** The settings of a command, checked; `flags` go before `env`. Throws `UsageError`. */
+export function readConfig(command: CommandName, flags: Texts, env: Environment = process.env): Config {
   refuseUnknownVariables(env);
   const texts: Texts = {};
-  for (const [key, setting] of entries) {
+  for (const [key, setting] of SETTING_ENTRIES) {
     const fromEnv = setting.env === undefined ? undefined : filledIn(env[setting.env]);
     const text = flags[key] ?? fromEnv ?? setting.default;
     // A flag without a value arrives as true.
@@ -355,7 +77,7 @@ function readConfig(command: CommandName, flags: Texts, env: Environment): Confi
   if (!checked.success) {
     const issue = checked.error.issues[0];
     const key = String(issue?.path[0]);
-    const secret = entries.find(([name]) => name === key)?.[1].secret === true;
+    const secret = SETTING_ENTRIES.find(([name]) => name === key)?.[1].secret === true;
     const shown = secret ? 'unusable' : JSON.stringify(texts[key]);
     throw new UsageError(`${sourceOf(key, flags)} is ${shown}: ${issue?.message}.`);
   }
@@ -388,7 +110,7 @@ function keyOfFile({ apiKeyFile }: Config, flags: Texts): string | undefined {
 }
 
 function sourceOf(key: string, flags: Texts): string {
-  const setting = entries.find(([name]) => name === key)?.[1];
+  const setting = SETTING_ENTRIES.find(([name]) => name === key)?.[1];
   return (key in flags ? setting?.flag?.split(' ')[0] : setting?.env) ?? key;
 }
 
@@ -397,7 +119,7 @@ const SECRET_PREFIX = 'COLLOQUY_SECRET_';
 
 /** The secrets in the environment, by name. */
 export function secretVariables(env: Environment = process.env): ReadonlyMap<string, string> {
-  const settings = entries.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
+  const settings = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   const found = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     name.startsWith(SECRET_PREFIX) && !settings.includes(name) && value !== undefined ? [[name, value]] : [],
   );
@@ -405,7 +127,7 @@ export function secretVariables(env: Environment = process.env): ReadonlyMap<str
 }
 
 function refuseUnknownVariables(env: Environment): void {
-  const known = entries.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
+  const known = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   for (const name of Object.keys(env)) {
     if (!name.startsWith('COLLOQUY_') || known.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
     const [meant] = nearest(name, known, 1);
@@ -458,7 +180,7 @@ export function serviceEnvironment(config: Config, env: Environment = process.en
     (entry): entry is [string, string] => PASSED_ON.test(entry[0]) && entry[1] !== undefined,
   );
   const values: Record<string, unknown> = config;
-  const own = entries.flatMap(([key, setting]): [string, string][] => {
+  const own = SETTING_ENTRIES.flatMap(([key, setting]): [string, string][] => {
     if (setting.env === undefined || setting.passedOn !== true || values[key] === undefined) return [];
     return [[setting.env, String(values[key])]];
   });
@@ -503,4 +225,16 @@ export function userPlaces(env: Environment = process.env, platform = process.pl
     codexHome: env['CODEX_HOME'] || undefined,
     geminiHome: env['GEMINI_CLI_HOME'] || undefined,
   };
+}
+
+/** The program that opens an address in a person's browser, the address to come last; undefined where there is none. */
+export function browserOpener(
+  env: Environment = process.env,
+  platform = process.platform,
+): { command: string; args: string[] } | undefined {
+  if (platform === 'darwin') return { command: 'open', args: [] };
+  if (platform === 'win32') return { command: 'rundll32', args: ['url.dll,FileProtocolHandler'] };
+  // Without a display it would be a browser in this very terminal, or none.
+  const hasDisplay = Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
+  return hasDisplay ? { command: 'xdg-open', args: [] } : undefined;
 }

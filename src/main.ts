@@ -1,6 +1,13 @@
 #!/usr/bin/env node
+import module from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Invocation, readInvocation } from './config.ts';
+import type { Invocation } from './commands.ts';
+import { PLACES } from './places.ts';
+
+// From 22.1 on Node.js keeps what it has compiled. Its own place for that may be one that others can write to.
+const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
+enableCompileCache?.(join(PLACES.cache, 'compiled'));
 
 // Each command's code is read only when it runs: an MCP client waits for nothing that it does not use.
 async function run(invocation: Invocation): Promise<number> {
@@ -30,6 +37,8 @@ async function run(invocation: Invocation): Promise<number> {
       return (await import('./cli/restore.ts')).restore(invocation);
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
+    case 'open':
+      return (await import('./cli/open.ts')).openPage(invocation, bin);
     case 'approve':
       return (await import('./cli/approve.ts')).approve(invocation, bin);
     case 'demo':
@@ -37,4 +46,5 @@ async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-process.exitCode = await run(readInvocation());
+const { readPlainStart } = await import('./config.ts');
+process.exitCode = await run(readPlainStart() ?? (await import('./commands.ts')).readInvocation());

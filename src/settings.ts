@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
-import envPaths from 'env-paths';
 import { z } from 'zod';
 import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolsets.ts';
+import { PLACES } from './places.ts';
 import { parseRange } from './service/addresses.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
@@ -15,6 +15,7 @@ export const COMMANDS = [
   'demo',
   'doctor',
   'trash',
+  'open',
   'approve',
   'audit',
   'backup',
@@ -106,7 +107,7 @@ const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
 /** What an assistant is offered, which setup writes into the assistants' configurations. */
 const OFFER = [...SERVICE, 'setup'] as const;
-const FOLDER = [...OFFER, 'stop', 'trash', 'approve', 'audit', 'backup', 'restore'] as const;
+const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
 export const CLIENT = ['stdio', 'setup', 'call', 'doctor'] as const;
 
@@ -117,7 +118,7 @@ export const SETTINGS = {
     env: 'COLLOQUY_DATA_DIR',
     flag: '--data-dir <folder>',
     commands: FOLDER,
-    default: envPaths('colloquy', { suffix: '' }).data,
+    default: PLACES.data,
     defaultShown: "the OS's folder for application data",
     meaning: 'Folder with database, socket, log and admin key of the local service',
     passedOn: true,

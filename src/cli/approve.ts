@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ApproveRequest } from '../config.ts';
+import type { ApproveRequest } from '../commands.ts';
 import type { Approval } from '../contract/approvals.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { openFolder } from '../local/folder.ts';
 import { probe } from '../local/probe.ts';
 import type { Config } from '../settings.ts';
+import { requireLocalService } from './connect.ts';
 import { errorLine, plainText } from './log.ts';
 import { forgetBrowsers, pairBrowser } from './pair-browser.ts';
-import { askAtTerminal } from './terminal.ts';
+import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
@@ -19,12 +20,7 @@ export async function approve(request: ApproveRequest & { config: Config }, bin:
   const { config, action, code } = request;
   let client: Client | undefined;
   try {
-    if (config.url !== undefined) {
-      throw new ApiError(
-        'invalid_input',
-        `Questions are answered at the machine of the service, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
-      );
-    }
+    requireLocalService(config, 'Questions are answered');
     if (action === 'pair') return await pairBrowser(config, bin);
     if (action === 'forget') return await forgetBrowsers(config, bin);
     client = await runningService(config.dataDir);
@@ -96,6 +92,6 @@ async function answer(client: Client, { code, status, message, typed_name: name,
 
 /** A name is compared before anything else, since it may be "no". */
 function decisionOf(typed: string, name: string | undefined): 'approve' | 'decline' | undefined {
-  if (name === undefined ? /^y(es)?$/i.test(typed) : typed === name) return 'approve';
+  if (name === undefined ? isYes(typed) : typed === name) return 'approve';
   return /^no?$/i.test(typed) ? 'decline' : undefined;
 }

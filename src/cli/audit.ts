@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { AuditFilter } from '../config.ts';
+import type { AuditFilter } from '../commands.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { readAuditLog } from '../local/audit-log.ts';
 import type { Config } from '../settings.ts';

@@ -1,10 +1,9 @@
-import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
-import { connectService } from './connect.ts';
+import { connectService, requireLocalService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
-import { bytesText, counted } from './sizes.ts';
 
 /** A backup takes as long as the disk needs. */
 const TIMEOUT_MS = 2 ** 31 - 1;
@@ -27,12 +26,7 @@ export async function backup({ config, path }: { config: Config; path: string },
   let looks: Promise<void> | undefined;
   const done = new AbortController();
   try {
-    if (config.url !== undefined) {
-      throw new ApiError(
-        'invalid_input',
-        `A backup is made at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
-      );
-    }
+    requireLocalService(config, 'A backup is made');
     client = await connectService(config, bin, createLog(config));
     looks = showProgress(client, path, shown, done.signal);
     const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });

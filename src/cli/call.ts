@@ -6,12 +6,11 @@ import { callTool, unknownTool } from '../mcp/call.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { fileMeans } from './file-documents.ts';
 import { createLog, errorLine, plainText } from './log.ts';
-import { auditOf, secretMeans } from './means.ts';
+import { auditOf, fileMeans, secretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
 import { shownProgress } from './progress.ts';
-import { askAtTerminal } from './terminal.ts';
+import { askAtTerminal, isYes } from './terminal.ts';
 
 export interface CallCommand {
   config: Config;
@@ -140,5 +139,5 @@ async function confirm(message: string, typedName: string | undefined): Promise<
   const wanted = typedName === undefined ? '[y/N] ' : `Type ${typedName} to confirm: `;
   const typed = await askAtTerminal(`${message}\n${wanted}`);
   if (typed === undefined) return false;
-  return typedName === undefined ? /^y(es)?$/i.test(typed) : typed === typedName;
+  return typedName === undefined ? isYes(typed) : typed === typedName;
 }

@@ -1,3 +1,5 @@
+import { type Config, SETTINGS } from '../settings.ts';
+
 /** How a client starts the server: an executable and its arguments. */
 export interface ServerCommand {
   command: string;
@@ -41,4 +43,16 @@ export function serverCommand(bin: string): ServerCommand {
   // npx keeps packages in a cache that it may clear: what started this copy starts the next one.
   if (/[\\/]_npx[\\/]/.test(bin)) return { command: 'npx', args: ['-y', 'colloquy'] };
   return { command: 'node', args: [bin] };
+}
+
+/** The flags with which another process of this program reaches the same service. */
+export function placeFlags({ url, dataDir }: Pick<Config, 'url' | 'dataDir'>): string[] {
+  if (url !== undefined) return ['--url', url];
+  return dataDir === SETTINGS.dataDir.default ? [] : ['--data-dir', dataDir];
+}
+
+/** This program as a person starts it for the same service, as one line of a POSIX shell; a command's name comes next. */
+export function ownCommand(config: Pick<Config, 'url' | 'dataDir'>, bin: string): string {
+  const { command, args } = serverCommand(bin);
+  return commandLine({ command, args: [...args, ...placeFlags(config)] });
 }

@@ -1,6 +1,7 @@
-import type { Logger } from 'pino';
 import { serviceEnvironment, VERSION } from '../config.ts';
+import { ApiError } from '../contract/errors.ts';
 import type { Client } from '../http/client.ts';
+import type { Logger } from '../mcp/assistant.ts';
 import type { Config } from '../settings.ts';
 
 /**
@@ -16,4 +17,13 @@ export async function connectService(config: Config, bin: string, log: Logger): 
   const { connectLocal } = await import('../local/connect.ts');
   const env = serviceEnvironment(config);
   return connectLocal({ dataDir: config.dataDir, bin, version: VERSION, env, log, timeoutMs, readOnly });
+}
+
+/** Throws where the settings name a remote service: `what`, e.g. "The trash is reached", is for those at its machine. */
+export function requireLocalService({ url }: Pick<Config, 'url'>, what: string): void {
+  if (url === undefined) return;
+  throw new ApiError(
+    'invalid_input',
+    `${what} at the machine of the service only, and COLLOQUY_URL points at ${url}. Run this there, without COLLOQUY_URL.`,
+  );
 }

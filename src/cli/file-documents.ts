@@ -2,7 +2,6 @@ import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { Means } from '../mcp/assistant.ts';
 import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../mcp/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
@@ -21,15 +20,6 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.parquet': 'parquet',
   '.pq': 'parquet',
 };
-
-/** What lets a tool read files: nothing, where the operator allows no folder. */
-export function fileMeans(settings: {
-  allowDirs?: readonly string[] | undefined;
-  dataDir: string;
-}): Pick<Means, 'openFile'> {
-  const { allowDirs: folders = [], dataDir } = settings;
-  return folders.length === 0 ? {} : { openFile: (request) => openDocuments({ folders, dataDir }, request) };
-}
 
 /** Opens a file of documents below the folders that are allowed; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError } from '../contract/errors.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { askToLeave, probe } from '../local/probe.ts';
 
@@ -24,8 +25,7 @@ export async function leaveService(dataDir: string, { startMs = 5_000 }: LeaveOp
   if (startMs > 0 && !existsSync(folder.logFile)) return false;
   const pid = await readyService(folder, startMs);
   if (pid === undefined) return false;
-  const adminKey = await readFile(folder.adminKeyFile, 'utf8');
-  await askToLeave(folder.socketPath, adminKey.trim());
+  await ask(folder, pid);
   const endsAt = performance.now() + END_MS;
   while (isRunning(pid)) {
     if (performance.now() > endsAt)
@@ -33,6 +33,20 @@ export async function leaveService(dataDir: string, { startMs = 5_000 }: LeaveOp
     await delay(POLL_MS);
   }
   return true;
+}
+
+/**
+ * With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. The process is one that
+ * listens in a folder of this user's alone.
+ */
+async function ask({ socketPath, adminKeyFile }: DataFolder, pid: number): Promise<void> {
+  const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
+  try {
+    await askToLeave(socketPath, adminKey.trim());
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    process.kill(pid, 'SIGTERM');
+  }
 }
 
 /** The process that serves the folder, once it can be talked to; undefined where it ended by itself. */

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { visibleText } from '../mcp/visible.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Config } from '../settings.ts';
 
 /**

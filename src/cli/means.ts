@@ -8,6 +8,7 @@ import type { Audit } from '../mcp/audit.ts';
 import type { Config } from '../settings.ts';
 
 type Places = Pick<Config, 'dataDir' | 'secretDir'>;
+type FilePlaces = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
 
 /** How secrets go past an assistant that this process was started for: by files of the data folder, and references. */
 export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
@@ -36,4 +37,12 @@ export function auditOf(
   if (!audit) return undefined;
   const file = openAuditLog({ dataDir, log });
   return { transport, observe: file.append, settled: file.settled };
+}
+
+/** What lets a tool read files: nothing, where the operator allows no folder. */
+export function fileMeans({ allowDirs: folders = [], dataDir }: FilePlaces): Pick<Means, 'openFile'> {
+  if (folders.length === 0) return {};
+  return {
+    openFile: async (request) => (await import('./file-documents.ts')).openDocuments({ folders, dataDir }, request),
+  };
 }

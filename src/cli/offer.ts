@@ -1,10 +1,10 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../mcp/assistant.ts';
 import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
-import type { Tool } from '../mcp/tools.ts';
+import type { ToolCard } from '../mcp/tool-cards.ts';
 import { chosenToolsets } from '../mcp/toolsets.ts';
 import type { Config } from '../settings.ts';
-import { fileMeans } from './file-documents.ts';
+import { fileMeans } from './means.ts';
 
 /** The first list of tools waits this long for the role of a remote key. */
 const ROLE_WAIT_MS = 1_500;
@@ -24,7 +24,7 @@ export function toolsFor(
   log: Pick<Logger, 'info'>,
   roleWaitMs = ROLE_WAIT_MS,
 ): {
-  tools: ReadonlyMap<string, Tool> | Promise<ReadonlyMap<string, Tool>>;
+  tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
   hidden: readonly Hidden[] | Promise<readonly Hidden[]>;
 } {
   const offer = offerOf(config);

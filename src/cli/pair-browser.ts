@@ -5,16 +5,22 @@ import { connectService } from './connect.ts';
 import { createLog } from './log.ts';
 
 /**
- * Prints an address that pairs the browser that opens it, for the person at the terminal. Without a terminal none is
- * made: a program that reads the output could open it, and so answer for its human. Throws `ApiError`.
+ * An address that pairs the browser that opens it, for the person at the terminal. Without a terminal none is made: a
+ * program that reads the output could open it, and so answer for its human. Throws `ApiError`.
  */
-export async function pairBrowser(config: Config, bin: string): Promise<number> {
+export async function pairingAddress(config: Config, bin: string): Promise<string> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new ApiError('forbidden', 'No browser was paired: this needs a person at a terminal. Run it in one.');
   }
   const { url } = await withService(config, bin, (client) => client.pairBrowser({}));
+  return url ?? '';
+}
+
+/** Prints such an address. */
+export async function pairBrowser(config: Config, bin: string): Promise<number> {
+  const url = await pairingAddress(config, bin);
   process.stdout.write(
-    `Open this in the browser in which you want to answer, within five minutes; it works once:\n\n  ${url}\n\nThen open the page of the question again.\n`,
+    `Open this in the browser in which you want to answer, within five minutes; it works once:\n\n  ${url}\n\nThe questions that wait are on the page that it shows.\n`,
   );
   return 0;
 }
@@ -27,7 +33,8 @@ export async function forgetBrowsers(config: Config, bin: string): Promise<numbe
 }
 
 async function withService<T>(config: Config, bin: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connectService(config, bin, createLog(config));
+  // A person reads this: that a service was started is nothing to them.
+  const client = await connectService(config, bin, createLog({ logLevel: config.logLevel ?? 'warn' }));
   try {
     return await work(client);
   } finally {

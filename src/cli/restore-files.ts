@@ -17,10 +17,9 @@ import {
   MANIFEST,
   type Manifest,
   manifestText,
-  syncFolder,
-  writeDurably,
 } from '../service/backup-files.ts';
 import { openCatalog, SCHEMA_VERSION } from '../service/catalog.ts';
+import { syncFolder, writeDurably } from '../service/durable-files.ts';
 
 /** Refuses what this program cannot read. */
 export function checkVersions({ version, stored_version: stored, metadata_version: metadata, files }: Manifest): void {

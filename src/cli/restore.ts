@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { type Manifest, readManifest } from '../service/backup-files.ts';
 import type { Config } from '../settings.ts';
+import { requireLocalService } from './connect.ts';
 import { errorLine, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
 import { checkVersions, describeAside, refuseWhileServed, removeStaging, stage, swap } from './restore-files.ts';
-import { bytesText, counted } from './sizes.ts';
-import { askAtTerminal } from './terminal.ts';
+import { askAtTerminal, isYes } from './terminal.ts';
 
 export interface RestoreCommand {
   config: Config;
@@ -28,12 +28,7 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
   const shown = shownProgress(process.stderr);
   let staging: string | undefined;
   try {
-    if (config.url !== undefined) {
-      throw new ApiError(
-        'invalid_input',
-        `A backup is restored at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
-      );
-    }
+    requireLocalService(config, 'A backup is restored');
     const { folder: from, manifest } = await readManifest(path);
     checkVersions(manifest);
     const folder = await openFolder(config.dataDir);
@@ -69,7 +64,7 @@ async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean>
   const typed = await askAtTerminal(
     `Put this backup in the place of what "${folder.path}" stores now, which is moved aside: ${contentsOf(manifest)}? [y/N] `,
   );
-  if (typed !== undefined && /^y(es)?$/i.test(typed)) return true;
+  if (isYes(typed)) return true;
   const why = typed === undefined ? ': there is no terminal to ask at. Add --yes' : '';
   process.stderr.write(`colloquy: Nothing was restored${why}.\n`);
   return false;

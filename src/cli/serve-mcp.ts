@@ -11,11 +11,10 @@ import { createApprovals } from '../mcp/signed-states.ts';
 import { listenFor } from '../mcp/subscriptions.ts';
 import type { Mount, MountCaller } from '../service/mounts.ts';
 import type { Config } from '../settings.ts';
-import { commandLine, serverCommand } from './connect-lines.ts';
-import { fileMeans } from './file-documents.ts';
-import { auditOf, remoteSecretMeans } from './means.ts';
+import { ownCommand } from './connect-lines.ts';
+import { auditOf, fileMeans, remoteSecretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
-import { GUARD_OFF, placeFlags } from './stdio.ts';
+import { GUARD_OFF } from './stdio-server.ts';
 
 export const MCP_PATH = '/mcp';
 
@@ -34,7 +33,7 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const peers = new Set<Changes>();
   const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
-  const started = isForOthers(config) ? undefined : commandOf(config, bin);
+  const started = isForOthers(config) ? undefined : ownCommand(config, bin);
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
 
   function open({ key, keyHash, roles }: MountCaller) {
@@ -78,11 +77,6 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const handle: Mount['handle'] = (request, response, caller, signal) =>
     callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
   return { path: MCP_PATH, admit: serving.admit, handle, close };
-}
-
-function commandOf(config: Config, bin: string): string {
-  const { command, args } = serverCommand(bin);
-  return commandLine({ command, args: [...args, ...placeFlags(config)] });
 }
 
 /** Paths of this machine are of use to those who sit at it, and nobody else's business. */

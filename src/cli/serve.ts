@@ -2,17 +2,21 @@ import type { Logger } from 'pino';
 import { nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
+import { newestRecords } from '../local/audit-log.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
 import type { TlsFiles } from '../service/listen.ts';
 import type { Service } from '../service/start.ts';
 import type { Config } from '../settings.ts';
+import { ownCommand } from './connect-lines.ts';
 import { createLog, errorLine } from './log.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
+/** Calls of tools on the page. */
+const CALLS_SHOWN = 50;
 const QUERIES_MAX = 4;
 /** A query holds a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
@@ -39,11 +43,12 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
       trashDays: config.trashDays,
+      recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
       log,
     });
     stopOnSignals(service);
-    if (!local) process.stdout.write(welcome(config, service, folder));
+    if (!local) process.stdout.write(welcome(config, service, folder, ownCommand(config, bin)));
     await service.closed;
   } catch (error) {
     process.stderr.write(errorLine(error));
@@ -109,13 +114,14 @@ function stopOnSignals(service: Service): void {
   }
 }
 
-function welcome({ mcp }: Config, { addresses }: Service, folder: DataFolder): string {
+function welcome({ mcp }: Config, { addresses }: Service, folder: DataFolder, command: string): string {
   const urls = mcp ? addresses.filter((address) => address.startsWith('http')) : [];
   return [
     `Colloquy ${VERSION} serves "${folder.path}" at:`,
     ...addresses.map((address) => `  ${address}`),
     `Clients send the header "Authorization: ApiKey <key>"; the admin's key is in ${folder.adminKeyFile}`,
     ...urls.map((url) => `MCP clients connect to ${url}/mcp with the header "Authorization: Bearer <key>"`),
+    `What goes on there is shown in a browser by: ${command} open`,
     'Ctrl-C stops it.',
     '',
   ].join('\n');

@@ -1,4 +1,5 @@
-import { type SetupRequest, type UserPlaces, userPlaces } from '../config.ts';
+import type { SetupRequest } from '../commands.ts';
+import { type UserPlaces, userPlaces } from '../config.ts';
 import { nearest } from '../contract/nearest.ts';
 import { type Config, SETTINGS } from '../settings.ts';
 import { commandLine, type ServerCommand, serverCommand } from './connect-lines.ts';
@@ -7,7 +8,7 @@ import { errorLine, plainText } from './log.ts';
 import { ASSISTANTS, type AssistantKind, entryFor, isHere } from './setup/clients.ts';
 import { carryOut, isRefused, linesToPaste, type Plan, planFor, shownChange, tryFor } from './setup/plan.ts';
 import { carryOutUndo, planUndo } from './setup/undo.ts';
-import { askAtTerminal } from './terminal.ts';
+import { askAtTerminal, isYes } from './terminal.ts';
 
 type Request = SetupRequest & { config: Config };
 
@@ -167,7 +168,7 @@ async function isAgreed(plan: Plan, request: Request, question: string): Promise
     print('Nothing was written: there is no terminal to ask at. Add --yes.', '');
     return 'unasked';
   }
-  if (/^y(es)?$/i.test(typed)) return 'yes';
+  if (isYes(typed)) return 'yes';
   print('Left as it is.', '');
   return 'no';
 }

@@ -14,3 +14,8 @@ export async function askAtTerminal(prompt: string): Promise<string | undefined>
     terminal.close();
   }
 }
+
+/** Whether what was typed is a yes; nothing else is one. */
+export function isYes(typed: string | undefined): boolean {
+  return typed !== undefined && /^y(es)?$/i.test(typed);
+}

@@ -1,12 +1,12 @@
-import type { TrashRequest } from '../config.ts';
+import type { TrashRequest } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
+import { bytesText, counted } from '../contract/in-words.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
-import { connectService } from './connect.ts';
+import { connectService, requireLocalService } from './connect.ts';
 import { createLog, errorLine, plainText } from './log.ts';
-import { bytesText, counted } from './sizes.ts';
-import { askAtTerminal } from './terminal.ts';
+import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
@@ -19,12 +19,7 @@ export async function trash(request: TrashRequest & { config: Config }, bin: str
   process.stdout.once('error', () => process.exit(1));
   let client: Client | undefined;
   try {
-    if (config.url !== undefined) {
-      throw new ApiError(
-        'invalid_input',
-        `The trash is reached at the machine of the service only, and COLLOQUY_URL points at ${config.url}. Run this there, without COLLOQUY_URL.`,
-      );
-    }
+    requireLocalService(config, 'The trash is reached');
     client = await connectService(config, bin, createLog(config));
     if (action === 'list') return await list(client);
     return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request);
@@ -90,7 +85,7 @@ async function empty(client: Client, { id, yes }: TrashRequest): Promise<number>
 async function confirm(entries: readonly TrashEntry[]): Promise<boolean> {
   const question = [...tableOf(entries), '', `Remove ${sumOf(entries).replace(/\.$/, '')} for good? [y/N] `].join('\n');
   const typed = await askAtTerminal(question);
-  if (typed !== undefined && /^y(es)?$/i.test(typed)) return true;
+  if (isYes(typed)) return true;
   const why = typed === undefined ? ': this cannot be undone and there is no terminal to ask at. Add --yes' : '';
   process.stderr.write(`colloquy: Nothing was removed${why}.\n`);
   return false;

@@ -292,7 +292,7 @@ export interface QueryRequest {
   keep?: KeepRequest | undefined;
   /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
   timeoutMs?: number | undefined;
-  /** Aborting stops the statement in the engine. */
+  /** Aborting stops the statement in the engine; a reason that is an `ApiError` is what `query` rejects with. */
   signal?: AbortSignal | undefined;
 }
 

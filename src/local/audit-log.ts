@@ -12,6 +12,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../contract/json.ts';
 import { openFolder } from './folder.ts';
@@ -148,6 +149,42 @@ export function readAuditLog(folder: string): AuditLines {
     }
   }
   return found;
+}
+
+/** Read of a file at once for its newest records. */
+const TAIL_BYTES = 256 * 1024;
+
+/**
+ * The newest records of the audit log of a data folder, the newest first: `count` of them at most, and no more than are
+ * at the end of its newest two files. For whoever looks often; lines that are no record are left out.
+ */
+export async function newestRecords(folder: string, count: number): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for (const name of [FILE, ...namesIn(folder).slice(-1)]) {
+    if (found.length >= count) break;
+    const lines = await lastLines(join(folder, name));
+    found.push(...lines.map(recordIn).filter((record) => record !== undefined));
+  }
+  // Several processes write, each when its call ends.
+  return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
+}
+
+async function lastLines(path: string): Promise<string[]> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, 'r');
+    const { size } = await file.stat();
+    const start = Math.max(0, size - TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - start), 0, size - start, start);
+    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
+    // The first is a part of one, unless the file was read from its beginning.
+    return start === 0 ? lines : lines.slice(1);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  } finally {
+    await file?.close();
+  }
 }
 
 function namesIn(folder: string): string[] {

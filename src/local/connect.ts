@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { type DataFolder, openFolder } from './folder.ts';
@@ -17,7 +16,7 @@ export interface LocalOptions {
   version: string;
   /** The service's whole environment, besides the data folder. */
   env: Readonly<Record<string, string>>;
-  log: Pick<Logger, 'info' | 'warn'>;
+  log: { info(details: object, message: string): void };
   /** Time for the service to become ready, in milliseconds (default 20,000). */
   readyTimeoutMs?: number | undefined;
   /** The client lets only reads through (default false). */

@@ -4,7 +4,7 @@ import type { Changes } from './changes.ts';
 import type { OpenFile } from './file.ts';
 import type { Hidden } from './offer.ts';
 import type { Approvals } from './signed-states.ts';
-import type { Tool } from './tools.ts';
+import type { ToolCard } from './tool-cards.ts';
 
 /** The part of a pino logger that is used here. */
 export interface Logger {
@@ -25,7 +25,7 @@ export interface Assistant {
   /** Who calls: what was approved for one principal, or kept for it, is none of another's. */
   principal: string;
   /** The tools that are listed, and that can be called, by name: the same for as long as it lasts. */
-  tools: ReadonlyMap<string, Tool> | Promise<ReadonlyMap<string, Tool>>;
+  tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
   /** Why each of the others is not among them; absent where all are. */
   hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;

@@ -1,6 +1,8 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { mapSecrets, secrecyOf } from '../contract/secret.ts';
+import { visibleText } from '../contract/visible.ts';
+import { cutWithoutKeys } from '../contract/without-keys.ts';
 import { isAnyJson, structureIn, unwrapped } from './arguments.ts';
 import type { Argument } from './catalog.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
@@ -9,7 +11,6 @@ import type { Arguments } from './relations.ts';
 import { estimateTokens } from './results.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
 import type { Tool } from './tools.ts';
-import { visibleText } from './visible.ts';
 
 /** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
 export interface AuditRecord {
@@ -62,9 +63,6 @@ const SECRET = '[secret]';
 const REMOVED = '[removed]';
 const UNKNOWN = '[unknown]';
 const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
-/** What looks like an API key of this service, wherever it stands. */
-const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
-const KEY_CHARS = 64;
 
 /** A call on its way into the audit log. */
 export interface OpenRecord {
@@ -124,13 +122,7 @@ function whoCalls({ principal, client, era }: Caller, { transport }: Audit) {
 }
 
 function short(value: unknown): string {
-  return visibleText(cutText(String(value ?? ''), NAME_CHARS_MAX));
-}
-
-/** The first characters, and how many are missing; keys in them are masked, also one that the cut would halve. */
-function cutText(text: string, charsMax: number): string {
-  const head = text.slice(0, charsMax + KEY_CHARS).replace(KEY, (key) => `${key.slice(0, 4)}…`);
-  return text.length <= charsMax ? head : `${head.slice(0, charsMax)}…[+${text.length - charsMax}]`;
+  return visibleText(cutWithoutKeys(String(value ?? ''), NAME_CHARS_MAX));
 }
 
 function sizeOf(result: ToolResult | InputRequiredResult) {
@@ -223,7 +215,7 @@ function isScalar(schema: unknown): boolean {
 }
 
 function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number): unknown {
-  if (typeof value === 'string') return cutText(value, limits.chars);
+  if (typeof value === 'string') return cutWithoutKeys(value, limits.chars);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEPTH_MAX) return '…';
   if (Array.isArray(value)) {
@@ -233,7 +225,7 @@ function cutValue(value: unknown, limits: (typeof LIMITS)[number], depth: number
   const fields = Object.entries(value);
   const shown = fields
     .slice(0, limits.items * 4)
-    .map(([name, field]) => [cutText(name, limits.chars), cutValue(field, limits, depth + 1)] as const);
+    .map(([name, field]) => [cutWithoutKeys(name, limits.chars), cutValue(field, limits, depth + 1)] as const);
   if (shown.length < fields.length) shown.push([`…[+${fields.length - shown.length} fields]`, null]);
   return Object.fromEntries(shown);
 }

@@ -1,4 +1,5 @@
 import { counted, type Extent } from '../contract/extent.ts';
+import { distinctText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { RowTool } from './catalog.ts';
 import { namedDocuments } from './named-documents.ts';
@@ -6,9 +7,10 @@ import { type Deletion, refuseContents, refuseInVain, refuseName, takesOwnKey } 
 import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
 import { digest } from './signed-states.ts';
 import { findTarget, fingerprint, listed, namedBy, quoted, type Read } from './target.ts';
-import { distinctText } from './visible.ts';
 
 const DAY_MS = 86_400_000;
+/** Documents named one by one whose loss is as severe as that of a collection. */
+const MANY_DOCUMENTS = 1_000;
 
 /** What a human has to know before saying yes, as of now. */
 export interface Blast {
@@ -80,6 +82,7 @@ export async function blastRadius(
       const { line, count, existing: there } = await namedDocuments(client, args, named, documents, signal);
       lines.push(line);
       existing = there;
+      isSevere ||= (count ?? named.length) >= MANY_DOCUMENTS;
       if (count !== undefined) {
         extent['documents'] = { count, ...(there === undefined ? {} : { which: digest([...there].sort()) }) };
       }

@@ -94,7 +94,7 @@ async function runOnce({
 const NAME_CHARS_MAX = 100;
 
 /** Why there is no such tool, with the nearest names. */
-export function unknownTool(name: string, offered: ReadonlyMap<string, Tool> = tools()): string {
+export function unknownTool(name: string, offered: ReadonlyMap<string, unknown> = tools()): string {
   const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
   return `Cannot call tool "${lineText(name, NAME_CHARS_MAX)}": it does not exist; ${hint}`;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../contract/contract.ts';
 import type { Effect, Row } from '../contract/row.ts';
 import { secrecyOf } from '../contract/secret.ts';
+import { RESULT_VIEW_META } from './result-view.ts';
 import { inputSchema, outputSchema, type Schema } from './schemas.ts';
 import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
 
@@ -31,6 +32,8 @@ export type ToolListing = {
   inputSchema: Schema & { type: 'object' };
   outputSchema: Schema & { type: 'object' };
   annotations: Annotations;
+  /** Which view a host may show the answer in. */
+  _meta?: typeof RESULT_VIEW_META;
 };
 
 /** A tool computed from a row of the contract. */
@@ -187,6 +190,7 @@ export function rowTool(operation: Operation): RowTool {
       inputSchema: { ...inputSchema(shape), type: 'object' },
       outputSchema: { ...outputOf(kind, row), type: 'object' },
       annotations: annotationsOf(row.effect),
+      ...(kind === 'rows' ? { _meta: RESULT_VIEW_META } : {}),
     },
   };
 }

@@ -1,11 +1,11 @@
-import type { AnyOperation } from '../contract/contract.ts';
-import { ApiError } from '../contract/errors.ts';
 import type { Client } from '../http/client.ts';
 import type { Logger } from './assistant.ts';
 import type { Arguments } from './relations.ts';
 import type { Look } from './resource-kinds.ts';
-import { parseUri } from './resources.ts';
-import type { Tool } from './tools.ts';
+import type { ToolCard } from './tool-cards.ts';
+
+/** How a resource is looked at, which is loaded at the first look. */
+type State = Pick<typeof import('./resource-state.ts'), 'resourceState' | 'listState' | 'mayConcern'>;
 
 /** Where somebody is told of changes. The same object is told once, however often it listens for the same. */
 export interface Notify {
@@ -36,7 +36,7 @@ export interface Changes {
    * A tool that changes something begins; what is returned is called when it has. Listeners whose first look may have
    * come in between are told in any case.
    */
-  writing(tool: Tool, args: Arguments): () => void;
+  writing(tool: ToolCard, args: Arguments): () => void;
   /** Looks at once. */
   look(): void;
   close(): void;
@@ -66,7 +66,10 @@ const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
 export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: ChangesOptions): Changes {
   const watch = createWatch();
   const looking = createLooking({
-    look: async () => watch.compare(lookAt(await connect())),
+    look: async () => {
+      const state = await import('./resource-state.ts');
+      await watch.compare(state, state.lookAt(await connect()));
+    },
     isNeeded: () => watch.keys().length > 0,
     everyMs,
     log,
@@ -86,10 +89,10 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
     },
     count: watch.count,
     writing(tool, args) {
-      const unseen = watch.unseen().filter((key) => mayConcern(key, args));
+      const unseen = watch.unseen();
       return () => {
         if (LISTED.test(tool.listing.name) || args['create'] === true) watch.tellWritten();
-        watch.tellAnyway(unseen);
+        watch.tellAnyway(unseen, args);
         for (const one of peers ?? [changes]) one.look();
       };
     },
@@ -114,8 +117,8 @@ function createWatch() {
   const listeners = new Set<Listener>();
   /** What was seen of each address last, and of the list. */
   const seen = new Map<string, string | undefined>();
-  /** What is told at the next look, whatever that sees. */
-  const due = new Set<string>();
+  /** What is told at the next look, whatever that sees, if one of these calls concerns it. */
+  const due = new Map<string, Arguments[]>();
 
   const listened = () => new Set([...listeners].flatMap(({ wanted }) => wanted.uris));
   const watched = () => [...listened()].slice(0, URIS_MAX);
@@ -125,7 +128,7 @@ function createWatch() {
   // Whoever listens anew is not told of what was before.
   function forgetUnwatched(): void {
     const kept = new Set(keys());
-    for (const key of [...seen.keys(), ...due]) {
+    for (const key of [...seen.keys(), ...due.keys()]) {
       if (kept.has(key)) continue;
       seen.delete(key);
       due.delete(key);
@@ -142,10 +145,12 @@ function createWatch() {
       (notify) => notify.resourcesChanged(),
     );
 
-  function hasChanged(key: string, state: string | undefined): boolean {
+  function hasChanged(key: string, state: string | undefined, concerns: State['mayConcern']): boolean {
     const differs = seen.has(key) && seen.get(key) !== state;
     seen.set(key, state);
-    return due.delete(key) || differs;
+    const calls = due.get(key) ?? [];
+    due.delete(key);
+    return differs || calls.some((args) => concerns(key, args));
   }
 
   return {
@@ -161,20 +166,20 @@ function createWatch() {
     clear: () => listeners.clear(),
     /** What is watched and was not looked at yet. */
     unseen: () => keys().filter((key) => !seen.has(key)),
-    tellAnyway(unseen: readonly string[]): void {
-      for (const key of unseen) due.add(key);
+    tellAnyway(unseen: readonly string[], args: Arguments): void {
+      for (const key of unseen) due.set(key, [...(due.get(key) ?? []), args]);
     },
     tellWritten: () => tellList('written'),
     /** Looks at all that is watched, and tells what differs from the last time. */
-    async compare(look: Look): Promise<void> {
+    async compare({ resourceState, listState, mayConcern }: State, look: Look): Promise<void> {
       for (const uri of watched()) {
-        if (!hasChanged(uri, await resourceState(look, uri))) continue;
+        if (!hasChanged(uri, await resourceState(look, uri), mayConcern)) continue;
         tell(
           ({ uris }) => uris.includes(uri),
           (notify) => notify.resourceUpdated(uri),
         );
       }
-      if (listIsWatched() && hasChanged(LIST, await listState(look))) tellList(true);
+      if (listIsWatched() && hasChanged(LIST, await listState(look), mayConcern)) tellList(true);
       forgetUnwatched();
     },
   };
@@ -246,50 +251,4 @@ function createLooking({ look, isNeeded, everyMs, log }: LookingOptions) {
       if (!isNeeded()) restart();
     },
   };
-}
-
-/** Whether a call with these arguments can change a resource: not where it names another thing of the same place. */
-function mayConcern(key: string, args: Arguments): boolean {
-  const names = parseUri(key)?.names ?? {};
-  const { workspace, collection, queryLambda: lambda } = args;
-  if (names['workspace'] !== undefined && workspace !== undefined && names['workspace'] !== workspace) return false;
-  const [wanted, given] = [names['collection'] ?? names['lambda'], collection ?? lambda];
-  const isSameKind = (names['collection'] === undefined) === (collection === undefined);
-  return wanted === undefined || given === undefined || (isSameKind && wanted === given);
-}
-
-/** Calls of the service, each made once however often it is asked for. */
-export function lookAt(client: Client): Look {
-  const made = new Map<string, Promise<unknown>>();
-  const look = (operation: AnyOperation, input: object): Promise<unknown> => {
-    const key = JSON.stringify([operation, input]);
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    const call = (client[operation] as unknown as (input: object) => Promise<unknown>)(input);
-    made.set(key, call);
-    return call;
-  };
-  return look as Look;
-}
-
-/** What differs once a resource has changed; undefined while there is none. */
-export async function resourceState(look: Look, uri: string): Promise<string | undefined> {
-  const parsed = parseUri(uri);
-  if (parsed?.kind.fingerprint === undefined) return '';
-  try {
-    return await parsed.kind.fingerprint(look, parsed.names);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') return undefined;
-    throw error;
-  }
-}
-
-async function listState(look: Look): Promise<string> {
-  const [workspaces, collections, lambdas] = await Promise.all([
-    look('listWorkspaces', {}),
-    look('listCollections', {}),
-    look('listLambdas', {}),
-  ]);
-  const named = ({ workspace, name }: { workspace?: unknown; name?: unknown }) => [workspace, name];
-  return JSON.stringify([workspaces.map(named), collections.map(named), lambdas.map(named)]);
 }

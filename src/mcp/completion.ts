@@ -7,7 +7,10 @@ import { asProtocolErrors, resourceValues } from './resources.ts';
 const VALUES_MAX = 100;
 
 /** Adds completion of the variables of resources' templates and of the arguments of prompts. */
-export function registerCompletion(server: Server, { connect, means, tools }: Assistant): void {
+export function registerCompletion(
+  server: Pick<Server, 'setRequestHandler'>,
+  { connect, means, tools }: Assistant,
+): void {
   server.setRequestHandler('completion/complete', ({ params }, ctx) =>
     asProtocolErrors(async () => {
       const { ref, argument, context } = params;

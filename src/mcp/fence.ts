@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { visibleText } from './visible.ts';
+import { visibleText } from '../contract/visible.ts';
 
 /**
  * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result carry it between two marks

@@ -3,12 +3,12 @@ import { inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { growth } from '../contract/extent.ts';
 import { stringifyJson } from '../contract/json.ts';
+import { visibleJson, visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { Blast } from './blast.ts';
 import { lineText } from './fence.ts';
 import type { Arguments } from './relations.ts';
 import { type Approvals, digest, type Subject } from './signed-states.ts';
-import { visibleJson, visibleText } from './visible.ts';
 
 /** Something that needs a human's consent. */
 export interface Question {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf } from './catalog.ts';
+import { type Argument, annotationsOf, type ToolListing } from './catalog.ts';
 import type { Arguments } from './relations.ts';
 import { inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tools.ts';
@@ -14,6 +14,8 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   shape: Readonly<Record<string, z.ZodType>>;
   /** Fields of its answer, by name. */
   output: Readonly<Record<string, Schema>>;
+  /** Which view a host may show the answer in. */
+  meta?: ToolListing['_meta'];
   /** What the schemas of single arguments cannot say; throws `invalid_input`. */
   check?(input: Arguments): void;
   run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
@@ -21,7 +23,7 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
 
 /** The tool; to be made at its first use, since schemas take their time. */
 export function handTool<Input>(described: HandTool<Input>): Tool {
-  const { name, title, description, shape, output, check, run, ...rest } = described;
+  const { name, title, description, shape, output, meta, check, run, ...rest } = described;
   const fields = Object.entries(shape).map(
     ([field, schema]): Argument => ({ name: field, field, into: undefined, schema }),
   );
@@ -35,6 +37,7 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       inputSchema: { ...inputSchema(shape), type: 'object' },
       outputSchema: { type: 'object', properties: output },
       annotations: annotationsOf(rest.effect),
+      ...(meta === undefined ? {} : { _meta: meta }),
     },
     read: (sent) => {
       const input = readArguments(name, fields, sent);

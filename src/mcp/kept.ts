@@ -1,8 +1,8 @@
 import type { QueryResponse } from '../contract/queries.ts';
 import { Keeping, type ResultProfile } from '../contract/results.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import { cutText, Room } from './results.ts';
-import { visibleText } from './visible.ts';
 
 /** What is known of the whole result that an answer is a part of. */
 export interface Whole {

@@ -1,7 +1,6 @@
 import { ROLES } from '../contract/row.ts';
 import type { Means } from './assistant.ts';
-import type { Tool } from './tools.ts';
-import { tools } from './tools.ts';
+import { type ToolCard, toolCards } from './tool-cards.ts';
 import type { Choice } from './toolsets.ts';
 
 /** What decides which tools there are: the operator's settings, and what the key may do. */
@@ -26,19 +25,22 @@ export interface Hidden {
 }
 
 /** The tools that are offered, by name, in the order they are always listed in. */
-export function offeredTools(offer: Offer): ReadonlyMap<string, Tool> {
-  return new Map([...tools()].filter(([, tool]) => reasonToHide(tool, offer) === undefined));
+export function offeredTools(offer: Offer): ReadonlyMap<string, ToolCard> {
+  return new Map([...toolCards()].filter(([, tool]) => reasonToHide(tool, offer) === undefined));
 }
 
 /** The tools that are not, each with the reason. */
 export function hiddenTools(offer: Offer): Hidden[] {
-  return [...tools()].flatMap(([name, tool]) => {
+  return [...toolCards()].flatMap(([name, tool]) => {
     const reason = reasonToHide(tool, offer);
     return reason === undefined ? [] : [{ tool: name, ...reason }];
   });
 }
 
-function reasonToHide(tool: Tool, { toolsets, readOnly, roles, means = {} }: Offer): Omit<Hidden, 'tool'> | undefined {
+function reasonToHide(
+  tool: ToolCard,
+  { toolsets, readOnly, roles, means = {} }: Offer,
+): Omit<Hidden, 'tool'> | undefined {
   const isRead = tool.effect === 'read';
   if (readOnly === true && !isRead) return { by: 'settings', why: 'the server is set to read only' };
   const chosen = toolsets?.filter(({ toolset }) => toolset === tool.toolset);

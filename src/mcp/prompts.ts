@@ -1,5 +1,6 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { nearest } from '../contract/nearest.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Assistant } from './assistant.ts';
 import {
   administer,
@@ -10,7 +11,6 @@ import {
   type PromptArgument,
 } from './prompt-texts.ts';
 import type { Names } from './resource-kinds.ts';
-import { visibleText } from './visible.ts';
 
 /** In the order they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];
@@ -25,7 +25,7 @@ export function offeredPrompts(tools: Offered): readonly Prompt[] {
 }
 
 /** Adds the prompts: ways to work, for a human to choose from. */
-export function registerPrompts(server: Server, { tools }: Assistant): void {
+export function registerPrompts(server: Pick<Server, 'setRequestHandler'>, { tools }: Assistant): void {
   server.setRequestHandler('prompts/list', async () => {
     const prompts = offeredPrompts(await tools).map(({ name, title, description, arguments: known }) => {
       return { name, title, description, arguments: known.map(listedArgument) };

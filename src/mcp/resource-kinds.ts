@@ -22,7 +22,10 @@ export interface ListedResource {
 }
 
 /** What a resource holds; text from data is fenced already. */
-export type ResourceContent = { mimeType: string } & ({ text: string } | { blob: string });
+export type ResourceContent = { mimeType: string; _meta?: Record<string, unknown> } & (
+  | { text: string }
+  | { blob: string }
+);
 
 /** How long, and for whom, an answer stays good. */
 export interface ResourceCache {

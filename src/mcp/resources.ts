@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Assistant } from './assistant.ts';
 import { DATA_RESOURCES } from './data-resources.ts';
 import { DOCS_RESOURCE } from './docs-resources.ts';
@@ -16,13 +17,18 @@ import {
   variablesOf,
 } from './resource-kinds.ts';
 import { RESULT_RESOURCES } from './result-resources.ts';
-import { visibleText } from './visible.ts';
+import { RESULT_VIEW_RESOURCE } from './result-view.ts';
 
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;
 
 /** All kinds, in the order they are listed. */
-export const RESOURCE_KINDS: readonly ResourceKind[] = [...DATA_RESOURCES, ...RESULT_RESOURCES, DOCS_RESOURCE];
+export const RESOURCE_KINDS: readonly ResourceKind[] = [
+  ...DATA_RESOURCES,
+  ...RESULT_RESOURCES,
+  DOCS_RESOURCE,
+  RESULT_VIEW_RESOURCE,
+];
 
 type Offered = ReadonlyMap<string, unknown>;
 type Kinds = readonly ResourceKind[];
@@ -45,7 +51,10 @@ function templatesOf(kinds: Kinds) {
 }
 
 /** Adds the resources: what there is to query, as an assistant's host may attach it without a tool call. */
-export function registerResources(server: Server, { connect, means, tools }: Assistant): void {
+export function registerResources(
+  server: Pick<Server, 'setRequestHandler'>,
+  { connect, means, tools }: Assistant,
+): void {
   server.setRequestHandler('resources/templates/list', async () => ({
     resourceTemplates: templatesOf(offeredKinds(await tools)),
   }));

@@ -1,11 +1,11 @@
 import { ApiError } from '../contract/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/results.ts';
+import { visibleJson, visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import { fencedJson } from './data-resources.ts';
 import { visibleValue } from './fence.ts';
 import type { ListedResource, ResourceContent, ResourceContext, ResourceKind } from './resource-kinds.ts';
 import { uriOf } from './resource-kinds.ts';
-import { visibleJson, visibleText } from './visible.ts';
 
 const RESULT = 'colloquy://results/{query_id}';
 const EXPORT = 'colloquy://results/{query_id}.{format}';

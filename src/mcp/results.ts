@@ -1,10 +1,10 @@
 import { isObject } from '../contract/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
 import { nameOf } from './relations.ts';
-import { visibleText } from './visible.ts';
 
 /** How much one answer may hold; whichever is reached first cuts it. */
 export interface Budget {

@@ -10,9 +10,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import type { Assistant } from './assistant.ts';
-import { type Changes, lookAt, type Notify, resourceState, URIS_MAX } from './changes.ts';
+import { type Changes, type Notify, URIS_MAX } from './changes.ts';
 import type { Arguments } from './relations.ts';
-import { asProtocolErrors, offeredKinds, requireUri, withNearest } from './resources.ts';
 import type { Tool } from './tools.ts';
 
 /** Who is told through the server of one connection. */
@@ -39,8 +38,10 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   const notify = notifierOf(() => server);
   const stops = new Map<string, () => void>();
   let isClosed = false;
-  server.setRequestHandler('resources/subscribe', ({ params }, ctx) =>
-    asProtocolErrors(async () => {
+  server.setRequestHandler('resources/subscribe', async ({ params }, ctx) => {
+    const { asProtocolErrors, offeredKinds, requireUri, withNearest } = await import('./resources.ts');
+    const { lookAt, resourceState } = await import('./resource-state.ts');
+    return asProtocolErrors(async () => {
       const { uri } = params;
       const parsed = requireUri(uri, offeredKinds(await tools));
       if (stops.has(uri)) return {};
@@ -61,8 +62,8 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
       if (isClosed) stop();
       await ready;
       return {};
-    }),
-  );
+    });
+  });
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
     stops.get(uri)?.();
     stops.delete(uri);

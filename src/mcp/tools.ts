@@ -1,12 +1,12 @@
 import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
-import type { Effect, Role } from '../contract/row.ts';
 import { holdsSecret } from '../contract/secret.ts';
+import { shownEscape } from '../contract/visible.ts';
 import type { CallOptions, Client } from '../http/client.ts';
 import { readArguments } from './arguments.ts';
 import type { Means } from './assistant.ts';
 import { type Blast, blastRadius } from './blast.ts';
-import { type Argument, issuesSecret, type RowTool, rowTools, type ToolListing, toolsetOf } from './catalog.ts';
+import { type Argument, issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
 import { docsTool } from './docs-resources.ts';
@@ -21,8 +21,7 @@ import { type Arguments, pathParameters } from './relations.ts';
 import { exportResultTool, fetchResultTool } from './result-tools.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
-import type { Toolset } from './toolsets.ts';
-import { shownEscape } from './visible.ts';
+import type { ToolCard } from './tool-cards.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
@@ -34,14 +33,7 @@ export interface ToolContext {
 }
 
 /** A tool as this server runs it. */
-export interface Tool {
-  listing: ToolListing;
-  effect: Effect;
-  /** The least role whose key can use it. */
-  role: Role;
-  toolset: Toolset;
-  /** What of the process it cannot do without, and why that is absent: it is offered only where it is there. */
-  needs?: { means: keyof Means; absent: string };
+export interface Tool extends ToolCard {
   /** All that it takes. */
   arguments: readonly Argument[];
   /** Those of them that can hold secrets. */

@@ -18,7 +18,7 @@ export async function requestApproval(
   const { tool, binding, target, extent = {}, message, typed_name: typedName } = input;
   const question = { tool, binding, target, extent, message, typedName: typedName ?? undefined };
   const { status, code, expiresAt, more } = ctx.approvals.request({ keyHash, email: user.email }, question);
-  const url = status === 'pending' && isHere(ctx.origin) ? await ctx.approvePage.urlOf(code) : undefined;
+  const url = status === 'pending' && isHere(ctx.origin) ? await ctx.pageServer.urlOf(code) : undefined;
   return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString(), asked_again: more ?? null };
 }
 

@@ -1,59 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Asked } from './approval-desk.ts';
+import { escaped, htmlPage, type Page } from './html.ts';
 
-/** A page that needs no script. Every text in it that came from outside is escaped: names are hostile. */
-export interface Page {
-  status: number;
-  html: string;
-  /** Beside those that every page has. */
-  headers?: Record<string, string>;
-}
-
-const STYLE = `
-:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{max-width:40rem;margin:3rem auto;padding:0 1.25rem}
-h1{font-size:1.25rem}
-.question{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;border:1px solid GrayText;border-radius:.5rem}
-.note{color:GrayText;font-size:.9rem}
-.wrong{border-left:4px solid #c62828;padding-left:.75rem}
-label{display:block;margin:1rem 0 .25rem}
-input[type=text]{font:inherit;width:100%;padding:.5rem;box-sizing:border-box}
-code{overflow-wrap:anywhere}
-button{font:inherit;padding:.5rem 1.25rem;margin:1rem .75rem 0 0;border-radius:.4rem;border:1px solid GrayText;cursor:pointer}
-.go{background:#b3261e;border-color:#b3261e;color:#fff}
-`;
-
-/** Nothing but this style and this form: no script, no frame around it, no other origin. */
-export const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-}
-
-function page(status: number, title: string, body: string): Page {
-  const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex"><title>${escaped(title)}</title><style>${STYLE}</style></head>
-<body><h1>${escaped(title)}</h1>
-${body}
-</body></html>
-`;
-  return { status, html };
-}
+const BACK = '<p><a href="/">What else is going on</a></p>';
 
 /** The question with its form; `wrong` says why an earlier answer did not count. */
 export function questionPage(asked: Asked, token: string, wrong?: string): Page {
@@ -63,8 +11,7 @@ export function questionPage(asked: Asked, token: string, wrong?: string): Page 
       ? ''
       : `<label for="name">To approve, type <code>${escaped(typedName)}</code></label>
 <input type="text" id="name" name="name" required autocomplete="off" autocapitalize="off" spellcheck="false">`;
-  return page(
-    wrong === undefined ? 200 : 422,
+  return htmlPage(
     'An assistant asks for your approval',
     `${wrong === undefined ? '' : `<p class="wrong">${escaped(wrong)}</p>`}
 <p class="question">${escaped(message)}</p>
@@ -75,51 +22,45 @@ ${name}
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
 <p class="note">Tool <code>${escaped(tool)}</code>, called for ${escaped(asker.email)}. Code ${escaped(code)}, until
-${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC. Nothing has been changed so far.</p>`,
+${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC. Nothing has been changed so far.</p>
+${BACK}`,
+    { status: wrong === undefined ? 200 : 422 },
   );
 }
 
 export function answeredPage({ status, tool }: Asked): Page {
-  if (status === 'declined') return page(200, 'Declined', '<p>Nothing was changed. You can close this page.</p>');
-  return page(
-    200,
+  if (status === 'declined') return htmlPage('Declined', `<p>Nothing was changed. You can close this page.</p>${BACK}`);
+  return htmlPage(
     'Approved',
     `<p>Tell the assistant to go on: <code>${escaped(tool)}</code> runs when it calls again with the same arguments, once,
-within ten minutes. You can close this page.</p>`,
+within ten minutes. You can close this page.</p>${BACK}`,
   );
-}
-
-export function failurePage(status: number, title: string, why: string): Page {
-  return page(status, title, `<p>${escaped(why)}</p>`);
 }
 
 /** For a browser that was not paired; it says the same of every code, be there such a question or not. */
-export function unpairedPage(code: string): Page {
-  return page(
-    403,
+export function unpairedPage(code?: string): Page {
+  const inTerminal =
+    code === undefined
+      ? ''
+      : `<p>Then open this page again. Or answer in the terminal:</p>
+<p><code>colloquy approve ${escaped(code)}</code></p>`;
+  return htmlPage(
     'This browser is not paired with Colloquy',
-    `<p>Questions are answered by a person, in a browser that this person has paired once. In a terminal on this machine:</p>
-<p><code>colloquy approve --browser</code></p>
-<p>It prints an address; open that here, and then this page again. Or answer in the terminal:</p>
-<p><code>colloquy approve ${escaped(code)}</code></p>
+    `<p>This is for a person, in a browser that this person has paired once. In a terminal on this machine:</p>
+<p><code>colloquy open</code></p>
+<p>It opens a browser that is paired then; <code>colloquy open --print</code> prints the address instead, for the browser
+that you choose.</p>
+${inTerminal}
 <p class="note">An assistant cannot do this for you. Nothing has been changed so far.</p>`,
-  );
-}
-
-export function pairedPage(): Page {
-  return page(
-    200,
-    'This browser is paired with Colloquy',
-    `<p>Questions of assistants can be answered here from now on. If one waits, open its page again.
-<code>colloquy approve --forget-browsers</code> ends this.</p>`,
+    { status: 403 },
   );
 }
 
 /** For who was led here by another page: browsers keep the pairing to themselves then, and the person should know. */
 export function cameFromElsewherePage(path: string): Page {
-  return page(
-    403,
+  return htmlPage(
     'Another page has led you here',
     `<p>If that is what you wanted: <a href="${escaped(path)}">go on</a>.</p>`,
+    { status: 403 },
   );
 }

@@ -14,11 +14,10 @@ import {
   MANIFEST,
   type Manifest,
   manifestText,
-  syncFolder,
-  writeDurably,
 } from './backup-files.ts';
 import { SCHEMA_VERSION } from './catalog.ts';
 import type { CallContext } from './context.ts';
+import { syncFolder, writeDurably } from './durable-files.ts';
 
 /** Makes backups of the service while it serves. */
 export interface Backups {

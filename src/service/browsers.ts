@@ -3,9 +3,9 @@ import { ApiError } from '../contract/errors.ts';
 import type { CallContext } from './context.ts';
 
 /** A new address that pairs the browser that opens it. Throws `internal` where the page cannot listen. */
-export async function pairBrowser({ approvePage, pairedBrowsers }: CallContext): Promise<Pairing> {
+export async function pairBrowser({ pageServer, pairedBrowsers }: CallContext): Promise<Pairing> {
   const { secret, expiresAt } = pairedBrowsers.invite();
-  const url = await approvePage.pairingUrlOf(secret);
+  const url = await pageServer.pairingUrlOf(secret);
   if (url === undefined) {
     throw new ApiError(
       'internal',

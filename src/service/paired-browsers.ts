@@ -8,8 +8,11 @@ export interface PairedBrowsers {
   readonly cookie: string;
   /** A new secret that pairs one browser, once and within five minutes. Times are milliseconds since 1970. */
   invite(): { secret: string; expiresAt: number };
-  /** Uses an invitation up: the token of the browser that brought it; undefined where there is no such invitation. */
-  accept(secret: string): Promise<string | undefined>;
+  /**
+   * Uses an invitation up: the token of the browser that brought it, which is the one that it has, where that is `known`
+   * and paired; undefined where there is no such invitation.
+   */
+  accept(secret: string, known?: string): Promise<string | undefined>;
   isPaired(token: string): boolean;
   /** Ends every pairing and invitation; how many browsers were paired. */
   forget(): Promise<number>;
@@ -45,6 +48,11 @@ export function createPairedBrowsers({ catalog, place, now = Date.now, hold }: P
     return invitations.delete(hash);
   }
 
+  function isPaired(token: string): boolean {
+    const found = catalog.all('browser').get(hashed(token));
+    return found !== undefined && expiryOf(found.pairedAt) > now();
+  }
+
   return {
     cookie: `colloquy-${hashed(place).slice(0, 12)}`,
     invite() {
@@ -62,11 +70,12 @@ export function createPairedBrowsers({ catalog, place, now = Date.now, hold }: P
       invitations.set(hash, { expiresAt, end });
       return { secret, expiresAt };
     },
-    async accept(secret) {
+    async accept(secret, known) {
       const hash = hashed(secret);
       const found = invitations.get(hash);
       // Before anything is waited for, so that two who come at once are not both let in.
       if (!endInvitation(hash) || found === undefined || found.expiresAt <= now()) return undefined;
+      if (known !== undefined && isPaired(known)) return known;
       const token = newSecret();
       await catalog.change(() => {
         const all = [...catalog.all('browser')].sort(([, a], [, b]) => a.pairedAt - b.pairedAt);
@@ -78,10 +87,7 @@ export function createPairedBrowsers({ catalog, place, now = Date.now, hold }: P
       });
       return token;
     },
-    isPaired(token) {
-      const found = catalog.all('browser').get(hashed(token));
-      return found !== undefined && expiryOf(found.pairedAt) > now();
-    },
+    isPaired,
     forget() {
       for (const hash of [...invitations.keys()]) endInvitation(hash);
       return catalog.change(() => {

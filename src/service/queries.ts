@@ -6,7 +6,7 @@ import type { CallContext } from './context.ts';
 import { keepingOf, toObjectsInTurns } from './results.ts';
 import { problemOf } from './values.ts';
 
-/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `resource_exceeded`. */
+/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
 export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
   checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
   return runStatement(ctx, input.sql);
@@ -67,14 +67,17 @@ export async function validateQuery(
 
 async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise<QueryOutcome> {
   try {
-    return await ctx.engine.query({
-      sql: sql.query,
-      parameters: sql.parameters,
-      defaultRowLimit: sql.default_row_limit,
-      generateWarnings: sql.generate_warnings,
-      ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
-      signal: ctx.signal,
-    });
+    const caller = { email: ctx.caller.user.email, keyName: ctx.caller.keyName };
+    return await ctx.queryLog.watch({ id: queryId, sql: sql.query, caller }, ctx.signal, (signal) =>
+      ctx.engine.query({
+        sql: sql.query,
+        parameters: sql.parameters,
+        defaultRowLimit: sql.default_row_limit,
+        generateWarnings: sql.generate_warnings,
+        ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
+        signal,
+      }),
+    );
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     throw new ApiError(error.code, error.message, { ...error.details, queryId, cause: error });

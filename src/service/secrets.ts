@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
-import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { type JsonValue, parseJson, stringifyJson } from '../contract/json.ts';
+import { syncFolder, writeDurably } from './durable-files.ts';
 
 /** An encrypted value as stored: AES-256-GCM, in base64. */
 export const Sealed = z.object({
@@ -120,32 +121,16 @@ async function makeKey(file: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}`;
   try {
-    const handle = await open(temporary, 'wx', OWNER_ONLY);
-    try {
-      await handle.writeFile(`${randomBytes(KEY_BYTES).toString('hex')}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeDurably(temporary, `${randomBytes(KEY_BYTES).toString('hex')}\n`);
     await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
   } finally {
     await rm(temporary, { force: true });
   }
+  // A secret must not become durable before the name of the file with its key does.
   await syncFolder(dirname(file));
   const key = await readKey(file);
   if (key === undefined) throw new Error('it vanished while it was made');
   return key;
-}
-
-/** A secret must not become durable before the name of the file with its key does. Windows has no such call. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

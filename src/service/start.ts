@@ -7,7 +7,6 @@ import { type AddressRange, parseRange } from './addresses.ts';
 import { ensureAdminKey } from './admin-key.ts';
 import { buildApp } from './app.ts';
 import { createApprovalDesk } from './approval-desk.ts';
-import { createApprovePage } from './approve-server.ts';
 import { createBackups } from './backups.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
 import { openCompute } from './compute.ts';
@@ -19,7 +18,10 @@ import { createLifecycle } from './lifecycle.ts';
 import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './listen.ts';
 import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
 import type { Mount } from './mounts.ts';
+import { type CallRecord, createOverview } from './overview.ts';
+import { createPageServer } from './page-server.ts';
 import { createPairedBrowsers } from './paired-browsers.ts';
+import { createQueryLog } from './query-log.ts';
 import { createResultFiles, type FileLimits } from './result-files.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
@@ -51,6 +53,8 @@ export interface ServiceOptions {
   trustProxy?: readonly string[] | undefined;
   /** Handlers beside the API, on the same addresses (default: none). */
   mounts?: readonly Mount[] | undefined;
+  /** The newest calls of tools that are on record, the newest first, for the page (default: it shows none). */
+  recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
 
 /** A service that runs. */
@@ -162,7 +166,20 @@ async function startOn(
   const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
   const place = options.databaseFile;
   const pairedBrowsers = createPairedBrowsers({ catalog, place, hold: () => lifecycle.hold() });
-  const approvePage = createApprovePage(approvals, pairedBrowsers, log);
+  const queryLog = createQueryLog();
+  const look = createOverview({
+    ...options,
+    engine,
+    catalog,
+    compute,
+    approvals,
+    queryLog,
+    log,
+    addresses: () => listeners.map(({ address }) => address),
+  });
+  // To be looked at is to be used: the idle time begins anew.
+  const inUse = () => lifecycle.hold()();
+  const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
   const local = new WeakSet<Socket>();
@@ -180,8 +197,9 @@ async function startOn(
     results,
     resultFiles,
     approvals,
-    approvePage,
+    pageServer,
     pairedBrowsers,
+    queryLog,
     log,
     version: options.version,
     nextOffset,
@@ -220,7 +238,7 @@ async function startOn(
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);
-    await approvePage.close();
+    await pageServer.close();
     await retention.stop();
     results.stop();
     resultFiles.stop();

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -179,6 +179,14 @@ describe('colloquy stop', () => {
     expect(await servicePid()).toEqual(expect.any(Number));
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
     expect(await servicePid()).toBeUndefined();
+  });
+
+  test('ends a service that no longer knows the key of the folder, so that the next call makes a new one', async () => {
+    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
+    writeFileSync(join(dataDir, 'admin.key'), 'not-the-key', { mode: 0o600 });
+    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
+    expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
   });
 
   test('says so where nothing runs, and makes no folder', async () => {

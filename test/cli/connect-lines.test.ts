@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { commandLine, connectLines, serverCommand } from '../../src/cli/connect-lines.ts';
-import { placeFlags } from '../../src/cli/stdio.ts';
-import { readInvocation } from '../../src/config.ts';
+import { commandLine, connectLines, ownCommand, placeFlags, serverCommand } from '../../src/cli/connect-lines.ts';
+import { readInvocation } from '../../src/commands.ts';
 
 const lineUnder = (lines: string[], title: string) => {
   const line = lines[lines.findIndex((text) => text.startsWith(title)) + 1];
@@ -32,6 +31,14 @@ describe('placeFlags()', () => {
       '--url',
       'https://x.example',
     ]);
+  });
+});
+
+describe('ownCommand()', () => {
+  it('starts this copy for the same service', () => {
+    expect(ownCommand({ url: undefined, dataDir: '/a b' }, '/x/colloquy.js')).toBe(
+      "node /x/colloquy.js --data-dir '/a b'",
+    );
   });
 });
 

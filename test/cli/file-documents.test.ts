@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileMeans, openDocuments } from '../../src/cli/file-documents.ts';
+import { openDocuments } from '../../src/cli/file-documents.ts';
+import { fileMeans } from '../../src/cli/means.ts';
 import type { FileEntry, FileRequest } from '../../src/mcp/file.ts';
 
 let root: string;

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { toolsFor } from '../../src/cli/offer.ts';
-import { readInvocation } from '../../src/config.ts';
+import { readInvocation } from '../../src/commands.ts';
 
 const PATIENT_MS = 60_000;
 const log = { info: () => undefined };

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
+import { newestRecords, openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
 
 let base = '';
 let dataDir = '';
@@ -109,5 +109,33 @@ describe('openAuditLog()', () => {
 describe('readAuditLog()', () => {
   it('finds nothing where there is none', () => {
     expect(readAuditLog(join(base, 'none'))).toEqual({ records: [], unreadable: 0 });
+  });
+});
+
+describe('newestRecords()', () => {
+  it('finds the newest of the present file and the one before it', async () => {
+    expect(await newestRecords(join(base, 'none'), 5)).toEqual([]);
+    const records = Array.from({ length: 60 }, (_, n) => ({ time: String(1_000 + n), n }));
+    await append(records, { bytesMax: 500, filesMax: 4 });
+    const newest = (await newestRecords(dataDir, 20)).map(({ n }) => n);
+    expect(newest.length).toBeGreaterThan(10);
+    expect(newest).toEqual(
+      records
+        .map(({ n }) => n)
+        .reverse()
+        .slice(0, newest.length),
+    );
+    expect(await newestRecords(dataDir, 2)).toMatchObject([{ n: 59 }, { n: 58 }]);
+  });
+
+  it('reads the end of a large file, whole lines and records only', async () => {
+    await append([{ time: '0', n: 0 }]);
+    const line = (n: number) => JSON.stringify({ time: String(n).padStart(6, '0'), n, text: 'ä'.repeat(500) });
+    const lines = Array.from({ length: 1_000 }, (_, n) => line(n));
+    writeFileSync(join(dataDir, 'audit.log'), `${lines.join('\n')}\nnothing\n[1]\n{"half`);
+    const found = await newestRecords(dataDir, 1_000);
+    expect(found.length).toBeGreaterThan(100);
+    expect(found.length).toBeLessThan(1_000);
+    expect(found.map(({ n }) => n)).toEqual(Array.from(found, (_, n) => 999 - n));
   });
 });

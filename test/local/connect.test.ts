@@ -52,7 +52,7 @@ async function connect(mode: Record<string, string> = {}, options: Partial<Local
     bin: BIN,
     version: '1.0.0',
     env: { PATH: '/usr/bin', ...mode },
-    log: { info() {}, warn() {} },
+    log: { info() {} },
     readyTimeoutMs: 10_000,
     timeoutMs: 15_000,
     ...options,

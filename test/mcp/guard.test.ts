@@ -140,6 +140,18 @@ describe('a tool that deletes', () => {
     });
   });
 
+  it.each([
+    [999, 'yes'],
+    [1_000, 'name'],
+  ])('asks about %i named documents for a %s', async (count, answer) => {
+    const data = Array.from({ length: count }, (_, index) => ({ _id: `d${index}` }));
+    const { inputRequests } = await desk(shop({ documents: 5_000 })).ask('delete_documents', { ...ARGS, data });
+    expect(Object.keys(inputRequests.approval.params.requestedSchema.properties)).toEqual([answer]);
+    expect(JSON.stringify(inputRequests.approval.params.requestedSchema)).toContain(
+      answer === 'name' ? 'Type orders to confirm' : 'boolean',
+    );
+  });
+
   it('says how many of the named documents exist', async () => {
     const service = shop({ documents: 300, existing: 1 });
     const data = [{ _id: 'a' }, { _id: "b'); DROP" }, { _id: 'a' }];

@@ -2,13 +2,8 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { type Asked, createApprovalDesk, type Matter, OPEN_MAX, PER_KEY_MAX } from '../../src/service/approval-desk.ts';
-import {
-  answeredPage,
-  cameFromElsewherePage,
-  failurePage,
-  questionPage,
-  unpairedPage,
-} from '../../src/service/approve-page.ts';
+import { answeredPage, cameFromElsewherePage, questionPage, unpairedPage } from '../../src/service/approve-page.ts';
+import { failurePage } from '../../src/service/html.ts';
 import { pairAt } from './browser.ts';
 import { startTestService, type TestService } from './harness.ts';
 import { addUser } from './people.ts';
@@ -257,7 +252,7 @@ describe('a question over HTTP', () => {
     expect((await send('GET', path(), { host: `localhost:${new URL(asked.url).port}` })).html).toContain(
       `Open this page at http://127.0.0.1:${new URL(asked.url).port}.`,
     );
-    for (const other of ['/', '/v1/orgs/self', '/ready', '/health', '/approve/', `${path()}/x`, '/mcp']) {
+    for (const other of ['/v1/orgs/self', '/?x', '//', '/ready', '/health', '/approve/', `${path()}/x`, '/mcp']) {
       expect([other, (await send('GET', other)).status]).toEqual([other, 404]);
     }
     expect((await send('DELETE', path())).status).toBe(405);
@@ -308,7 +303,7 @@ describe('a question over HTTP', () => {
     for (const at of [path(), '/approve/AAAA-BBBB-CCCC']) {
       const { status, html } = await send('GET', at, { cookie: '' });
       expect(status).toBe(403);
-      expect(html).toContain('colloquy approve --browser');
+      expect(html).toContain('colloquy open');
       expect(html).not.toMatch(/<form|token|Delete/);
       answers.push(html.replaceAll(at.slice('/approve/'.length), ''));
     }
@@ -334,7 +329,7 @@ describe('a question over HTTP', () => {
       expect(led.headers).not.toHaveProperty('set-cookie');
       // The invitation was not used up by that, nor by what only looks.
       expect((await send('HEAD', pathname)).status).toBe(405);
-      expect((await send('GET', pathname, { 'sec-fetch-site': 'none' })).status).toBe(200);
+      expect((await send('GET', pathname, { 'sec-fetch-site': 'none' })).status).toBe(303);
       expect((await send('GET', pathname)).status).toBe(404);
     },
   );

@@ -12,6 +12,7 @@ import { createLambdaStates } from '../../src/service/lambda-states.ts';
 import { openLambdaStats } from '../../src/service/lambda-stats.ts';
 import { createLifecycle } from '../../src/service/lifecycle.ts';
 import { createPairedBrowsers } from '../../src/service/paired-browsers.ts';
+import { createQueryLog } from '../../src/service/query-log.ts';
 import { createResultFiles } from '../../src/service/result-files.ts';
 import { openSecrets } from '../../src/service/secrets.ts';
 import { createTrash } from '../../src/service/trash-entries.ts';
@@ -90,12 +91,13 @@ describe('buildApp() before the service is ready', () => {
       lambdaStats: openLambdaStats(catalog, log),
       backups: { create: () => Promise.reject(new Error('unused')), running: () => [] },
       approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
-      approvePage: {
+      pageServer: {
         urlOf: async () => undefined,
         pairingUrlOf: async () => undefined,
         close: async () => undefined,
       },
       pairedBrowsers: createPairedBrowsers({ catalog, place: '', hold: () => () => undefined }),
+      queryLog: createQueryLog(),
       trash: createTrash(0),
       results: createKeptResults(engine, log),
       resultFiles: createResultFiles(engine, log),

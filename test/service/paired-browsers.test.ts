@@ -40,6 +40,16 @@ describe('createPairedBrowsers()', () => {
     expect(state.holds).toBe(0);
   });
 
+  it('leaves a browser that is paired as it is, and uses the invitation up', async () => {
+    const { browsers, catalog } = scene();
+    const token = await browsers.accept(browsers.invite().secret);
+    const { secret } = browsers.invite();
+    expect(await browsers.accept(secret, token)).toBe(token);
+    expect(await browsers.accept(secret, token)).toBeUndefined();
+    expect(catalog.all('browser').size).toBe(1);
+    expect(await browsers.accept(browsers.invite().secret, 'made up')).not.toBe('made up');
+  });
+
   it('ends an invitation after five minutes, and a pairing after ninety days', async () => {
     const { browsers, clock, state } = scene();
     const late = browsers.invite();
@@ -92,7 +102,7 @@ describe('a service with a paired browser', () => {
 
   it('knows it after a restart, and does not wait for one that was invited when it closes', async () => {
     const first = await startTestService();
-    const paired = await fetch((await first.call('POST', PATH)).body.data.url);
+    const paired = await fetch((await first.call('POST', PATH)).body.data.url, { redirect: 'manual' });
     expect(paired.headers.get('set-cookie')).toMatch(
       /^colloquy-[0-9a-f]{12}=[\w-]{43}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Strict$/,
     );

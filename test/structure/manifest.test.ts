@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkManifest } from '../../scripts/mcpb-manifest.mjs';
-import { readInvocation } from '../../src/config.ts';
+import { readInvocation } from '../../src/commands.ts';
 import { offeredPrompts } from '../../src/mcp/prompts.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { SETTINGS, type Setting } from '../../src/settings.ts';

@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ASSISTANTS } from '../../src/cli/setup/clients.ts';
 import { contract } from '../../src/contract/contract.ts';
 import type { Row } from '../../src/contract/row.ts';
 import { SETTINGS, type Setting } from '../../src/settings.ts';
+import { withPart } from './parts.ts';
 
 const README = resolve(import.meta.dirname, '../../README.md');
 
@@ -35,21 +37,58 @@ function settingTable(): string {
   return ['| environment | flag | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }
 
-/** The README with a generated part put between its markers. */
-function withPart(readme: string, part: string, text: string): string {
-  const begin = readme.indexOf(`<!-- ${part}:begin`);
-  const end = readme.indexOf(`<!-- ${part}:end -->`);
-  if (begin < 0 || end < begin) throw new Error(`README.md has no markers for ${part}`);
-  const bodyStart = readme.indexOf('\n', begin) + 1;
-  return `${readme.slice(0, bodyStart)}\n${text}\n\n${readme.slice(end)}`;
+/** What stands for folders that differ from user to user. */
+const PLACES = {
+  home: '~',
+  xdgConfig: '~/.config',
+  appData: '%APPDATA%',
+  localAppData: '%LOCALAPPDATA%',
+  claudeConfigDir: undefined,
+  codexHome: undefined,
+  geminiHome: undefined,
+};
+
+function assistantTable(): string {
+  const lines = ASSISTANTS.map((kind) => {
+    const linux = kind.file({ ...PLACES, platform: 'linux' });
+    const mac = kind.file({ ...PLACES, platform: 'darwin' });
+    const windows = kind.file({ ...PLACES, platform: 'win32' });
+    const others = [
+      mac === linux ? '' : `; macOS: \`${mac}\``,
+      windows === linux ? '' : `; Windows: \`${windows.replaceAll('/', '\\')}\``,
+    ];
+    return `| ${kind.name} | \`colloquy setup --client ${kind.id}\` | \`${linux}\`${others.join('')} |`;
+  });
+  return ['| assistant | one line | its file |', '|---|---|---|', ...lines].join('\n');
 }
 
+/** Its sections, in the order in which a reader needs them. */
+const SECTIONS = [
+  'What it looks like',
+  'Connect your assistant',
+  'Three prompts to try',
+  'What is safe',
+  'How fast, how large',
+  'Tools',
+  'Settings',
+  'A remote service',
+  'Troubleshooting',
+  'Limits',
+];
+
 describe('README.md', () => {
-  it('holds the endpoint and settings tables as they are in the code', () => {
+  it('holds its tables as they are in the code', () => {
     const readme = readFileSync(README, 'utf8');
-    const expected = withPart(withPart(readme, 'endpoints', endpointTable()), 'settings', settingTable());
+    const parts = { assistants: assistantTable(), endpoints: endpointTable(), settings: settingTable() };
+    const expected = Object.entries(parts).reduce((text, [part, table]) => withPart(text, part, table), readme);
     if (process.env['UPDATE_README'] === '1') writeFileSync(README, expected);
     expect(readFileSync(README, 'utf8')).toBe(expected);
+  });
+
+  it('says what it is in one sentence, then the two commands, then its sections in their order', () => {
+    const readme = readFileSync(README, 'utf8');
+    expect(readme).toMatch(/^# Colloquy\n\n[^.]+\.\n\n```sh\nnpm ci && npm run demo .*\nnpm test .*\n```\n/);
+    expect([...readme.matchAll(/^## (.*)$/gm)].map((match) => match[1])).toEqual(SECTIONS);
   });
 
   it('stays under 300 lines', () => {

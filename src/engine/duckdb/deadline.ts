@@ -13,7 +13,8 @@ export function deadline(
         `The query ran past its time limit of ${timeoutMs} ms and was stopped. Narrow it down.`,
       ),
     );
-  const onAbort = () => stop.abort(new ApiError('aborted', 'The query was given up by its caller and was stopped.'));
+  const givenUp = () => new ApiError('aborted', 'The query was given up by its caller and was stopped.');
+  const onAbort = () => stop.abort(caller?.reason instanceof ApiError ? caller.reason : givenUp());
   const timer = setTimeout(onTimeout, timeoutMs);
   if (caller?.aborted === true) onAbort();
   caller?.addEventListener('abort', onAbort, { once: true });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { distinctText, shownEscape, visibleJson, visibleText } from '../../src/mcp/visible.ts';
-import { hiddenIn } from './injections.ts';
+import { distinctText, shownEscape, visibleJson, visibleText } from '../../src/contract/visible.ts';
+import { hiddenIn } from '../mcp/injections.ts';
 
 describe('visibleText()', () => {
   it.each([

@@ -8,6 +8,6 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${UNITS[unit]}`;
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }

@@ -1,0 +1,22 @@
+import type { Logger } from '../mcp/assistant.ts';
+import type { Config } from '../settings.ts';
+
+/**
+ * The log of a process that most often has nothing to say: the logger is loaded with its first line. `settled` resolves
+ * when every line is written.
+ */
+export function laterLog(config: Pick<Config, 'logLevel'>): Logger & { settled(): Promise<void> } {
+  let loading: Promise<Logger> | undefined;
+  let last = Promise.resolve();
+  // A reader that has gone must not end the process: see `createLog`, which may never be called.
+  process.stderr.on('error', () => {});
+
+  const write = (level: keyof Logger) => (details: object, message: string) => {
+    loading ??= import('./log.ts').then(({ createLog }) => createLog(config));
+    last = loading.then(
+      (log) => log[level](details, message),
+      () => undefined,
+    );
+  };
+  return { info: write('info'), warn: write('warn'), error: write('error'), settled: () => last };
+}

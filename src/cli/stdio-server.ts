@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { VERSION } from '../config.ts';
+import { createApprovals } from '../mcp/signed-states.ts';
+import { runStdio } from '../mcp/stdio.ts';
+import type { Config } from '../settings.ts';
+import { connectService } from './connect.ts';
+import { ownCommand } from './connect-lines.ts';
+import { laterLog } from './later-log.ts';
+import { auditOf, fileMeans, secretMeans } from './means.ts';
+import { toolsFor } from './offer.ts';
+
+/** What the log says at the start where nobody is asked. */
+export const GUARD_OFF = 'deletes run without asking a human, since the setting "guard" is off';
+
+/**
+ * Serves one MCP client on standard input and output, and ends the process with it. Its code is what a client waits for
+ * at each start, so what it imports is what listing tools takes; the rest is loaded by those who use it.
+ */
+export async function serveStdio(config: Config, bin: string): Promise<never> {
+  const log = laterLog(config);
+  const audit = auditOf(config, 'stdio', log);
+  const started = ownCommand(config, bin);
+  if (config.guard === 'off') log.warn({}, GUARD_OFF);
+  await runStdio({
+    connect: () => connectService(config, bin, log),
+    version: VERSION,
+    log,
+    // Of this process alone: what was approved for one, no other may do.
+    principal: `stdio-${randomBytes(6).toString('hex')}`,
+    ...toolsFor(config, log),
+    approvals: createApprovals(),
+    guard: config.guard,
+    means: { ...secretMeans(config), ...fileMeans(config) },
+    audit,
+    command: started,
+    approveCommand: config.url === undefined ? `${started} approve` : undefined,
+  });
+  await audit?.settled();
+  await log.settled();
+  // Nobody is left to read an answer, so what still runs (a service being waited for) need not be.
+  process.exit(0);
+}

@@ -1,0 +1,330 @@
+import { Command, CommanderError, Option } from 'commander';
+import {
+  commandLine,
+  type Environment,
+  readConfig,
+  SETTING_ENTRIES,
+  type Texts,
+  UsageError,
+  VERSION,
+} from './config.ts';
+import { nearest } from './contract/nearest.ts';
+import { COMMANDS, type CommandName, type Config, folder, integer, SETTINGS } from './settings.ts';
+
+/** Which records of the audit log are printed, and how. */
+export interface AuditFilter {
+  tool: string | undefined;
+  /** Records from this moment on, in milliseconds since 1970. */
+  sinceMs: number | undefined;
+  failed: boolean;
+  json: boolean;
+  /** The newest so many; 0: all. */
+  lines: number;
+}
+
+/** What the command line asks for. `exit`: only to print a text and leave. */
+export type Invocation =
+  | { command: 'stdio' | 'stop' | 'demo'; config: Config }
+  | { command: 'serve'; config: Config; local: boolean }
+  | { command: 'doctor'; config: Config; json: boolean }
+  | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
+  | ({ command: 'trash'; config: Config } & TrashRequest)
+  | { command: 'open'; config: Config; print: boolean }
+  | ({ command: 'approve'; config: Config } & ApproveRequest)
+  | ({ command: 'setup'; config: Config } & SetupRequest)
+  | { command: 'audit'; config: Config; filter: AuditFilter }
+  | { command: 'backup'; config: Config; path: string }
+  | { command: 'restore'; config: Config; path: string; yes: boolean }
+  | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
+
+export interface TrashRequest {
+  action: (typeof TRASH_ACTIONS)[number];
+  /** Of an entry; absent for `list`, and to empty all of it. */
+  id: string | undefined;
+  /** Empty it without asking. */
+  yes: boolean;
+}
+export interface ApproveRequest {
+  /** `list` the questions that wait, `answer` one, `pair` a browser to answer in, or `forget` all of these. */
+  action: 'list' | 'answer' | 'pair' | 'forget';
+  /** Of the question to answer. */
+  code: string | undefined;
+}
+export interface SetupRequest {
+  /** Only these assistants; empty: all that are found. */
+  clients: string[];
+  /** Write without asking. */
+  yes: boolean;
+  /** Write nothing. */
+  print: boolean;
+  undo: boolean;
+  /** Offer tools that change data, too; undefined where nothing was said of it. */
+  write: boolean | undefined;
+}
+const TRASH_ACTIONS = ['list', 'restore', 'empty'] as const;
+
+/** Reads command line and environment; never throws: what is wrong with them is an `exit` with code 2. */
+export function readInvocation(argv: readonly string[] = commandLine(), env?: Environment): Invocation {
+  const printed = { stdout: '', stderr: '' };
+  try {
+    return parse(argv, env, printed);
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return { command: 'exit', exitCode: 0, ...printed };
+    if (error instanceof CommanderError || error instanceof UsageError) {
+      const why = error instanceof UsageError ? `colloquy: ${error.message}\n` : printed.stderr;
+      return { command: 'exit', exitCode: 2, stdout: '', stderr: `${why}Run "colloquy --help" for all settings.\n` };
+    }
+    throw error;
+  }
+}
+
+function parse(
+  argv: readonly string[],
+  env: Environment | undefined,
+  printed: { stdout: string; stderr: string },
+): Invocation {
+  let invocation: Invocation | undefined;
+  const program = new Command('colloquy')
+    .description('MCP server that explores JSON collections with SQL, and the data service behind it.')
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('--help', 'print this text')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        printed.stdout += text;
+      },
+      writeErr: (text) => {
+        printed.stderr += text;
+      },
+    });
+  const configOf = (command: CommandName, own: Command) =>
+    readConfig(command, { ...(own === program ? {} : flagsFor(command, program.opts())), ...own.opts() }, env);
+  addSettings(program, 'stdio')
+    .argument('[command]')
+    .usage('[options] [command]')
+    .action((name: string | undefined) => {
+      if (name !== undefined) refuseCommand(name);
+      invocation = { command: 'stdio', config: configOf('stdio', program) };
+    })
+    .addHelpText('before', 'Without a command: the MCP server on standard input and output, for an MCP client.\n')
+    .addHelpText('after', `\nEnvironment only:\n  COLLOQUY_API_KEY  ${SETTINGS.apiKey.meaning}`);
+  for (const { name, description, args = [], options = [], invoke } of SUBCOMMANDS) {
+    const command = addSettings(program.command(name).description(description), name).helpOption(
+      '--help',
+      'print this text',
+    );
+    for (const [form, meaning] of args) command.argument(form, meaning);
+    for (const option of options) command.addOption(option);
+    command.action(() => {
+      invocation = invoke(configOf(name, command), command.args, command.opts());
+    });
+  }
+  program.helpCommand(false).parse([...argv], { from: 'user' });
+  if (invocation === undefined) throw new UsageError('the command line names nothing to do.');
+  return invocation;
+}
+
+export interface Subcommand {
+  readonly name: Exclude<CommandName, 'stdio'>;
+  readonly description: string;
+  /** Arguments, each with its meaning. */
+  readonly args?: readonly (readonly [form: string, meaning: string])[];
+  /** Options of this command alone, beside its settings. */
+  readonly options?: readonly Option[];
+  invoke(config: Config, args: readonly string[], options: OwnOptions): Invocation;
+}
+
+/** Values of the options below, by their names. */
+interface OwnOptions {
+  local?: boolean;
+  json?: boolean;
+  yes?: boolean;
+  browser?: boolean;
+  forgetBrowsers?: boolean;
+  tool?: string;
+  since?: string;
+  failed?: boolean;
+  lines?: string;
+  client?: string;
+  print?: boolean;
+  undo?: boolean;
+  write?: boolean;
+}
+
+export const SUBCOMMANDS: readonly Subcommand[] = [
+  {
+    name: 'serve',
+    description: 'run the data service in the foreground',
+    options: [new Option('--local').hideHelp()],
+    invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
+  },
+  {
+    name: 'setup',
+    description:
+      'find the assistants on this machine, and connect them: shows each change, and asks before it is written',
+    options: [
+      new Option('--client <names>', 'only these assistants, separated by commas, e.g. claude-code,cursor'),
+      new Option('--write', 'offer tools that change data, too; without it, only those that read'),
+      new Option('--yes', 'write without asking'),
+      new Option('--print', 'only show what would be written'),
+      new Option('--undo', 'take back what was written'),
+    ],
+    invoke: (config, _args, options) => ({ command: 'setup', config, ...setupRequest(config, options) }),
+  },
+  {
+    name: 'call',
+    description: "call one of the server's tools and print its answer; without a tool: list them",
+    args: [
+      ['[tool]', 'name of the tool, e.g. run_query'],
+      ['[json]', 'its arguments, as a JSON object'],
+    ],
+    invoke: (config, [tool, input]) => ({ command: 'call', config, tool, input }),
+  },
+  {
+    name: 'stop',
+    description: 'ask the local service of the data folder to leave',
+    invoke: (config) => ({ command: 'stop', config }),
+  },
+  {
+    name: 'doctor',
+    description: 'check that all is well, and say which tools are hidden and why',
+    options: [new Option('--json', 'print the findings as JSON')],
+    invoke: (config, _args, { json = false }) => ({ command: 'doctor', config, json }),
+  },
+  {
+    name: 'trash',
+    description: 'list what was deleted, restore one entry, or empty all or one of it',
+    args: [
+      ['<action>', TRASH_ACTIONS.join(', ')],
+      ['[id]', 'id of an entry, as listed'],
+    ],
+    options: [new Option('--yes', 'empty it without asking')],
+    invoke: (config, [action = '', id], { yes = false }) => ({
+      command: 'trash',
+      config,
+      ...trashRequest(action, id, yes),
+    }),
+  },
+  {
+    name: 'open',
+    description: 'open the page of the local service: what runs, collections, calls, and questions that wait for you',
+    options: [new Option('--print', 'print its address, which works once, instead of opening a browser')],
+    invoke: (config, _args, { print = false }) => ({ command: 'open', config, print }),
+  },
+  {
+    name: 'approve',
+    description: 'answer a question of an assistant; without a code: list them',
+    args: [['[code]', 'code of the question, as the assistant tells it']],
+    options: [
+      new Option('--browser', 'print an address that pairs a browser, so that questions can be answered in it'),
+      new Option('--forget-browsers', 'end every pairing'),
+    ],
+    invoke: (config, [code], options) => ({ command: 'approve', config, ...approveRequest(code, options) }),
+  },
+  {
+    name: 'backup',
+    description: 'copy all that is stored into a new folder, while the service serves',
+    args: [['<folder>', 'the new folder']],
+    invoke: (config, [path = '']) => ({ command: 'backup', config, path: folder(path) }),
+  },
+  {
+    name: 'restore',
+    description: 'put a backup in the place of what is stored, which is kept',
+    args: [['<folder>', 'the folder of the backup']],
+    options: [new Option('--yes', 'restore without asking')],
+    invoke: (config, [path = ''], { yes = false }) => ({ command: 'restore', config, path: folder(path), yes }),
+  },
+  {
+    name: 'demo',
+    description: 'play an exploration of real records on a temporary folder',
+    invoke: (config) => ({ command: 'demo', config }),
+  },
+  {
+    name: 'audit',
+    description: 'print what tools were called, the newest last',
+    options: [
+      new Option('--tool <name>', 'only calls of this tool'),
+      new Option('--since <time>', 'only calls since then: 30m, 12h, 7d, or a date and time such as 2026-01-31T08:00Z'),
+      new Option('--failed', 'only calls that failed or were refused'),
+      new Option('--json', 'print the records as JSON lines'),
+      new Option('--lines <count>', 'at most so many, the newest; 0: all').default('50'),
+    ],
+    invoke: (config, _args, options) => ({ command: 'audit', config, filter: auditFilter(options) }),
+  },
+];
+
+function trashRequest(name: string, id: string | undefined, yes: boolean): TrashRequest {
+  const action = TRASH_ACTIONS.find((one) => one === name);
+  if (action === undefined) {
+    const [meant] = nearest(name, TRASH_ACTIONS, 1);
+    const hint = meant === undefined ? `There are ${TRASH_ACTIONS.join(', ')}.` : `Did you mean "${meant}"?`;
+    throw new UsageError(`"trash" has no action "${name.slice(0, 100)}". ${hint}`);
+  }
+  if (action === 'restore' && id === undefined) {
+    throw new UsageError('"trash restore" needs the id of an entry. "colloquy trash list" shows them.');
+  }
+  if (action === 'list' && id !== undefined) throw new UsageError('"trash list" takes no id.');
+  return { action, id, yes };
+}
+
+function approveRequest(code: string | undefined, { browser, forgetBrowsers }: OwnOptions): ApproveRequest {
+  const own = (code === undefined ? 0 : 1) + (browser === true ? 1 : 0) + (forgetBrowsers === true ? 1 : 0);
+  if (own > 1) throw new UsageError('"approve" takes a code, --browser or --forget-browsers: one of them.');
+  if (browser === true) return { action: 'pair', code };
+  if (forgetBrowsers === true) return { action: 'forget', code };
+  return { action: code === undefined ? 'list' : 'answer', code };
+}
+
+function setupRequest({ readOnly }: Config, options: OwnOptions): SetupRequest {
+  const { client = '', write = false, yes = false, print = false, undo = false } = options;
+  if (readOnly && write) throw new UsageError('--read-only and --write exclude each other. Choose one.');
+  if (print && yes) throw new UsageError('--print writes nothing, and --yes is about writing. Choose one.');
+  const clients = client.split(/[,\s]+/).filter((name) => name !== '');
+  return { clients, yes, print, undo, write: readOnly ? false : write || undefined };
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function auditFilter({ tool, since, failed = false, json = false, lines: text }: OwnOptions): AuditFilter {
+  const lines = integer(0, 1_000_000).safeParse(text);
+  if (!lines.success) throw new UsageError(`--lines is ${JSON.stringify(text)}: expected a whole number.`);
+  return { tool, sinceMs: since === undefined ? undefined : momentOf(since), failed, json, lines: lines.data };
+}
+
+function momentOf(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ms = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNITS_MS[unit] ?? 0);
+  if (!Number.isNaN(ms)) return ms;
+  throw new UsageError(`--since is ${JSON.stringify(text.slice(0, 100))}: expected 30m, 12h, 7d, or a date and time.`);
+}
+
+function refuseCommand(name: string): never {
+  const known = COMMANDS.filter((command) => command !== 'stdio');
+  const [meant] = nearest(name, known, 1);
+  const hint = meant === undefined ? `The commands are ${known.join(', ')}.` : `Did you mean "${meant}"?`;
+  throw new UsageError(`there is no command "${name.slice(0, 100)}". ${hint}`);
+}
+
+function addSettings(command: Command, name: CommandName): Command {
+  for (const [key, setting] of SETTING_ENTRIES) {
+    if (setting.flag === undefined || !setting.commands.includes(name)) continue;
+    const shown = setting.default ?? setting.defaultShown;
+    const notes = [setting.env, shown === undefined ? undefined : `default: ${shown}`].filter(Boolean);
+    const option = new Option(setting.flag, `${setting.meaning} (${notes.join('; ')})`);
+    if (option.attributeName() !== key) throw new Error(`flag ${setting.flag} does not belong to setting ${key}`);
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** Flags that stand before the command's name, for a command that has them too. */
+function flagsFor(command: CommandName, flags: Texts): Texts {
+  for (const name of Object.keys(flags)) {
+    const setting = SETTING_ENTRIES.find(([key]) => key === name)?.[1];
+    if (setting?.commands.includes(command) !== true) {
+      throw new UsageError(`the flag ${setting?.flag?.split(' ')[0] ?? name} means nothing to "${command}".`);
+    }
+  }
+  return flags;
+}

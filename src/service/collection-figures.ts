@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Engine } from '../engine/engine.ts';
+import type { Catalog } from './catalog.ts';
+import type { CollectionRecord } from './records.ts';
+
+/** A collection and how much it holds; null: not known yet. */
+export interface CollectionFigures {
+  workspace: string;
+  name: string;
+  documents: number | null;
+  bytes: number | null;
+}
+
+export interface WorkspaceFigures {
+  workspace: string;
+  /** In order of their names; no more than `COLLECTIONS_MAX` in all workspaces together. */
+  collections: CollectionFigures[];
+  /** Collections that are not among these. */
+  left: number;
+}
+
+export const COLLECTIONS_MAX = 500;
+const FRESH_MS = 5_000;
+const WAIT_MS = 500;
+
+/**
+ * The collections by workspace with their figures, for whoever looks every other second: figures are read anew when they
+ * are older than five seconds, in the background. What takes longer than half a second is there at the next look.
+ */
+export function createCollectionFigures(engine: Pick<Engine, 'stats'>, catalog: Catalog, log: Logger) {
+  let known = new Map<string, { documents: number; bytes: number }>();
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function read(records: readonly CollectionRecord[]): Promise<void> {
+    const found: typeof known = new Map();
+    for (const { table, workspace, name } of records) {
+      try {
+        const { docCount, totalBytes } = await engine.stats(table);
+        found.set(table, { documents: docCount, bytes: totalBytes });
+      } catch (error) {
+        // Deleted meanwhile, most likely.
+        log.debug({ err: error, workspace, name }, 'the figures of a collection cannot be read');
+      }
+    }
+    known = found;
+    readAt = performance.now();
+  }
+
+  return async function figures(): Promise<WorkspaceFigures[]> {
+    const workspaces = [...catalog.all('workspace').keys()].sort();
+    const all = [...catalog.all('collection').values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const ordered = workspaces.flatMap((workspace) => all.filter((one) => one.workspace === workspace));
+    const shown = new Set(ordered.slice(0, COLLECTIONS_MAX));
+    if (performance.now() - readAt >= FRESH_MS) {
+      reading ??= read([...shown]).finally(() => {
+        reading = undefined;
+      });
+    }
+    if (reading !== undefined) await Promise.race([reading, delay(WAIT_MS, undefined, { ref: false })]);
+    return workspaces.map((workspace) => {
+      const mine = ordered.filter((one) => one.workspace === workspace);
+      const collections = mine
+        .filter((one) => shown.has(one))
+        .map(({ name, table }) => {
+          const { documents = null, bytes = null } = known.get(table) ?? {};
+          return { workspace, name, documents, bytes };
+        });
+      return { workspace, collections, left: mine.length - collections.length };
+    });
+  };
+}

@@ -1,0 +1,25 @@
+import { open } from 'node:fs/promises';
+
+const OWNER_ONLY = 0o600;
+
+/** Writes a small file to the disk, for its owner only. */
+export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
+  const handle = await open(path, 'wx', OWNER_ONLY);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Puts the names in a folder on the disk. Windows has no such call. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,89 @@
+import { recordOf, type ToolResult, textOf } from './bridge.ts';
+import { type Kind, kindOf } from './values.ts';
+
+export interface Column {
+  name: string;
+  /** As the service names it. */
+  type: string | null;
+  kind: Kind;
+}
+
+/** A part of a result, as an answer of `run_query`, of a lambda or of `fetch_result` carries it. */
+export interface Part {
+  /** By what the whole can be asked for; undefined where it is not kept. */
+  queryId: string | undefined;
+  columns: readonly Column[];
+  rows: readonly (readonly unknown[])[];
+  /** Rows before the first one. */
+  offset: number;
+  total: number;
+  /** There are more rows than `total`. */
+  isAtLeast: boolean;
+  /** What a person should know of it, in sentences. */
+  notes: readonly string[];
+}
+
+/** The service says so of each answer that holds less than the result; here that is plain to see. */
+const CUT_WARNING = /^Only the first \d+ rows are returned/;
+
+/** What an answer holds. Throws, with what went wrong, where it is no part of a result. */
+export function partOf(answer: ToolResult): Part {
+  const data = structuredOf(answer);
+  const error = recordOf(data['error']);
+  if (answer.isError === true || textOf(error['message']) !== undefined) {
+    throw new Error(textOf(error['message']) ?? textIn(answer) ?? 'The call failed, and the server did not say why.');
+  }
+  const { columns: names, rows } = data;
+  if (!Array.isArray(names) || !Array.isArray(rows)) throw new Error('The answer of the server holds no rows.');
+  const types = Array.isArray(data['types']) ? data['types'] : [];
+  const tuples = rows.map((row): unknown[] => (Array.isArray(row) ? row : []));
+  const atLeast = countOf(data['at_least']);
+  return {
+    queryId: textOf(data['query_id']),
+    columns: names.map((name, index) => {
+      const type = textOf(types[index]) ?? null;
+      const values = tuples.map((row) => row[index]);
+      return { name: String(name), type, kind: kindOf(type, values) };
+    }),
+    rows: tuples,
+    offset: countOf(data['offset']) ?? 0,
+    total: atLeast ?? countOf(data['total']) ?? tuples.length,
+    isAtLeast: atLeast !== undefined,
+    notes: notesOf(data),
+  };
+}
+
+/** The structured form, or the same from the text of hosts that drop it. */
+function structuredOf(answer: ToolResult): Readonly<Record<string, unknown>> {
+  if (typeof answer.structuredContent === 'object' && answer.structuredContent !== null) {
+    return recordOf(answer.structuredContent);
+  }
+  const fenced = /^<(data-[0-9a-f]+)>[^\n]*\n([\s\S]*)\n<\/\1>/.exec(textIn(answer) ?? '');
+  try {
+    return recordOf(JSON.parse(fenced?.[2] ?? '{}'));
+  } catch {
+    return {};
+  }
+}
+
+function textIn({ content }: ToolResult): string | undefined {
+  const blocks = Array.isArray(content) ? content.map(recordOf) : [];
+  return textOf(blocks.find(({ type }) => type === 'text')?.['text']);
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function notesOf(data: Readonly<Record<string, unknown>>): string[] {
+  const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+  const columnsCut = countOf(data['columns_cut']);
+  return [
+    textOf(data['kept']) === undefined ? '' : `The query has more rows; ${data['kept']} are kept.`,
+    textOf(data['not_kept']) === undefined ? '' : `The whole result is not kept: ${data['not_kept']}`,
+    columnsCut === undefined ? '' : `${columnsCut} more columns are left out: select those you need by name.`,
+    countOf(data['cells_cut']) === undefined ? '' : 'Long values are cut, and end in how much is missing.',
+    ...texts(data['problems']),
+    ...texts(data['warnings']).filter((warning) => !CUT_WARNING.test(warning)),
+  ].filter((note) => note !== '');
+}

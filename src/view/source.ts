@@ -1,0 +1,169 @@
+import type { Bridge } from './bridge.ts';
+import { type Condition, holds, orderByOf, type Sort, sorted, whereOf } from './condition.ts';
+import { type Column, type Part, partOf } from './result.ts';
+
+type Rows = readonly (readonly unknown[])[];
+
+/** Rows that are wanted, and in which order. */
+export interface Wanted {
+  condition: Condition | undefined;
+  sort: Sort | undefined;
+}
+
+export interface Page {
+  rows: Rows;
+  offset: number;
+  /** Rows for which the condition holds. */
+  total: number;
+  isAtLeast: boolean;
+}
+
+/** How the answer that the view was opened with was itself a choice of rows. */
+export interface Base {
+  where?: string | undefined;
+  orderBy?: string | undefined;
+  columns?: readonly string[] | undefined;
+}
+
+/** Where rows come from: those that came with the answer, or the kept result, in pages. */
+export interface Source {
+  columns: readonly Column[];
+  /** All rows came with the answer. */
+  isWhole: boolean;
+  /** Why no more rows than came can be had, in a sentence; undefined where they can. */
+  whyNoMore: string | undefined;
+  /** Rows of one page; rejects with what went wrong, in a sentence. */
+  page(wanted: Wanted, offset: number, limit: number, signal: AbortSignal): Promise<Page>;
+  /**
+   * The first rows that are wanted, in the order of the result, with the values of some columns only; `told` as more
+   * come. Where it fails, what came is given, with the reason.
+   */
+  sample(want: Sampling, told: (page: Page) => void): Promise<Page & { fault?: string }>;
+}
+
+export interface Sampling {
+  condition: Condition | undefined;
+  /** Indexes of columns. */
+  columns: readonly number[];
+  /** The first of them, as an earlier sample gave them. */
+  had: Rows;
+  rowsMax: number;
+  signal: AbortSignal;
+}
+
+export function createSource(first: Part, base: Base, callTool: Bridge['callTool']): Source {
+  const isWhole = first.offset === 0 && !first.isAtLeast && first.rows.length >= first.total;
+  if (isWhole || first.queryId === undefined || callTool === undefined) {
+    return localSource(first, isWhole, isWhole ? undefined : whyNoMore(first, callTool !== undefined));
+  }
+  return keptSource(first, first.queryId, base, callTool);
+}
+
+function whyNoMore({ queryId }: Part, canCall: boolean): string {
+  if (queryId === undefined)
+    return 'The whole result is not kept, so only the rows that came with the answer are here.';
+  return canCall ? '' : 'This host lets a view ask for nothing, so only the rows that came with the answer are here.';
+}
+
+function localSource(first: Part, isWhole: boolean, why: string | undefined): Source {
+  const { columns, rows } = first;
+  const found = (condition: Condition | undefined) =>
+    condition === undefined ? rows : rows.filter((row) => holds(condition, columns, row));
+  return {
+    columns,
+    isWhole,
+    whyNoMore: why,
+    async page({ condition, sort }, offset, limit) {
+      const all = found(condition);
+      const ordered = sort === undefined ? all : sorted(all, sort, columns[sort.column]?.kind ?? 'text');
+      return { rows: ordered.slice(offset, offset + limit), offset, total: all.length, isAtLeast: false };
+    },
+    async sample({ condition }) {
+      const all = found(condition);
+      const total = condition === undefined ? first.total : all.length;
+      return { rows: all, offset: 0, total, isAtLeast: first.isAtLeast };
+    },
+  };
+}
+
+function keptSource(first: Part, queryId: string, base: Base, callTool: NonNullable<Bridge['callTool']>): Source {
+  const { columns } = first;
+  const whereFor = (condition: Condition | undefined) => {
+    const where = condition === undefined ? undefined : whereOf(condition, columns);
+    if (base.where === undefined || where === undefined) return base.where ?? where;
+    return `(${base.where}\n) AND (${where})`;
+  };
+  const fetchPart = async (args: Readonly<Record<string, unknown>>) => {
+    const present = Object.entries(args).filter(([, value]) => value !== undefined);
+    return partOf(await callTool('fetch_result', { query_id: queryId, ...Object.fromEntries(present) }));
+  };
+  /** An answer is limited in size, so that some are asked for until there are enough. */
+  const collect = async (args: Readonly<Record<string, unknown>>, at: Place, tell: (page: Page) => void) => {
+    const rows: (readonly unknown[])[] = [...at.had];
+    let calls = 0;
+    for (;;) {
+      const offset = at.offset + rows.length;
+      const part = await fetchPart({ ...args, offset, limit: Math.min(at.limit - rows.length, LIMIT_MAX) });
+      at.signal.throwIfAborted();
+      rows.push(...part.rows.map(at.fit));
+      const page = { rows, offset: at.offset, total: part.total, isAtLeast: part.isAtLeast };
+      tell(page);
+      const isEnd = part.rows.length === 0 || at.offset + rows.length >= part.total;
+      if (isEnd || rows.length >= at.limit || ++calls >= CALLS_MAX) return page;
+    }
+  };
+  return {
+    columns,
+    isWhole: false,
+    whyNoMore: undefined,
+    page({ condition, sort }, offset, limit, signal) {
+      const orderBy = sort === undefined ? base.orderBy : orderByOf(sort, columns);
+      const args = { where: whereFor(condition), order_by: orderBy, columns: base.columns };
+      return collect(args, { offset, limit, signal, had: [], fit: (row) => row }, () => undefined);
+    },
+    async sample({ condition, columns: wanted, had, rowsMax, signal }, told) {
+      const names = wanted.map((index) => columns[index]?.name ?? '');
+      const holdsFor = (row: readonly unknown[]) => condition === undefined || holds(condition, columns, row);
+      const came = had.length > 0 ? had : first.rows.filter(holdsFor);
+      let last: Page = { rows: came, offset: 0, total: first.total, isAtLeast: first.isAtLeast };
+      const tell = (page: Page) => {
+        last = page;
+        told(page);
+      };
+      try {
+        const args = { where: whereFor(condition), order_by: base.orderBy, columns: names };
+        const fit = (row: readonly unknown[]) => spreadRow(row, wanted);
+        return await collect(args, { offset: 0, limit: rowsMax, signal, had, fit }, tell);
+      } catch (error) {
+        signal.throwIfAborted();
+        return { ...last, fault: messageOf(error) };
+      }
+    },
+  };
+}
+
+interface Place {
+  offset: number;
+  /** Rows that are here already. */
+  had: Rows;
+  /** How a row of an answer is kept. */
+  fit(row: readonly unknown[]): readonly unknown[];
+  limit: number;
+  signal: AbortSignal;
+}
+
+/** Most calls for one wish: rows can be so large that few fit into an answer. */
+const CALLS_MAX = 30;
+/** Most rows that `fetch_result` takes as a limit. */
+const LIMIT_MAX = 10_000;
+
+/** The values of some columns at the places that they have among all. */
+function spreadRow(row: readonly unknown[], columns: readonly number[]): unknown[] {
+  const full: unknown[] = [];
+  for (const [at, column] of columns.entries()) full[column] = row[at];
+  return full;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

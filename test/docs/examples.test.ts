@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { secretMeans } from '../../src/cli/means.ts';
+import { type Client, createClient } from '../../src/http/client.ts';
+import { callTool } from '../../src/mcp/call.ts';
+import { startTestService, type TestService } from '../service/harness.ts';
+import { blocksOf, ROOT, readPage, shellCommands } from './pages.ts';
+
+/** Pages whose examples go on from one to the next. */
+const TOLD = ['docs/sql.md', 'docs/lambdas.md', 'docs/administration.md'];
+/** Needs a file of the reader's. */
+const NOT_RUN = ['load_file'];
+
+/** A result as a Markdown table. */
+function tableOf({ columns, rows }: { columns: string[]; rows: unknown[][] }): string {
+  const cell = (value: unknown) =>
+    (value === null ? 'NULL' : typeof value === 'string' ? value : JSON.stringify(value)).replaceAll('|', '\\|');
+  const lines = [columns, columns.map(() => '---'), ...rows.map((row) => row.map(cell))];
+  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
+}
+
+/** The table that stands right below a place of a page; empty if there is none. */
+function tableAt(text: string, place: number): string {
+  return /^\n\n((?:\|.*\n)+)/.exec(text.slice(place))?.[1]?.trimEnd() ?? '';
+}
+
+describe('the examples in docs/', () => {
+  let service: TestService;
+  let client: Client;
+  let dataDir = '';
+  let told = '';
+
+  beforeAll(async () => {
+    service = await startTestService();
+    client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+    dataDir = mkdtempSync(join(tmpdir(), 'colloquy-docs-'));
+  });
+  afterAll(async () => {
+    await client.close();
+    await service.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** `<version>` in an example is the last that an answer told. */
+  const filledIn = (text: string) =>
+    text.replace(
+      /<(version|id)>/g,
+      (whole, name) => [...told.matchAll(new RegExp(`"${name}":"([^"]+)"`, 'g'))].at(-1)?.[1] ?? whole,
+    );
+
+  async function runCall(tool: string, json: string | undefined, env: Record<string, string>): Promise<void> {
+    const { secretOf, keepSecret } = secretMeans({ dataDir, secretDir: undefined });
+    const answer = await callTool({
+      client,
+      name: tool,
+      args: JSON.parse(filledIn(json ?? '{}')),
+      confirm: async () => true,
+      means: {
+        keepSecret,
+        secretOf: (reference) => env[reference.replace(/^env:/, '')] ?? secretOf(reference),
+      },
+    });
+    expect(answer.isError, `${tool} ${json}: ${answer.text}`).toBe(false);
+    told += JSON.stringify(answer.structured);
+  }
+
+  it.each(TOLD)('of %s do what the page says', async (page) => {
+    const text = readPage(page);
+    let made = '';
+    let from = 0;
+    for (const block of blocksOf(text)) {
+      if (block.language === 'sh') {
+        for (const { args, env } of shellCommands(block.text)) {
+          const [command, tool = '', json] = args;
+          if (command === 'call' && !NOT_RUN.includes(tool)) await runCall(tool, json, env);
+        }
+      }
+      if (block.language !== 'sql') continue;
+      const {
+        structured,
+        isError,
+        text: answer,
+      } = await callTool({
+        client,
+        name: 'run_query',
+        args: { query: block.text },
+        confirm: async () => false,
+      });
+      expect(isError, answer).toBe(false);
+      const shown = tableAt(text, block.end);
+      made += `${text.slice(from, block.end)}\n\n${tableOf(structured as never)}`;
+      from = block.end + (shown === '' ? 0 : shown.length + 2);
+    }
+    made += text.slice(from);
+    if (process.env['UPDATE_README'] === '1') writeFileSync(resolve(ROOT, page), made);
+    expect(readFileSync(resolve(ROOT, page), 'utf8')).toBe(made);
+  });
+});
