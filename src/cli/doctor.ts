@@ -3,6 +3,7 @@ import type { About } from '../contract/about.ts';
 import { ApiError } from '../contract/errors.ts';
 import { ROLES } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
+import { refusedCertificate } from '../http/transport.ts';
 import { isOlder } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
@@ -129,6 +130,8 @@ function failure(error: unknown, where: string, { url }: Config): Finding {
         : 'Set COLLOQUY_API_KEY to a valid key of that service; its IP allowlist may refuse this address, too.';
     return { name: 'API key', state: 'fail', detail, remedy };
   }
+  const fault = refusedCertificate(error);
+  if (fault !== undefined) return { name: 'certificate', state: 'fail', detail, remedy: fault.remedy };
   const remedy =
     url === undefined
       ? 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.'

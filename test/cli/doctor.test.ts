@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -154,6 +155,27 @@ describe('colloquy doctor', () => {
       detail: "the service's is 600 s behind this machine's",
     });
     expect(clockFinding(undefined, now)).toBeUndefined();
+  });
+
+  // Elsewhere than on Linux there is no 127.0.0.2.
+  test.runIf(process.platform === 'linux').each([
+    ['localhost', 'signed by itself', 'NODE_EXTRA_CA_CERTS'],
+    ['trusted', 'for another host name', 'host name of the certificate'],
+  ])('says what is wrong with a certificate that is refused: %s', async (kind, why, remedy) => {
+    const cert = join(import.meta.dirname, 'tls/localhost.cert.pem');
+    const key = readFileSync(join(import.meta.dirname, 'tls/localhost.key.pem'));
+    const other = createHttpsServer({ cert: readFileSync(cert), key }, (_, response) => response.end());
+    await new Promise<void>((done) => other.listen(0, '0.0.0.0', done));
+    const { port } = other.address() as AddressInfo;
+    const host = kind === 'trusted' ? '127.0.0.2' : 'localhost';
+    const env = kind === 'trusted' ? { NODE_EXTRA_CA_CERTS: cert } : {};
+    const found = await diagnosis([], { COLLOQUY_URL: `https://${host}:${port}`, COLLOQUY_API_KEY: 'x', ...env });
+    other.close();
+    expect(found).toMatchObject({ code: 1, states: { certificate: 'fail' } });
+    expect(found.findings.find(({ name }) => name === 'certificate')).toMatchObject({
+      detail: expect.stringContaining(why),
+      remedy: expect.stringContaining(remedy),
+    });
   });
 
   test('fails where nothing listens at the address', async () => {
