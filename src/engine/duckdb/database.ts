@@ -18,6 +18,12 @@ export const DEFAULT_SCHEMA = 'commons';
  */
 const CHECKPOINT_THRESHOLD = '64MB';
 
+/**
+ * How many neighbouring pieces of a table (of 122,880 rows) a checkpoint writes anew to take back the space of deleted
+ * rows; the next one goes on. Queries run meanwhile, but writes wait, and without a bound they wait for the whole table.
+ */
+const VACUUM_TASKS = 1;
+
 /** An open database file. */
 export interface Database {
   readonly instance: DuckDBInstance;
@@ -61,6 +67,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     });
     first = await instance.connect();
     await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    await first.run(`SET GLOBAL max_vacuum_tasks = ${VACUUM_TASKS}`);
     // Given when the instance is made, it is told but not obeyed.
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const isReadOnly = await attach(first, file);
