@@ -19,10 +19,11 @@ export const DEFAULT_SCHEMA = 'commons';
 const CHECKPOINT_THRESHOLD = '64MB';
 
 /**
- * How many neighbouring pieces of a table (of 122,880 rows) a checkpoint writes anew to take back the space of deleted
- * rows; the next one goes on. Queries run meanwhile, but writes wait, and without a bound they wait for the whole table.
+ * How much of a table a checkpoint writes anew to take back the room of deleted rows; the next one goes on. Queries run
+ * meanwhile, but writes wait: with DuckDB's own 100, seconds for a few million rows and longer for more. Measured, of
+ * 40 pieces of 122,880 rows with a third deleted all over: 8 write three anew in a seventh of the time, and keep up.
  */
-const VACUUM_TASKS = 1;
+const VACUUM_TASKS = 8;
 
 /** An open database file. */
 export interface Database {
