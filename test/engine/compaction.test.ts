@@ -35,8 +35,8 @@ async function onFile(statement: string): Promise<unknown[][]> {
 
 /** Text of its own for each document, so that it takes room. */
 const load = (prefix: string) =>
-  onFile(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "text")
-    SELECT '${prefix}' || i, now(), md5('${prefix}' || i) FROM range(${DOCUMENTS}) t(i)`);
+  onFile(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "_meta", "text")
+    SELECT '${prefix}' || i, now(), md5_number_lower('${prefix}' || i), md5('${prefix}' || i) FROM range(${DOCUMENTS}) t(i)`);
 
 async function usedBlocks(): Promise<number> {
   const [row] = await onFile(`SELECT used_blocks FROM pragma_database_size() WHERE database_name = '_colloquy'`);

@@ -1,5 +1,5 @@
 import { dataTable, type Table } from './catalog.ts';
-import { ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { HASH_COLUMN, hashOf, ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { foldName, quoteName } from './names.ts';
 import { oldestKeptMicros } from './retention.ts';
 import type { Sql } from './store.ts';
@@ -19,6 +19,9 @@ export interface FoundRow {
 const PIECE = 50;
 /** Measured: reading everything between is cheaper than more pieces. */
 const PIECES_MAX = 4;
+
+/** Of so many ids, where they lie is looked up first, and then what is there: of more, all that is read at once. */
+const NESTED_MAX = 200;
 
 /** The strings of `$1`, a JSON array. */
 export const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
@@ -41,17 +44,28 @@ export function rowKeyOf({ shape }: Table): RowKey {
 
 /** The rows that have these ids, also those past the retention, in no order. */
 export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
-  const id = quoteName(ID_COLUMN);
-  const place = rowKeyOf(table) === PLACE ? PLACE.column : '0::BIGINT';
+  if (ids.length === 0) return [];
+  const key = rowKeyOf(table);
+  const place = key === PLACE ? PLACE.column : '0::BIGINT';
   const rows = await sql(
-    `SELECT ${id}, ${place}, epoch_us(${quoteName(TIME_COLUMN)}) FROM ${dataTable(table.id)} WHERE ${id} IN (${LISTED})`,
+    `SELECT ${quoteName(ID_COLUMN)}, ${place}, epoch_us(${quoteName(TIME_COLUMN)})
+     FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)}`,
     JSON.stringify(ids),
   );
-  return rows.map(([key, at, time]) => ({
-    id: String(key),
-    place: at as bigint,
-    eventTimeMicros: time as bigint,
-  }));
+  const wanted = new Set(ids);
+  return rows
+    .map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }))
+    .filter(({ id }) => wanted.has(id));
+}
+
+/** SQL for the rows whose ids have the hashes of the ids in `$1`, a JSON array of so many. */
+function mayHave(table: Table, count: number): string {
+  const column = quoteName(HASH_COLUMN);
+  if (count === 1) return `${column} = ${hashOf(`from_json($1, '["VARCHAR"]')[1]`)}`;
+  const hashes = `SELECT ${hashOf('id')} FROM (${LISTED} AS id)`;
+  const key = rowKeyOf(table);
+  if (key === ID || count > NESTED_MAX) return `${column} IN (${hashes})`;
+  return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${hashes}))`;
 }
 
 /** Those of the rows that are there to see, now. */
