@@ -18,6 +18,13 @@ export const DEFAULT_SCHEMA = 'commons';
  */
 const CHECKPOINT_THRESHOLD = '64MB';
 
+/**
+ * How much of a table a checkpoint writes anew to take back the room of deleted rows; the next one goes on. Queries run
+ * meanwhile, but writes wait: with DuckDB's own 100, seconds for a few million rows and longer for more. Measured, of
+ * 40 pieces of 122,880 rows with a third deleted all over: 8 write three anew in a seventh of the time, and keep up.
+ */
+const VACUUM_TASKS = 8;
+
 /** An open database file. */
 export interface Database {
   readonly instance: DuckDBInstance;
@@ -61,6 +68,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     });
     first = await instance.connect();
     await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    await first.run(`SET GLOBAL max_vacuum_tasks = ${VACUUM_TASKS}`);
     // Given when the instance is made, it is told but not obeyed.
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const isReadOnly = await attach(first, file);

@@ -1,7 +1,15 @@
 import { blobValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN } from './columns.ts';
+import {
+  EXTRA_COLUMN,
+  HASH_COLUMN,
+  hashOf,
+  ID_COLUMN,
+  structureOfFields,
+  type TableShape,
+  TIME_COLUMN,
+} from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Shape } from './shape.ts';
@@ -165,10 +173,11 @@ function roomOf(line: Line, { start, end }: TextDocument): number {
 /** `$1`: documents with their ids in them; `$2`: when they happened, all of them. */
 function plainStatement(table: string, shape: TableShape): string {
   const names = [...shape.columns.keys()];
-  const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
+  const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = [
     `d.${quoteName(ID_COLUMN)}`,
     'make_timestamptz($2::BIGINT)',
+    hashOf(`d.${quoteName(ID_COLUMN)}`),
     ...names.map((name) => `d.${quoteName(name)}`),
   ];
   const structure = structureOfFields(new Map<string, Shape>([[ID_COLUMN, 'string'], ...shape.columns]));
@@ -178,8 +187,8 @@ function plainStatement(table: string, shape: TableShape): string {
 
 function insertStatement(table: string, shape: TableShape, lines = '$1', separator = 10): string {
   const names = [...shape.columns.keys()];
-  const targets = [ID_COLUMN, TIME_COLUMN, ...names].map(quoteName);
-  const values = ['d.i', 'make_timestamptz(d.t)', ...names.map((name) => `d.f.${quoteName(name)}`)];
+  const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
+  const values = ['d.i', 'make_timestamptz(d.t)', hashOf('d.i'), ...names.map((name) => `d.f.${quoteName(name)}`)];
   const structure = ['"i":"VARCHAR"', '"t":"BIGINT"'];
   if (names.length > 0) structure.push(`"f":${structureOfFields(shape.columns)}`);
   if (shape.extra) {
