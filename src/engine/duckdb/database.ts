@@ -59,6 +59,8 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
       threads: String(limits.threads),
       memory_limit: `${limits.memoryBytes}B`,
       temp_directory: join(folder, 'temp'),
+      // What a load took goes back to the system in seconds, not with the next load.
+      allocator_background_threads: 'true',
       checkpoint_threshold: `${Math.min(LOG_BYTES_MAX, Math.floor(limits.memoryBytes / 4))}B`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
