@@ -34,6 +34,8 @@ export interface AppContext extends ServiceContext {
   isLocal: (socket: Socket) => boolean;
   /** Closes the service; called after the answer that announces it. */
   leave: () => void;
+  /** Somebody runs it by `serve`, which a newer program respects. */
+  isForeground: boolean;
   /** Handlers beside the API. */
   mounts: readonly Mount[];
 }
@@ -215,7 +217,7 @@ function keepRowsOf(header: string | string[] | undefined): number | undefined {
 }
 
 function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {
-  const about = { version: ctx.version, pid: process.pid };
+  const about = { version: ctx.version, build: ctx.build, pid: process.pid, foreground: ctx.isForeground };
   app.get('/', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
   app.get('/health', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
   app.get('/ready', async () => {
