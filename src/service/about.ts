@@ -3,5 +3,11 @@ import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the interface description. */
 export function getAbout({ version, build, trash, caller }: CallContext): About {
-  return { version, build: build ?? null, trash_days: trash.days, api_key: caller.keyName, time: new Date().toISOString() };
+  return {
+    version,
+    build: build ?? null,
+    trash_days: trash.days,
+    api_key: caller.keyName,
+    time: new Date().toISOString(),
+  };
 }
