@@ -1,5 +1,5 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { createNames, quoteName, schemaOf } from '../../src/engine/duckdb/names.ts';
+import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/names.ts';
 import { createQueries, type Queries } from '../../src/engine/duckdb/queries.ts';
 import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
 
@@ -8,6 +8,31 @@ const ORDERS = `SELECT * FROM (VALUES
     ('o2', TIMESTAMPTZ '2026-01-02 10:00:00Z', {'name': 'Bob', 'city': 'Rome'}, 7.25, ['b'], 'closed', '[1, 2]'::JSON),
     ('o3', TIMESTAMPTZ '2026-01-03 10:00:00Z', {'name': 'Cy', 'city': NULL}, NULL, [], 'open', NULL)
   ) AS t(_id, _event_time, customer, amount, tags, status, extra)`;
+
+/** Ids that are easily taken for something else. */
+export const ODD_IDS = [
+  '',
+  ' ',
+  '7',
+  '007',
+  '7.0',
+  'é',
+  'e\u0301',
+  'A',
+  'a',
+  "o'k",
+  '"',
+  '\\',
+  '$id',
+  '😀',
+  'null',
+  'x'.repeat(3_000),
+];
+
+function oddRows(): string {
+  const rows = ODD_IDS.map((id, n) => `(${quoteText(id)}, ${n}, {'odd': {'n': ${n}}, '_id': '7'}, [${n}, ${n % 3}])`);
+  return `SELECT * FROM (VALUES ${rows.join(', ')}) t(_id, n, prod, l)`;
+}
 
 /** Collections as the storage half lays them out: a table in \`_data\`, a view in the schema of the workspace. */
 const COLLECTIONS: [workspace: string, name: string, columns: string[], query: string][] = [
@@ -29,6 +54,8 @@ const COLLECTIONS: [workspace: string, name: string, columns: string[], query: s
   ['temp', 'things', ['_id', 'x'], `SELECT '1' AS _id, 44 AS x`],
   ['commons', 'duckdb_settings', ['_id'], `SELECT 'mine' AS _id`],
   ['commons', 'große', ['_id', 'straße'], `SELECT '1' AS _id, 'é' AS "straße"`],
+  ['commons', 'odd', ['_id', 'n', 'prod', 'l'], oddRows()],
+  ['commons', 'numbers', ['_id', 'n'], `SELECT * FROM (VALUES ('7', 1), ('007', 2), ('8', 3)) t(_id, n)`],
 ];
 
 export const LIMITS: EngineLimits = {
@@ -51,8 +78,11 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
+/** The hashes of ids in the tables: right ones, such that no document is found by them, or none that queries may use. */
+export type Hashes = 'right' | 'wrong' | 'none';
+
 /** A DuckDB in memory with handmade collections, and the queries over it. */
-export async function createFixture(limits: Partial<EngineLimits> = {}): Promise<Fixture> {
+export async function createFixture(limits: Partial<EngineLimits> = {}, hashes: Hashes = 'right'): Promise<Fixture> {
   const all = { ...LIMITS, ...limits };
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(all.threads),
@@ -70,12 +100,19 @@ export async function createFixture(limits: Partial<EngineLimits> = {}): Promise
     names.putWorkspace(workspace);
     await admin.run(`CREATE SCHEMA ${quoteName(schemaOf(workspace))}`);
   }
+  const hash = hashes === 'wrong' ? '0::UBIGINT' : 'md5_number_lower(_id)';
   for (const [index, [workspace, name, columns, query]] of COLLECTIONS.entries()) {
-    await admin.run(`CREATE TABLE _data.t${index} AS ${query}`);
-    await admin.run(
-      `CREATE VIEW ${quoteName(schemaOf(workspace))}.${quoteName(name)} AS SELECT * FROM _data.t${index}`,
-    );
-    names.putTable({ workspace, name, kind: 'collection', columns: () => columns });
+    await admin.run(`CREATE TABLE _data.t${index} AS SELECT *, ${hash} AS _meta FROM (${query})`);
+    const select = `SELECT * EXCLUDE (_meta) FROM _colloquy._data.t${index}`;
+    await admin.run(`CREATE VIEW ${quoteName(schemaOf(workspace))}.${quoteName(name)} AS ${select}`);
+    const rows = (condition: string) => `${select} WHERE ${condition}`;
+    names.putTable({
+      workspace,
+      name,
+      kind: 'collection',
+      columns: () => columns,
+      ...(hashes === 'none' ? {} : { rows }),
+    });
   }
   await admin.run('CREATE VIEW commons.recent AS SELECT * FROM commons.orders');
   names.putTable({ workspace: 'commons', name: 'recent', kind: 'alias', columns: () => COLLECTIONS[0]?.[2] ?? [] });

@@ -1,7 +1,14 @@
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../contract/json.ts';
 import type { StoredRecord } from '../engine.ts';
-import { columnNames, NO_COLUMNS, type TableShape, tableShapeFromJson, tableShapeToJson } from './columns.ts';
+import {
+  columnNames,
+  HASH_COLUMN,
+  NO_COLUMNS,
+  type TableShape,
+  tableShapeFromJson,
+  tableShapeToJson,
+} from './columns.ts';
 import { CATALOG } from './database.ts';
 import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from './names.ts';
 import { isKept } from './retention.ts';
@@ -47,7 +54,25 @@ export function tableOf(
   { id, workspace, name, retentionSecs }: Pick<Table, 'id' | 'workspace' | 'name' | 'retentionSecs'>,
   shape: TableShape,
 ): Table {
-  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns: () => columnNames(shape) };
+  const columns = () => columnNames(shape);
+  const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
+  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, rows };
+}
+
+/**
+ * What the view of a collection shows, where `condition` holds. A transaction that began later may see columns that the
+ * shape does not know yet: they come after those that it knows, as they do in the view.
+ */
+function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>, condition: string) {
+  const known = columnNames(shape).map(quoteName);
+  const first = shape.extra ? known.slice(0, -1) : known;
+  const columns = [
+    ...first,
+    `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`,
+    ...known.slice(first.length),
+  ];
+  const kept = retentionSecs === null ? '' : ` AND ${isKept(retentionSecs)}`;
+  return `SELECT ${columns.join(', ')} FROM ${dataTable(id)} WHERE ${condition}${kept}`;
 }
 
 /** An alias of these tables, which `catalog` holds as long as it holds the alias. */

@@ -1,3 +1,4 @@
+import { type ByHashDraft, draftByHash } from './by-hash.ts';
 import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
@@ -22,6 +23,8 @@ export interface Passed {
   tree: unknown;
   /** Byte offset in the statement's own text, for one in `sql`. */
   originOf(offset: number): number;
+  /** Another text, that may be run in the place of `sql` once `isByHash` holds for it; null where there is none. */
+  byHash: (ByHashDraft & { sql: string }) | null;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
   /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
@@ -248,6 +251,11 @@ function splice(walk: Walk, piece: Splice | null): void {
   if (piece !== null) walk.splices.set(piece.at, piece);
 }
 
+/** The splices with this one in the place of another. */
+function withSplice({ splices }: Walk, piece: Splice): Splice[] {
+  return [...new Map(splices).set(piece.at, piece).values()];
+}
+
 function walkTableFunction(walk: Walk, node: Node, scope: Scope): void {
   const call = node['function'];
   if (!isNode(call) || call['class'] !== 'FUNCTION') refuse(walk, node, 'This table function is not allowed here.');
@@ -368,10 +376,13 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   if (show === null)
     walkAny(walk, node, { names: new Map(), parent: null, aliases: NO_ALIASES, depth: 0, expressions: 0, lambdas: 0 });
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
+  const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
+  const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
   const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
   return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
+    byHash: draft === null ? null : { ...draft, sql: applySplices(bytes, withSplice(walk, draft.splice)).sql },
     tables: [...new Set(tables)],
     missing: walk.missing,
     macros: walk.macros,

@@ -54,7 +54,7 @@ export function createKnownStatements(names: Pick<Names, 'version'>): KnownState
     add(sql, opened) {
       if (opened.namesVersion !== names.version || opened.namesVersion !== version) return;
       if (sql.length > STATEMENT_CHARACTERS_MAX || opened.passed.missing.length > 0) return;
-      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined }, hasOnlyRead: false });
+      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined, byHash: null }, hasOnlyRead: false });
       for (const oldest of known.keys()) {
         if (known.size <= STATEMENTS_MAX && characters <= CHARACTERS_MAX) break;
         drop(oldest);

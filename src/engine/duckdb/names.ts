@@ -5,6 +5,8 @@ export interface NamedTable {
   kind: 'collection' | 'alias';
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
+  /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
+  rows?(condition: string): string;
   /** The collections that an alias stands for, now. */
   behind?(): readonly NamedTable[];
 }

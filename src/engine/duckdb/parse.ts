@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../contract/errors.ts';
+import { type ByHash, isByHash } from './by-hash.ts';
 import { type Passed, passGate } from './gate.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
@@ -12,6 +13,8 @@ import { isSameTree } from './tree.ts';
 export interface Opened {
   statement: Statement;
   passed: Passed;
+  /** Its second form, where it has one. */
+  byHash: ByHash | null;
   /** That of the names which the gate saw. */
   namesVersion: number;
 }
@@ -120,5 +123,18 @@ export async function open(
     }
   }
   await makeMacros(connection, passed.macros);
-  return { statement, passed, namesVersion };
+  return { statement, passed, byHash: await checkByHash(connection, statement, passed, signal), namesVersion };
+}
+
+async function checkByHash(
+  connection: DuckDBConnection,
+  statement: Statement,
+  { byHash, tree }: Passed,
+  signal: AbortSignal,
+): Promise<ByHash | null> {
+  if (byHash === null) return null;
+  const only = ({ statements }: ParsedText) => (statements?.length === 1 ? statements[0] : undefined);
+  const second = only(await serialize(connection, statement, byHash.sql, signal));
+  const template = only(await serialize(connection, statement, byHash.template, signal));
+  return isByHash(byHash, tree, second, template) ? { sql: byHash.sql, parameters: byHash.parameters } : null;
 }

@@ -10,6 +10,7 @@ import type {
   QueryRequest,
   Unbound,
 } from '../engine.ts';
+import { holdsFor } from './by-hash.ts';
 import { deadline, orStopped } from './deadline.ts';
 import { endProcess } from './end-process.ts';
 import { createKnownStatements } from './known-statements.ts';
@@ -20,7 +21,7 @@ import { type Opened, open } from './parse.ts';
 import type { ResultStore } from './result-store.ts';
 import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
 import { createScheduler, type Place } from './scheduler.ts';
-import { createSessions } from './session.ts';
+import { createSessions, resume } from './session.ts';
 import { answerShow } from './show.ts';
 import { readStatement, type Statement } from './statement.ts';
 import { createWatchdog, type Watched } from './watchdog.ts';
@@ -65,6 +66,17 @@ interface Context {
   giveUp?: (message: string) => void;
 }
 
+/** The second form of a statement that has one, as a statement that passed. */
+function secondOf(opened: Opened): Opened | null {
+  const { passed, byHash } = opened;
+  return byHash === null ? null : { ...opened, passed: { ...passed, sql: byHash.sql, byHash: null }, byHash: null };
+}
+
+/** Whether a statement as it is written might not fail as its second form did; and if it does, its error is the one to tell. */
+function mayBeOfForm(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
+}
+
 function qualified(tables: readonly NamedTable[], kind: NamedTable['kind']): string[] {
   return tables.filter((table) => table.kind === kind).map((table) => `${table.workspace}.${table.name}`);
 }
@@ -106,6 +118,8 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
   const scheduler = createScheduler(limits.queriesMax, limits.queueMax);
   const sessions = createSessions(connect);
   const known = createKnownStatements(names);
+  /** The same ones in their second forms. */
+  const knownByHash = createKnownStatements(names);
   const watchdog = createWatchdog({ memoryBytes, giveUp });
   const running = new Set<Watched>();
 
@@ -167,6 +181,8 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
     }
     const opened = await open(connection, statement, names, signal);
     known.add(sql, opened);
+    const second = secondOf(opened);
+    if (second !== null) knownByHash.add(sql, second);
     return opened;
   };
 
@@ -187,23 +203,43 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
         warnings: warningsFor(request, statement, read.cut),
         queuedMicros,
       });
-      if (known.find(request.sql)?.hasOnlyRead === true) {
+      const { sql } = request;
+      const secondFor = (opened: Opened | undefined) =>
+        opened !== undefined && opened.byHash !== null && holdsFor(opened.byHash, values) ? secondOf(opened) : null;
+      const isSecond = secondFor(known.find(sql)) !== null;
+      const quick = isSecond ? knownByHash : known;
+      if (quick.find(sql)?.hasOnlyRead === true) {
         const ask = { ...request, mayRestart: true, isPlain: true };
         const outcome = await inPlace(ask, async (connection, signal, queuedMicros) => {
-          const opened = known.find(request.sql);
+          const opened = quick.find(sql);
           if (opened?.hasOnlyRead !== true) return undefined;
           await makeMacros(connection, opened.passed.macros, false);
           const read = await runPlain(connection, opened, readingOf(opened), signal);
           return read && outcomeOf(opened, read, queuedMicros);
+        }).catch((error: unknown) => {
+          if (isSecond && mayBeOfForm(error)) return undefined;
+          throw error;
         });
         if (outcome !== undefined) return outcome;
       }
       return inPlace({ ...request, mayRestart: true }, async (connection, signal, queuedMicros) => {
-        const opened = await openOnce(connection, request.sql, statement, signal);
+        const opened = await openOnce(connection, sql, statement, signal);
         const { show } = opened.passed;
         if (show !== null) return outcomeOf(opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+        const second = secondFor(opened);
+        if (second !== null) {
+          try {
+            const read = await runStatement(connection, second, readingOf(second), signal);
+            knownByHash.hasOnlyRead(sql, second);
+            return outcomeOf(second, read, queuedMicros);
+          } catch (error) {
+            if (signal.aborted || !mayBeOfForm(error)) throw error;
+            await resume(connection);
+          }
+        }
         const read = await runStatement(connection, opened, readingOf(opened), signal);
-        known.hasOnlyRead(request.sql, opened);
+        if (second !== null) known.add(sql, { ...opened, byHash: null });
+        known.hasOnlyRead(sql, opened);
         return outcomeOf(opened, read, queuedMicros);
       });
     },

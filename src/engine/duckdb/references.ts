@@ -92,7 +92,7 @@ const IDENTIFIER = /^(?:"((?:[^"]|"")*)"|([A-Za-z_\u0080-\uffff][A-Za-z_\u0080-\
 const IDENTIFIER_BYTES_MAX = 2_048;
 
 /** The name written at a byte offset. */
-function identifierAt(bytes: Buffer, at: number): { name: string; length: number } | undefined {
+export function identifierAt(bytes: Buffer, at: number): { name: string; length: number } | undefined {
   const match = IDENTIFIER.exec(bytes.subarray(at, at + IDENTIFIER_BYTES_MAX).toString());
   if (match === null) return undefined;
   const name = match[1] === undefined ? (match[2] ?? '') : match[1].replaceAll('""', '"');
