@@ -1,3 +1,5 @@
+import { computedOnce } from './computed-once.ts';
+
 /**
  * Functions that a single call of can end the process, each shadowed by a macro of its own name that looks first.
  *
@@ -131,18 +133,12 @@ export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name
 function macroOf({ name, overloads, limit = `${SIZE_MAX} bytes or items` }: Guard): string {
   const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
     const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
-    // In a lambda, so that each argument is computed once: one that changes from call to call would pass the check with
-    // one value and run with another.
-    const fields = names
-      .filter((field) => !asWritten.includes(field))
-      .map((field) => `'${field}': ${field}`)
-      .join(', ');
+    // Computed once: an argument that changes from call to call would pass the check with one value and run with another.
+    const checked = names.filter((field) => !asWritten.includes(field));
     const call = given ?? `system.main.${name}(${names.map((field) => `p.${field}`).join(', ')})`;
     const message = `${name}(): the value is too large or too deep; the limit is ${limit}.`;
-    return (
-      `(${parameters.join(', ')}) AS list_transform([{${fields}}], lambda p: ` +
-      `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END)[1]`
-    );
+    const body = `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END`;
+    return `(${parameters.join(', ')}) AS ${computedOnce(checked, body)}`;
   });
   return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }

@@ -1,3 +1,5 @@
+import { computedOnce } from '../computed-once.ts';
+
 export interface CompatFunction {
   group: string;
   /** As it is documented: upper case. */
@@ -17,6 +19,6 @@ export interface CompatFunction {
 
 /** An expression that uses its arguments more than once, as `p.<name>`: each is computed once, and never copied. */
 export function once(names: string, expression: string): string {
-  const fields = names.split(' ').map((name) => `'${name}': ${name}`);
-  return `(${names.split(' ').join(', ')}) AS list_transform([{${fields.join(', ')}}], lambda p: ${expression})[1]`;
+  const list = names.split(' ');
+  return `(${list.join(', ')}) AS ${computedOnce(list, expression)}`;
 }

@@ -2,12 +2,12 @@ import { type CompatFunction, once } from './entry.ts';
 
 const RADIUS_M = 6_371_008.8;
 const HAVERSINE = `2 * ${RADIUS_M} * asin(least(1, sqrt(
-  pow(sin(radians(p.b.coordinates[2] - p.a.coordinates[2]) / 2), 2) +
-  cos(radians(p.a.coordinates[2])) * cos(radians(p.b.coordinates[2])) *
-  pow(sin(radians(p.b.coordinates[1] - p.a.coordinates[1]) / 2), 2))))`;
+  pow(sin(radians(p.b['coordinates'][2] - p.a['coordinates'][2]) / 2), 2) +
+  cos(radians(p.a['coordinates'][2])) * cos(radians(p.b['coordinates'][2])) *
+  pow(sin(radians(p.b['coordinates'][1] - p.a['coordinates'][1]) / 2), 2))))`;
 /** Whether the edge from point i to the next one of a ring crosses the ray to the east of the point. */
-const CROSSES = `(r[i][2] > p.q.coordinates[2]) <> (r[i + 1][2] > p.q.coordinates[2]) AND p.q.coordinates[1] <
-  (r[i + 1][1] - r[i][1]) * (p.q.coordinates[2] - r[i][2]) / (r[i + 1][2] - r[i][2]) + r[i][1]`;
+const CROSSES = `(r[i][2] > p.q['coordinates'][2]) <> (r[i + 1][2] > p.q['coordinates'][2]) AND p.q['coordinates'][1] <
+  (r[i + 1][1] - r[i][1]) * (p.q['coordinates'][2] - r[i][2]) / (r[i + 1][2] - r[i][2]) + r[i][1]`;
 const SQUARE = "ST_GEOGFROMTEXT('POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))')";
 const NUMBERS_OF = (text: string) => `list_transform(string_split(trim(${text}), ' '), lambda n: n::DOUBLE)`;
 
@@ -29,8 +29,8 @@ export const GEOGRAPHY: readonly CompatFunction[] = [
     gives: 5,
     note: 'Of POLYGON texts; for a point use ST_GEOGPOINT.',
   },
-  { name: 'ST_X', macro: ['(p) AS p.coordinates[1]'], example: 'ST_X(ST_GEOGPOINT(13.4, 52.5))', gives: 13.4 },
-  { name: 'ST_Y', macro: ['(p) AS p.coordinates[2]'], example: 'ST_Y(ST_GEOGPOINT(13.4, 52.5))', gives: 52.5 },
+  { name: 'ST_X', macro: ["(p) AS p['coordinates'][1]"], example: 'ST_X(ST_GEOGPOINT(13.4, 52.5))', gives: 13.4 },
+  { name: 'ST_Y', macro: ["(p) AS p['coordinates'][2]"], example: 'ST_Y(ST_GEOGPOINT(13.4, 52.5))', gives: 52.5 },
   {
     name: 'ST_DISTANCE',
     macro: [once('a b', HAVERSINE)],
@@ -43,7 +43,7 @@ export const GEOGRAPHY: readonly CompatFunction[] = [
     macro: [
       once(
         'g q',
-        `list_sum(list_transform(p.g.coordinates, lambda r: list_sum(list_transform(range(1, len(r)), lambda i: (${CROSSES})::INTEGER)))) % 2 = 1`,
+        `list_sum(list_transform(p.g['coordinates'], lambda r: list_sum(list_transform(range(1, len(r)), lambda i: (${CROSSES})::INTEGER)))) % 2 = 1`,
       ),
     ],
     example: `ST_CONTAINS(${SQUARE}, ST_GEOGPOINT(5, 5))`,

@@ -27,7 +27,7 @@ export const OBJECTS: readonly CompatFunction[] = [
   },
   {
     name: 'ITEMS',
-    macro: [`(o) AS list_transform(map_entries(${AS_MAP('o')}), lambda e: [to_json(e.key), e.value])`],
+    macro: [`(o) AS list_transform(map_entries(${AS_MAP('o')}), lambda e: [to_json(e['key']), e['value']])`],
     example: "ITEMS({'a': 1})",
     gives: [['a', 1]],
     note: 'Gives JSON pairs.',
@@ -44,7 +44,7 @@ export const OBJECTS: readonly CompatFunction[] = [
   },
   {
     name: 'ERASE',
-    macro: [`(o, k) AS to_json(map_from_entries(list_filter(map_entries(${AS_MAP('o')}), lambda e: e.key <> k)))`],
+    macro: [`(o, k) AS to_json(map_from_entries(list_filter(map_entries(${AS_MAP('o')}), lambda e: e['key'] <> k)))`],
     example: "KEYS(ERASE({'a': 1, 'b': 2}, 'a'))",
     gives: ['b'],
     note: 'Gives JSON.',
