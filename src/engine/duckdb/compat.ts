@@ -4,7 +4,7 @@ import { CASTS } from './compat/casts.ts';
 import type { CompatFunction } from './compat/entry.ts';
 import { GEOGRAPHY } from './compat/geography.ts';
 import { NUMBERS } from './compat/numbers.ts';
-import { AS_MAP, OBJECTS } from './compat/objects.ts';
+import { fieldsOf, OBJECTS } from './compat/objects.ts';
 import { STRINGS } from './compat/strings.ts';
 import { TIMES } from './compat/times.ts';
 import { VECTORS } from './compat/vectors.ts';
@@ -39,7 +39,7 @@ export const RENAMED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
 
 const MACROS: ReadonlyMap<string, readonly string[]> = new Map([
   ...COMPAT_FUNCTIONS.flatMap(({ name, macro }) => (macro === undefined ? [] : [[name.toLowerCase(), macro] as const])),
-  [VALUES_OF, [`(o) AS map_values(${AS_MAP('o')})`]] as const,
+  [VALUES_OF, [`(o) AS map_values(${fieldsOf('o')})`]] as const,
 ]);
 
 /** Names of the macros in lower case. */

@@ -110,6 +110,13 @@ const GUARDS: Guard[] = [
     name: 'regexp_replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
+      // Of other SQL services: without what to put in, all matches go.
+      {
+        parameters: ['s', 'f'],
+        asWritten: ['f'],
+        isTooLarge: 'false',
+        call: "system.main.regexp_replace(p.s, f, '', 'g')",
+      },
       {
         parameters: ['s', 'f', 't'],
         asWritten: ['f'],

@@ -141,9 +141,12 @@ function arrayReader(length: number, readItem: Reader): Reader {
   };
 }
 
+/** A struct is an object; one without names, of `row(1, 2)` or list_zip(), is a list. */
 function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
+  const hasNames = names.some((name) => name !== '');
   return (vector, row) => {
     if (!(vector instanceof DuckDBStructVector) || !vector.isItemValid(row)) return null;
+    if (!hasNames) return readers.map((read, index) => read(vector.entryVectorAt(index), row));
     const object: { [key: string]: JsonValue } = {};
     for (let index = 0; index < names.length; index++) {
       const value = readers[index]?.(vector.entryVectorAt(index), row) ?? null;

@@ -1,4 +1,13 @@
 import { type CompatFunction, once } from './entry.ts';
+import { fieldsOf } from './objects.ts';
+
+/** `count` items from position `p.s` on. */
+const sliced = (
+  count: string,
+) => `CASE WHEN p.s = 0 THEN error('SLICE: positions start at 1, or at -1 from the end; 0 is none.')
+  WHEN p.s < 0 AND len(p.l) + p.s < 0 THEN list_slice(p.l, 1, 0)
+  WHEN p.s < 0 THEN list_slice(p.l, len(p.l) + p.s + 1, len(p.l) + p.s + ${count})
+  ELSE list_slice(p.l, p.s, p.s + ${count} - 1) END`;
 
 export const ARRAYS: readonly CompatFunction[] = [
   { name: 'ARRAY_CREATE', renamed: 'list_value', example: 'ARRAY_CREATE(1, 2)', gives: [1, 2] },
@@ -32,24 +41,36 @@ export const ARRAYS: readonly CompatFunction[] = [
   },
   {
     name: 'ARRAY_EXCEPT',
-    macro: ['(a, b) AS list_filter(a, lambda x: NOT list_contains(b, x))'],
+    macro: [
+      once(
+        'a b',
+        'list_filter(p.a, lambda x: NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END)',
+      ),
+    ],
     example: 'ARRAY_EXCEPT([1, 2], [2])',
     gives: [1],
   },
   { name: 'ARRAYS_OVERLAP', renamed: 'list_has_any', example: 'ARRAYS_OVERLAP([1, 2], [2])', gives: true },
   {
     name: 'SLICE',
-    macro: ['(l, s) AS list_slice(l, s, -1)', once('l s n', 'list_slice(p.l, p.s, p.s + p.n - 1)')],
+    macro: [once('l s', sliced('len(p.l)')), once('l s n', sliced('p.n'))],
     example: 'SLICE([1, 2, 3, 4], 2, 2)',
     gives: [2, 3],
-    note: 'Array, first position (from 1), length.',
+    note: 'Array, first position (from 1, or from -1 at the end), length.',
   },
   {
     name: 'CARDINALITY',
-    renamed: 'len',
+    macro: [
+      once(
+        'c',
+        `CASE coalesce(json_type(to_json(p.c)), 'NULL') WHEN 'ARRAY' THEN json_array_length(to_json(p.c))::BIGINT
+          WHEN 'OBJECT' THEN len(map_keys(${fieldsOf('p.c')}))
+          WHEN 'NULL' THEN NULL ELSE error('CARDINALITY takes an array, a map or an object.') END`,
+      ),
+    ],
     example: 'CARDINALITY([7, 8])',
     gives: 2,
-    note: 'Of arrays; of a map: len(map_keys(m)).',
+    note: 'Of arrays, maps and objects; what is null in an object is missing.',
   },
   {
     name: 'SEQUENCE',

@@ -1,4 +1,5 @@
-import type { CompatFunction } from './entry.ts';
+import { type CompatFunction, once } from './entry.ts';
+import { FORMAT_TIMESTAMP, formatAs, PARSE_TIMESTAMP, parseAs } from './formats.ts';
 
 const INTERVALS: CompatFunction[] = [
   ['MICROS', 'to_microseconds'],
@@ -19,9 +20,6 @@ const INTERVALS: CompatFunction[] = [
   gives: true,
 }));
 
-/** Text of one pattern for one moment; a pattern must be constant, so these are macros and no lambdas. */
-const FORMATTED = ['(f, t) AS strftime(t::TIMESTAMPTZ, f)', '(f, t, z) AS strftime(timezone(z, t::TIMESTAMPTZ), f)'];
-
 export const TIMES: readonly CompatFunction[] = [
   {
     name: 'CURRENT_TIMESTAMP',
@@ -35,7 +33,15 @@ export const TIMES: readonly CompatFunction[] = [
     example: "CURRENT_DATETIME('UTC') = CURRENT_DATETIME()",
     gives: true,
   },
-  { name: 'CURRENT_DATE', example: 'CURRENT_DATE() = CURRENT_DATE', gives: true },
+  {
+    name: 'CURRENT_DATE',
+    macro: [
+      "() AS timezone('UTC', get_current_timestamp())::DATE",
+      '(z) AS timezone(z, get_current_timestamp())::DATE',
+    ],
+    example: "CURRENT_DATE('UTC') = CURRENT_DATE",
+    gives: true,
+  },
   { name: 'INTERVAL', example: "TIMESTAMP '2024-02-28' + INTERVAL 2 DAY", gives: '2024-03-01T00:00:00.000000Z' },
   ...INTERVALS,
   {
@@ -45,23 +51,20 @@ export const TIMES: readonly CompatFunction[] = [
   },
   {
     name: 'PARSE_TIMESTAMP',
-    macro: [
-      "(f, t) AS timezone('UTC', strptime(t, f)::TIMESTAMP)",
-      '(f, t, z) AS timezone(z, strptime(t, f)::TIMESTAMP)',
-    ],
+    macro: PARSE_TIMESTAMP,
     example: "PARSE_TIMESTAMP('%d/%m/%Y', '31/12/2023')",
     gives: '2023-12-31T00:00:00.000000Z',
-    note: 'UTC, or the time zone of the third argument.',
+    note: 'UTC, or the time zone of the third argument, unless the text has one. All of these take %F %T %R %D %e %h %s %z %Ez %Z %E*S %E3S beside what strftime and strptime take (%s: FORMAT only).',
   },
   {
     name: 'PARSE_DATETIME',
-    macro: ['(f, t) AS strptime(t, f)::TIMESTAMP'],
+    macro: parseAs('TIMESTAMP'),
     example: "PARSE_DATETIME('%Y-%m-%d %H', '2024-03-01 07')",
     gives: '2024-03-01T07:00:00.000000Z',
   },
   {
     name: 'PARSE_DATE',
-    macro: ['(f, t) AS strptime(t, f)::DATE'],
+    macro: parseAs('DATE'),
     example: "PARSE_DATE('%Y/%m/%d', '2024/03/01')",
     gives: '2024-03-01',
   },
@@ -74,7 +77,14 @@ export const TIMES: readonly CompatFunction[] = [
   {
     name: 'PARSE_DATETIME_ISO8601',
     listedWith: 'PARSE_TIMESTAMP_ISO8601',
-    macro: ['(t) AS t::TIMESTAMP'],
+    macro: [
+      once(
+        't',
+        `CASE WHEN regexp_matches(p.t::VARCHAR, '[T ].*[-+][0-9]{2}(:?[0-9]{2})?\\s*$')
+          THEN error('PARSE_DATETIME_ISO8601 takes text without an offset from UTC: use PARSE_TIMESTAMP_ISO8601.')
+          ELSE p.t::TIMESTAMP END`,
+      ),
+    ],
     example: "PARSE_DATETIME_ISO8601('2024-03-01T07:00:00')",
     gives: '2024-03-01T07:00:00.000000Z',
   },
@@ -87,19 +97,19 @@ export const TIMES: readonly CompatFunction[] = [
   },
   {
     name: 'FORMAT_TIMESTAMP',
-    macro: FORMATTED,
+    macro: FORMAT_TIMESTAMP,
     example: "FORMAT_TIMESTAMP('%H:%M', TIMESTAMPTZ '2024-03-01 06:00:00+00', 'Europe/Berlin')",
     gives: '07:00',
   },
   {
     name: 'FORMAT_DATETIME',
-    macro: ['(f, t) AS strftime(t::TIMESTAMP, f)'],
+    macro: formatAs('TIMESTAMP'),
     example: "FORMAT_DATETIME('%d.%m.%Y', TIMESTAMP '2024-03-01 06:00:00')",
     gives: '01.03.2024',
   },
   {
     name: 'FORMAT_DATE',
-    macro: ['(f, t) AS strftime(t::DATE, f)'],
+    macro: formatAs('DATE'),
     example: "FORMAT_DATE('%Y', DATE '2024-03-01')",
     gives: '2024',
   },
@@ -111,7 +121,7 @@ export const TIMES: readonly CompatFunction[] = [
   },
   {
     name: 'UNIX_MILLIS',
-    macro: ['(t) AS epoch_ms(t::TIMESTAMPTZ)'],
+    macro: ["(t) AS epoch_us(date_trunc('millisecond', t::TIMESTAMPTZ)) // 1000"],
     example: "UNIX_MILLIS(TIMESTAMP '1970-01-02')",
     gives: 86400000,
   },
@@ -123,7 +133,7 @@ export const TIMES: readonly CompatFunction[] = [
   },
   {
     name: 'UNIX_SECONDS',
-    macro: ['(t) AS epoch_us(t::TIMESTAMPTZ) // 1000000'],
+    macro: ["(t) AS epoch_us(date_trunc('second', t::TIMESTAMPTZ)) // 1000000"],
     example: "UNIX_SECONDS(TIMESTAMP '1970-01-01 00:01:00')",
     gives: 60,
   },
@@ -141,13 +151,13 @@ export const TIMES: readonly CompatFunction[] = [
   },
   {
     name: 'TIMESTAMP_MILLIS',
-    macro: ["(n) AS timezone('UTC', make_timestamp_ms(n))"],
+    macro: ["(n) AS timezone('UTC', make_timestamp_ms(n::BIGINT))"],
     example: 'TIMESTAMP_MILLIS(1500)',
     gives: '1970-01-01T00:00:01.500000Z',
   },
   {
     name: 'TIMESTAMP_MICROS',
-    macro: ["(n) AS timezone('UTC', make_timestamp(n))"],
+    macro: ["(n) AS timezone('UTC', make_timestamp(n::BIGINT))"],
     example: 'TIMESTAMP_MICROS(1000000)',
     gives: '1970-01-01T00:00:01.000000Z',
   },
