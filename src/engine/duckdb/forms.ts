@@ -167,6 +167,30 @@ function formatEdits(list: readonly Token[], index: number, translated: (literal
   return text === format.text ? [] : [{ start: format.start, end: format.end, text }];
 }
 
+/** `OBJECT(keys, [1, 'x'])`: a list of the engine has items of one type, an array of JSON any. */
+function objectEdits(list: readonly Token[], index: number): Edit[] {
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const [first, second] = endsOf(list, index + 1, closeOf(list, index + 1));
+  if (first === undefined || second === undefined) return [];
+  const [open, close] = [list[first + 1], list[second - 1]];
+  if (open === undefined || close === undefined || !isMark(open, '[') || closeOf(list, first + 1) !== second - 1)
+    return [];
+  return [
+    { start: open.start, end: open.end, text: 'json_array(' },
+    { start: close.start, end: close.end, text: ')' },
+  ];
+}
+
+/** `ARRAY_CREATE('a', 1)` is an array of JSON, where its items are written out and differ in type. */
+function arrayEdits(list: readonly Token[], index: number): Edit[] {
+  const call = list[index];
+  if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const items = list.slice(index + 2, closeOf(list, index + 1)).filter((token) => !isMark(token, ','));
+  const kinds = new Set(items.map(({ kind }) => kind));
+  const isMixed = kinds.size === 2 && kinds.has('string') && kinds.has('number');
+  return isMixed ? [{ start: call.start, end: call.end, text: 'json_array' }] : [];
+}
+
 /** `x IS UNDEFINED`: null and missing are the same. */
 function undefinedEdits(list: readonly Token[], index: number): Edit[] {
   const [before, word] = [list[index - 1], list[index]];
@@ -222,6 +246,10 @@ function editsAt(sql: string, list: readonly Token[], index: number, clauses: Cl
         : [];
     case 'count_if':
       return countIfEdits(list, index);
+    case 'object':
+      return objectEdits(list, index);
+    case 'array_create':
+      return arrayEdits(list, index);
     case 'undefined':
       return undefinedEdits(list, index);
     case 'parse_timestamp':
@@ -237,7 +265,8 @@ function editsAt(sql: string, list: readonly Token[], index: number, clauses: Cl
   }
 }
 
-const MAY_HAVE_FORMS = /\b(?:except|unnest|values|count_if|undefined|(?:parse|format)_(?:timestamp|datetime|date))\b/i;
+const MAY_HAVE_FORMS =
+  /\b(?:except|unnest|values|count_if|undefined|object|array_create|(?:parse|format)_(?:timestamp|datetime|date))\b/i;
 
 /** Text in the engine's spelling. */
 export interface OwnForms {

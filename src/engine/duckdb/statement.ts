@@ -81,6 +81,13 @@ function readExplain(sql: string): { text: string; end: number } | null {
   return token.text === ')' && options.length > 0 ? { text: `EXPLAIN (${options.join(' ')}) `, end: token.end } : plain;
 }
 
+/** Where a backtick stands that is no part of a name, in UTF-16 units. */
+function openBacktick(sql: string): number | undefined {
+  if (!sql.includes('`')) return undefined;
+  for (const { text, kind, start } of tokens(sql)) if (kind === 'punctuation' && text === '`') return start;
+  return undefined;
+}
+
 /** Spaces outside ASCII are spaces to the engine too, but it moves positions when it replaces them. */
 const WIDE_SPACE = new RegExp(`[${WIDE_SPACES}]`, 'g');
 
@@ -114,6 +121,9 @@ export function readStatement(text: string): Statement {
 
   const nul = caller.indexOf('\0');
   if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
+  const tick = openBacktick(caller);
+  if (tick !== undefined)
+    throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
   checkNesting(caller, fail);
   if (parsedTokens(caller) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');

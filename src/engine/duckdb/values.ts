@@ -309,6 +309,15 @@ export function typeName(type: DuckDBType, instead?: (part: DuckDBType) => strin
   }
 }
 
+/** What the engine calls a column that nobody named, with its inner names and our marks as they are written in SQL. */
+export function asWritten(name: string): string {
+  return name
+    .replace(/\bmain\.(?:"(\w+)"|(\w+))(?=\()/g, '$1$2')
+    .replace(/\bo_vals(?=\()/g, 'values')
+    .replaceAll('\u0001', '%')
+    .replaceAll('\u0002', '');
+}
+
 /** Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names);

@@ -15,7 +15,7 @@ const MERGED = Array.from({ length: LETTERS.length - 1 }, (_, index) => {
 export const OBJECTS: readonly CompatFunction[] = [
   {
     name: 'OBJECT',
-    macro: ["() AS '{}'::JSON", '(k, v) AS to_json(map(k, v))'],
+    macro: ["() AS '{}'::JSON", `(k, v) AS to_json(map(k, from_json(to_json(v), '["JSON"]')))`],
     example: "OBJECT(['a', 'b'], [1, 2])->>'$.b'",
     gives: '2',
     note: 'Gives JSON.',
