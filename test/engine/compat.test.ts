@@ -228,7 +228,7 @@ describe('functions that people bring along give what they gave there', () => {
   test('columns without a name do not show what the text was made into', async () => {
     const sql = "SELECT FORMAT_DATE('%F', DATE '2024-03-01'), VALUES({'a': 1}), row(1, 2), [1]";
     const { columns } = await fixture.queries.query({ sql });
-    for (const { name } of columns) expect(name).not.toMatch(/\u0001|o_vals|main\./);
+    for (const { name } of columns) expect(name.includes('\u0001') || /o_vals|main\./.test(name), name).toBe(false);
   });
 });
 
