@@ -224,7 +224,7 @@ export interface Purged {
 
 export interface TableStats {
   docCount: number;
-  /** Estimated bytes on disk. */
+  /** Bytes of these documents as JSON text: of a sample where there are many, of their blocks where they are large. */
   totalBytes: number;
 }
 
