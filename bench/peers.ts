@@ -52,7 +52,7 @@ const CHDB: Record<QueryName, string> = {
 /** A shell that reads statements and prints rows. */
 function shell(child: ChildProcess, mark: string) {
   let text = '';
-  let onText = () => undefined as void;
+  let onText: () => void = () => undefined;
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
     onText();

@@ -1,4 +1,4 @@
-// Bundles the benchmarks beside the built binary and runs them: `npm run bench [-- section...]`.
+// Bundles the benchmarks beside the built binary and runs them: `npm run bench [-- section...]`, `npm run bench:peers`.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -23,6 +23,12 @@ await build({ ...options, entryPoints: ['bench/main.ts'] });
 // Minified as our own binary is, so that the two starts compare.
 await build({ ...options, entryPoints: ['bench/hello-server.ts'], minifySyntax: true, minifyWhitespace: true });
 
+const [first, ...rest] = process.argv.slice(2);
+if (first === 'peers') {
+  await build({ ...options, entryPoints: ['bench/mcp-peers.ts'] });
+  const { status } = spawnSync(process.execPath, [`${outdir}/mcp-peers.mjs`, root, ...rest], { stdio: 'inherit' });
+  process.exit(status ?? 1);
+}
 const run = spawnSync(process.execPath, [`${outdir}/main.mjs`, root, outdir, ...process.argv.slice(2)], {
   stdio: 'inherit',
 });

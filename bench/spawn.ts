@@ -1,14 +1,6 @@
 import { spawn } from 'node:child_process';
+import { INITIALIZE, INITIALIZED, LIST } from './handshake.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
-
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
-};
-const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' };
-const LIST = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
 
 /** Starts a process and ends it; with `talk`, first asks it for its tools. */
 function start(args: readonly string[], env: NodeJS.ProcessEnv, talk: boolean): Promise<void> {

@@ -1,9 +1,10 @@
 // Packs the built program and the engine for this platform into one file that Claude Desktop and others install.
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { zipSync } from 'fflate';
 import { checkManifest } from './mcpb-manifest.mjs';
+import { filesIn, packagesFor } from './production.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = resolve(process.argv[2] ?? root);
@@ -13,35 +14,11 @@ const NOT_RUN = /\.(d\.[cm]?ts|map|ts|md)$/;
 
 const readJson = async (path) => JSON.parse(await readFile(path, 'utf8'));
 
-/** All files of a folder, by their paths in it. */
-async function filesIn(folder) {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)));
-}
-
-/** The packages that a package needs to run on this platform, by name, with all that they need. */
-async function packagesFor({ dependencies = {}, optionalDependencies = {} }, found = new Map()) {
-  for (const name of [...Object.keys(dependencies), ...Object.keys(optionalDependencies)]) {
-    if (found.has(name)) continue;
-    const folder = join(root, 'node_modules', name);
-    const made = await readJson(join(folder, 'package.json')).catch(() => undefined);
-    if (made === undefined) {
-      if (name in optionalDependencies) continue;
-      throw new Error(`${name} is not installed; run npm ci`);
-    }
-    const isHere = [made.os ?? [process.platform], made.cpu ?? [process.arch]];
-    if (!isHere[0].includes(process.platform) || !isHere[1].includes(process.arch)) continue;
-    found.set(name, folder);
-    await packagesFor(made, found);
-  }
-  return found;
-}
-
 const manifest = await readJson(join(root, 'manifest.json'));
 const project = await readJson(join(root, 'package.json'));
 const folders = [['dist', join(root, 'dist'), (file) => !file.startsWith(`demo${sep}`)]];
-for (const [name, folder] of await packagesFor({ dependencies: project.dependencies })) {
-  folders.push([`node_modules/${name}`, folder, (file) => !NOT_RUN.test(file) && !file.startsWith('node_modules')]);
+for (const [name, folder] of await packagesFor(root, { dependencies: project.dependencies })) {
+  folders.push([`node_modules/${name}`, folder, (file) => !NOT_RUN.test(file)]);
 }
 
 const texts = {

@@ -30,7 +30,7 @@ const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('ba
 export async function buildView(root, version) {
   const define = { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_LAND: JSON.stringify(await landPath(root)) };
   const [page, style, code] = await Promise.all([
-    readFile(`${root}src/view/result.html`, 'utf8'),
+    readFile(`${root}src/view/page.html`, 'utf8'),
     bundled('src/view/result.css', root, {}),
     bundled('src/view/main.ts', root, define),
   ]);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { nativeThreads, VERSION } from '../config.ts';
+import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
@@ -45,6 +45,8 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       trashDays: config.trashDays,
       recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
+      build: BUILD,
+      isForeground: !local,
       log,
     });
     stopOnSignals(service);

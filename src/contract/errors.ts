@@ -12,6 +12,8 @@ export const ERRORS = {
   query_timeout: { status: 408, type: 'QUERY_TIMEOUT' },
   already_exists: { status: 409, type: 'ALREADYEXISTS' },
   dependent_resources: { status: 409, type: 'DEPENDENTRESOURCES' },
+  /** A person has stopped it, on purpose. This service's own. */
+  query_stopped: { status: 409, type: 'QUERY_STOPPED' },
   content_too_large: { status: 413, type: 'CONTENTTOOLARGE' },
   unsupported_media_type: { status: 415, type: 'UNSUPPORTEDMEDIATYPE' },
   resource_exceeded: { status: 429, type: 'RESOURCEEXCEEDED' },

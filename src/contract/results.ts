@@ -79,6 +79,15 @@ export const ResultExport = resource({
 });
 export type ResultExport = z.infer<typeof ResultExport>;
 
+/** An export that is being written. */
+export const RunningExport = resource({
+  query_id: z.string(),
+  format: z.enum(EXPORT_FORMATS),
+  rows_done: z.number().describe('Null where the format does not say'),
+  rows: z.number().describe('Of the whole file'),
+});
+export type RunningExport = z.infer<typeof RunningExport>;
+
 export const ExportPart = resource({
   bytes: z.number().describe('Size of the whole file'),
   data: z.string().describe('This part in Base64'),
@@ -146,6 +155,17 @@ export const results = {
     params,
     body: z.object({ format }),
     result: ResultExport,
+    envelope: 'data',
+  },
+  listRunningExports: {
+    method: 'GET',
+    path: '/v1/colloquy/exports',
+    title: 'List running exports',
+    summary: 'The exports that are being written now, of results of the API key.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({}),
+    result: z.array(RunningExport),
     envelope: 'data',
   },
   readExport: {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { buildConnector, Pool } from 'undici';
 import { ApiError } from '../contract/errors.ts';
+import { type CertificateFault, certificateFault } from './certificate.ts';
 import type { Address } from './target.ts';
 
 export interface TransportOptions {
@@ -67,16 +68,29 @@ const REASONS: Record<string, string> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection broke in the middle of the answer',
 };
 
+const certificateFaults = new WeakMap<object, CertificateFault>();
+
+/** Why the certificate of the other side was refused; undefined where this error is not about that. */
+export function refusedCertificate(error: unknown): CertificateFault | undefined {
+  return typeof error === 'object' && error !== null ? certificateFaults.get(error) : undefined;
+}
+
+function reasonOf(code: string): string {
+  return REASONS[code] ?? (/TLS|SSL|EPROTO/.test(code) ? 'no TLS connection could be made' : 'it failed');
+}
+
 function connectionFailed(request: RawRequest, address: Address, error: unknown): ApiError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  const reason = REASONS[code] ?? (/CERT|TLS|SSL|ALTNAME/.test(code) ? 'its certificate is not accepted' : 'it failed');
+  const fault = certificateFault(code);
+  const reason = fault === undefined ? reasonOf(code) : `its certificate is refused, since ${fault.why}`;
   // The original error may carry bytes of the conversation, so only its name and code go on.
   const cause = new Error(error instanceof Error ? `${error.name} ${code}` : code);
   const failure = new ApiError(
     'connection_failed',
-    `Cannot call ${request.purpose} at ${address.label}: ${reason} (${code}). Check that the service runs and that the address is right.`,
+    `Cannot call ${request.purpose} at ${address.label}: ${reason} (${code}). ${fault?.remedy ?? 'Check that the service runs and that the address is right.'}`,
     { cause },
   );
+  if (fault !== undefined) certificateFaults.set(failure, fault);
   if (wasNeverSent(error)) unsent.add(failure);
   return failure;
 }

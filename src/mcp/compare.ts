@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { counted } from '../contract/extent.ts';
 import { LATEST, LambdaSql, type QueryLambdaVersion } from '../contract/lambdas.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
@@ -51,9 +52,13 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
     ...(description === undefined ? {} : { description }),
   });
   const breaking = parameters.filter(({ breaks }) => breaks).length;
-  const warning =
-    breaking === 0 ? undefined : `${breaking} changes of parameters break callers: ask the human before going on.`;
+  const warning = breaking === 0 ? undefined : breakWarning(breaking);
   return { data, next: [next, warning].filter((part) => part !== undefined).join(' ') || undefined };
+}
+
+function breakWarning(changes: number): string {
+  const verb = changes === 1 ? 'breaks' : 'break';
+  return `${counted(changes, 'changes')} of parameters ${verb} callers: ask the human before going on.`;
 }
 
 function named(asked: string, { version }: QueryLambdaVersion): string {

@@ -12,6 +12,7 @@ const NEXT: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'The service does not accept the API key: a human has to set it and restart this server.',
   forbidden: 'The role of the API key does not allow this; a human with an admin key can do it or give the role.',
   query_timeout: 'Filter earlier, aggregate, or read fewer columns, and run it again.',
+  query_stopped: 'Tell the human, and do not run it again unless they say so.',
   already_exists: 'Use the one that exists, or choose another name.',
   dependent_resources: 'What depends on it has to go first; ask the human before removing any of it.',
   content_too_large: 'Send fewer documents per call.',

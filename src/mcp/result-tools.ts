@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
@@ -38,11 +39,14 @@ async function fetchResult({ client, signal }: ToolContext, input: FetchInput): 
 }
 
 async function exportResult(
-  { client, signal, means }: ToolContext,
+  { client, signal, means, progress }: ToolContext,
   { query_id, format }: { query_id: string; format: ExportFormat },
 ): Promise<Fenced> {
-  const { rows, bytes, path, expires_at, is_whole, retyped } = await orUnknown(
-    client.exportResult({ query_id, format }, { signal }),
+  const { rows, bytes, path, expires_at, is_whole, retyped } = await withProgress(
+    client,
+    progress,
+    { query_id, format },
+    () => orUnknown(client.exportResult({ query_id, format }, { signal })),
   );
   const uri = exportUri(query_id, format);
   const firstRows = is_whole === false ? `the first ${rows ?? 0} rows` : undefined;
@@ -81,6 +85,38 @@ async function exportResult(
       },
     ],
   };
+}
+
+const LOOK_MS = 500;
+
+/** Does `work`, an export, and reports the rows that are written meanwhile, as the service tells them. */
+async function withProgress<T>(
+  client: Pick<ToolContext['client'], 'listRunningExports'>,
+  progress: ToolContext['progress'],
+  { query_id, format }: { query_id: string; format: ExportFormat },
+  work: () => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const { signal } = over;
+  const look = async () => {
+    for (;;) {
+      await delay(LOOK_MS, undefined, { signal });
+      const all = await client.listRunningExports({}, { signal });
+      const mine = all.find((one) => one.query_id === query_id && one.format === format);
+      const { rows_done: done, rows } = mine ?? {};
+      // Where the service does not say, the time that it took is told.
+      if (done == null || done === 0) continue;
+      progress(done, rows ?? undefined, `${done.toLocaleString('en-US')} rows are written`);
+    }
+  };
+  // What is shown is a convenience: the export itself says what went wrong.
+  const looking = look().catch(() => undefined);
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await looking;
+  }
 }
 
 /** A service that is another one does not know the path at all. */

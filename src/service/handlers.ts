@@ -99,6 +99,7 @@ export const handlers: Handlers = {
   fetchResult: results.fetchResult,
   profileResult: results.profileResult,
   exportResult: results.exportResult,
+  listRunningExports: results.listRunningExports,
   readExport: results.readExport,
   requestApproval: approvals.requestApproval,
   listApprovals: approvals.listApprovals,

@@ -48,7 +48,9 @@ async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execut
   }
 }
 
-/** Whether the run itself failed: not when its caller hung up, or the service closes. */
+const NO_FAILURE: readonly string[] = ['aborted', 'not_ready', 'query_stopped'];
+
+/** Whether the run itself failed: not when its caller hung up, a person stopped it, or the service closes. */
 function isFailure(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code !== 'aborted' && error.code !== 'not_ready';
+  return error instanceof ApiError && !NO_FAILURE.includes(error.code);
 }

@@ -90,16 +90,16 @@ function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) =>
   if (running.length === 0) return none('No query runs.');
   const rows = running.map(({ id, sql, caller, startedAt }) => [
     span(now - startedAt),
-    whoText(caller),
-    `<div id="sql-${id}">${unfolded(`running-${id}`, sql)}</div>`,
     `<form method="post" action="/stop"><input type="hidden" name="query" value="${id}"><input type="hidden" name="token" value="${escaped(tokenOf(id))}">
 <button class="small stop" id="stop-${id}" aria-label="Stop this query" aria-describedby="sql-${id}">Stop</button></form>`,
+    whoText(caller),
+    `<div id="sql-${id}">${unfolded(`running-${id}`, sql)}</div>`,
   ]);
   const columns = [
     ['For', 't'],
-    ['Who', ''],
+    ['<span class="unseen">Stop</span>', 't'],
+    ['Who', 'w'],
     ['SQL', 'sql'],
-    ['<span class="unseen">Stop</span>', ''],
   ] as const;
   return table({
     id: 'running-table',
@@ -110,7 +110,8 @@ function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) =>
 }
 
 function workspaceTable({ workspace, collections, left }: WorkspaceFigures, index: number): string {
-  if (collections.length === 0 && left === 0) return `<p class="none">${name(workspace)} has no collection.</p>`;
+  if (collections.length === 0 && left === 0)
+    return `<p class="none">Workspace ${name(workspace)} has no collection.</p>`;
   const sum = (of: 'documents' | 'bytes') => collections.reduce((total, one) => total + (one[of] ?? 0), 0);
   const rows = collections.map((one) => [
     name(one.name),
@@ -142,7 +143,7 @@ function recentTable(recent: readonly EndedQuery[], now: number): string {
     ['Outcome', ''],
     ['Took', 'n'],
     ['Rows', 'n'],
-    ['Who', ''],
+    ['Who', 'w'],
     ['SQL', 'sql'],
   ] as const;
   return table({ id: 'recent-table', caption: 'The newest first, of this run of the service', columns, rows });
@@ -169,17 +170,17 @@ function callTable(calls: readonly CallRecord[] | undefined, now: number): strin
   });
   const columns = [
     ['Called', 't'],
-    ['Tool', ''],
+    ['Tool', 'w'],
     ['Outcome', ''],
-    ['Human', ''],
+    ['Guard', 'w'],
     ['Took', 'n'],
     ['Rows', 'n'],
-    ['Client', ''],
+    ['Client', 'w'],
     ['Arguments', 'sql'],
   ] as const;
   return table({
     id: 'calls-table',
-    caption: 'From the audit log, without secrets; “Human” is what became of the question to a person',
+    caption: 'The newest first, from the audit log, without secrets. Guard: what became of the question to a person',
     columns,
     rows,
   });
@@ -190,7 +191,7 @@ function facts({ version, pid, folder, startedAt, addresses, size, memoryBytes, 
     ['Version', `${escaped(version)}, process ${pid}`],
     ['Running for', span(now - startedAt)],
     ['Data folder', `<code>${escaped(folder)}</code>`],
-    ['Database file', diskBytes === null ? 'not readable' : bytesText(diskBytes)],
+    ['Database on disk', diskBytes === null ? 'not readable' : bytesText(diskBytes)],
     ['Listens at', addresses.map((address) => `<code>${escaped(address)}</code>`).join('<br>')],
     [
       'Virtual instance',
@@ -223,7 +224,11 @@ function short(text: string): string {
 
 function outcomeTag(outcome: string): string {
   const tone =
-    outcome === 'ok' ? 'ok' : outcome === 'asked' || outcome === 'stopped' || outcome === 'aborted' ? 'warm' : 'bad';
+    outcome === 'ok'
+      ? 'ok'
+      : outcome === 'asked' || outcome === 'query_stopped' || outcome === 'aborted'
+        ? 'warm'
+        : 'bad';
   return `<span class="tag ${tone}">${escaped(short(outcome))}</span>`;
 }
 

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Engine, EngineSize } from '../engine/engine.ts';
 import type { ApprovalDesk, Asked } from './approval-desk.ts';
@@ -21,7 +21,7 @@ export interface Overview {
   addresses: readonly string[];
   size: { name: string } & EngineSize;
   memoryBytes: number;
-  /** Of the database file; null where it cannot be read. */
+  /** Of the database's files; null where they cannot be read. */
   diskBytes: number | null;
   questions: readonly Asked[];
   running: readonly RunningQuery[];
@@ -66,10 +66,7 @@ export function createOverview(options: OverviewOptions): () => Promise<Overview
     const [workspaces, recorded, diskBytes] = await Promise.all([
       figures(),
       calls(),
-      stat(databaseFile).then(
-        ({ size }) => size,
-        () => null,
-      ),
+      sizeOnDisk(databaseFile).catch(() => null),
     ]);
     return {
       now: Date.now(),
@@ -88,4 +85,12 @@ export function createOverview(options: OverviewOptions): () => Promise<Overview
       calls: recorded,
     };
   };
+}
+
+/** The file and those that the engine keeps beside it. */
+async function sizeOnDisk(databaseFile: string): Promise<number> {
+  const folder = dirname(databaseFile);
+  const names = (await readdir(folder)).filter((name) => name.startsWith(basename(databaseFile)));
+  const found = await Promise.all(names.map((name) => stat(join(folder, name))));
+  return found.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
 }

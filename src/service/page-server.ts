@@ -100,7 +100,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
         'The form is of an earlier run of the service. Go back and look again.',
       );
     }
-    if (!queryLog.stop(id)) return failurePage(409, 'Too late', 'The query has ended already.');
+    if (!(await queryLog.stop(id))) return failurePage(409, 'Too late', 'The query has ended already.');
     log.info({ query_id: id }, 'a human stopped a query on the page');
     return seeOther({});
   }

@@ -34,13 +34,13 @@ table{border-collapse:collapse;width:100%;font-size:.9rem}
 table+table,.scroll+.scroll{margin-top:1.25rem}
 caption{text-align:left;color:var(--soft);padding-bottom:.35rem}
 caption bdi{color:var(--ink);font-weight:600}
-th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;border-top:1px solid var(--line)}
+th,td{text-align:left;vertical-align:top;padding:.4rem 1rem .4rem 0;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--soft);font-weight:600;font-size:.8rem;white-space:nowrap}
 tbody th{font-weight:500}
-.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-.t{white-space:nowrap;color:var(--soft)}
-.sql{width:50%;min-width:14rem}
-.sql code{white-space:pre-wrap;display:block;max-height:4.5em;overflow:hidden}
+.n{text-align:right;white-space:nowrap;width:6rem;font-variant-numeric:tabular-nums}
+.t{white-space:nowrap;color:var(--soft);width:6rem}
+.w{white-space:nowrap}
+.sql{width:45%;min-width:16rem}
 details[open]>summary code{display:none}
 summary{cursor:pointer}
 summary code{display:inline;white-space:normal}

@@ -6,7 +6,7 @@ import type { CallContext } from './context.ts';
 import { keepingOf, toObjectsInTurns } from './results.ts';
 import { problemOf } from './values.ts';
 
-/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `resource_exceeded`. */
+/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
 export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
   checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
   return runStatement(ctx, input.sql);

@@ -21,7 +21,7 @@ export interface EndedQuery extends RunningQuery {
   ms: number;
   /** Rows that were returned; undefined where it failed. */
   rows: number | undefined;
-  /** `ok`, `stopped` by a person, or the code of the error. */
+  /** `ok`, or the code of the error; `query_stopped`: by a person. */
   outcome: string;
 }
 
@@ -37,48 +37,51 @@ export interface QueryLog {
   running(): RunningQuery[];
   /** The newest first, 50 at most. */
   recent(): EndedQuery[];
-  /** Ends a query: its caller is told that a person did. False where none runs under that id. */
-  stop(id: string): boolean;
+  /**
+   * Ends a query: its caller is told that a person did. Resolves when it has ended, to false where none runs under that id.
+   */
+  stop(id: string): Promise<boolean>;
 }
 
 export const RECENT_MAX = 50;
 export const SQL_CHARS_MAX = 2_000;
 
 export function createQueryLog(now: () => number = Date.now): QueryLog {
-  const open = new Map<string, { query: RunningQuery; stop: AbortController }>();
+  const open = new Map<string, { stop: AbortController; query: RunningQuery; whenOver: (() => void)[] }>();
   const ended: EndedQuery[] = [];
 
   return {
     async watch({ id, sql, caller }, signal, work) {
       const stop = new AbortController();
       const query = { id, sql: cutWithoutKeys(sql, SQL_CHARS_MAX), caller, startedAt: now() };
-      open.set(id, { query, stop });
+      const whenOver: (() => void)[] = [];
+      open.set(id, { query, stop, whenOver });
       const end = (outcome: string, rows?: number) => {
         open.delete(id);
         ended.unshift({ ...query, ms: now() - query.startedAt, rows, outcome });
         ended.splice(RECENT_MAX);
+        for (const tell of whenOver) tell();
       };
       try {
         const result = await work(AbortSignal.any([signal, stop.signal]));
         end('ok', result.rows.length);
         return result;
       } catch (error) {
-        const isStopped = stop.signal.aborted && error instanceof ApiError && error.code === 'forbidden';
-        end(isStopped ? 'stopped' : error instanceof ApiError ? error.code : 'internal');
+        end(error instanceof ApiError ? error.code : 'internal');
         throw error;
       }
     },
     running: () => Array.from(open.values(), ({ query }) => query),
     recent: () => [...ended],
-    stop(id) {
+    async stop(id) {
       const found = open.get(id);
-      found?.stop.abort(
-        new ApiError(
-          'forbidden',
-          'The query was ended by a person, on the page of the service, and was stopped. Ask them before you run it again.',
-        ),
+      if (found === undefined) return false;
+      const over = new Promise<void>((resolve) => found.whenOver.push(resolve));
+      found.stop.abort(
+        new ApiError('query_stopped', 'The query was ended by a person, on the page of the service, and was stopped.'),
       );
-      return found !== undefined;
+      await over;
+      return true;
     },
   };
 }

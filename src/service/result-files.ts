@@ -33,10 +33,21 @@ export interface FileLimits {
   ageMs: number;
 }
 
+/** A file that is being written. */
+export interface RunningExport {
+  queryId: string;
+  format: ExportFormat;
+  rows: number;
+  /** Null where the engine writes the file and does not say. */
+  rowsDone: number | null;
+}
+
 /** The files of exported results: private to the user, bounded in number, size and age; the oldest goes first. */
 export interface ResultFiles {
   /** The file of a result in a format; an existing one is given again. */
   write(entry: KeptEntry, format: ExportFormat, signal: AbortSignal): Promise<ExportedFile>;
+  /** What is being written for this key. */
+  running(owner: string): RunningExport[];
   /** Undefined where nothing was exported by this key, or it is gone. */
   find(owner: string, queryId: string, format: string): Promise<ExportedFile | undefined>;
   /** `length` bytes from `offset`; fewer at the end. */
@@ -62,7 +73,7 @@ export function createResultFiles(
   const { filesMax, bytesMax, ageMs } = { ...LIMITS, ...limits };
   const folder = engine.results.exportsFolder;
   const files = new Map<string, ExportedFile>();
-  const writing = new Map<string, Promise<ExportedFile>>();
+  const writing = new Map<string, { made: Promise<ExportedFile>; owner: string; state: RunningExport }>();
   const ready = readIndex(folder).then((found) => {
     for (const file of found) files.set(`${file.queryId}.${file.format}`, file);
   });
@@ -110,7 +121,8 @@ export function createResultFiles(
     sweep().catch((error: unknown) => log.warn({ err: error }, 'cannot remove old exports'));
   };
 
-  async function make(entry: KeptEntry, format: ExportFormat, signal: AbortSignal): Promise<ExportedFile> {
+  async function make(entry: KeptEntry, state: RunningExport, signal: AbortSignal): Promise<ExportedFile> {
+    const { format } = state;
     const name = `${entry.queryId}.${format}`;
     const part = join(folder, `${name}.part`);
     const path = join(folder, name);
@@ -119,7 +131,11 @@ export function createResultFiles(
       await chmod(folder, 0o700);
       let retyped: ExportedFile['retyped'] = [];
       if (format === 'parquet') retyped = await engine.results.writeParquet(entry.queryId, `${name}.part`, signal);
-      else await writeText(engine, entry.queryId, part, format, signal);
+      else {
+        await writeText(engine, entry.queryId, part, format, signal, (rows) => {
+          state.rowsDone = rows;
+        });
+      }
       await chmod(part, 0o600);
       await rename(part, path);
       const createdAt = Date.now();
@@ -140,9 +156,11 @@ export function createResultFiles(
       const existing = await known(name);
       if (existing !== undefined) return existing;
       const running = writing.get(name);
-      if (running !== undefined) return running;
-      const made = make(entry, format, signal);
-      writing.set(name, made);
+      if (running !== undefined) return running.made;
+      const { queryId, owner, rows } = entry;
+      const state: RunningExport = { queryId, format, rows, rowsDone: format === 'parquet' ? null : 0 };
+      const made = make(entry, state, signal);
+      writing.set(name, { made, owner, state });
       try {
         const file = await made;
         files.set(name, file);
@@ -153,6 +171,7 @@ export function createResultFiles(
         sweepInBackground();
       }
     },
+    running: (owner) => [...writing.values()].filter((one) => one.owner === owner).map(({ state }) => ({ ...state })),
     async find(owner, queryId, format) {
       const file = await known(`${queryId}.${format}`);
       return file?.owner === owner ? file : undefined;
@@ -219,6 +238,7 @@ async function writeText(
   path: string,
   format: 'csv' | 'jsonl',
   signal: AbortSignal,
+  onRows: (written: number) => void,
 ): Promise<void> {
   const handle = await open(path, 'w', 0o600);
   try {
@@ -234,6 +254,7 @@ async function writeText(
       // One write each: a chunk of text that is left over would hold up nothing but memory.
       if (lines.length > 0) await handle.write(`${lines.join('\n')}\n`);
       offset += page.rows.length;
+      onRows(offset);
       if (offset >= page.total) return;
       if (page.rows.length === 0)
         throw new ApiError('resource_exceeded', 'A row of the result is too large to export.');

@@ -9,6 +9,7 @@ import {
   type ResultExport,
   type ResultProfile,
   type ResultRows,
+  type RunningExport,
 } from '../contract/results.ts';
 import type { QueryOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
@@ -81,6 +82,16 @@ export async function exportResult(ctx: CallContext, input: ParsedInput<'exportR
     path: file.path,
     expires_at: timeText(file.expiresAt),
   };
+}
+
+/** How far the exports are that are written for the caller's key. */
+export function listRunningExports(ctx: CallContext): RunningExport[] {
+  return ctx.resultFiles.running(ctx.caller.keyHash).map(({ queryId, format, rowsDone, rows }) => ({
+    query_id: queryId,
+    format,
+    rows_done: rowsDone,
+    rows,
+  }));
 }
 
 /** A part of an exported result's file. Throws `not_found`. */

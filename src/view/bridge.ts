@@ -48,15 +48,17 @@ interface Message {
 interface Waiting {
   resolve(result: Readonly<Record<string, unknown>>): void;
   reject(error: Error): void;
+  timer: ReturnType<typeof setTimeout>;
 }
 
-/** Greets the host that frames this window, and listens to it from then on. */
-export async function connectToHost(app: { name: string; version: string }, listener: Listener): Promise<Bridge> {
-  const waiting = new Map<number | string, Waiting>();
-  let context: McpUiHostContext = {};
-  let lastId = 0;
+function post(message: Omit<Message, 'jsonrpc'>): void {
+  window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
+}
 
-  const post = (message: Omit<Message, 'jsonrpc'>) => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
+/** Requests to the host; `settle` is given its answers. */
+function createRequests() {
+  const waiting = new Map<number | string, Waiting>();
+  let lastId = 0;
   const request = (method: string, params: Readonly<Record<string, unknown>>) =>
     new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
       const id = ++lastId;
@@ -64,17 +66,24 @@ export async function connectToHost(app: { name: string; version: string }, list
         waiting.delete(id);
         reject(new Error(`The host has not answered for ${ANSWER_WITHIN_MS / 60_000} minutes.`));
       };
-      const timer = setTimeout(late, ANSWER_WITHIN_MS);
-      const settled =
-        <T>(settle: (value: T) => void) =>
-        (value: T) => {
-          clearTimeout(timer);
-          settle(value);
-        };
-      waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
+      waiting.set(id, { resolve, reject, timer: setTimeout(late, ANSWER_WITHIN_MS) });
       post({ id, method, params });
     });
+  const settle = ({ id = '', result, error }: Message) => {
+    const one = waiting.get(id);
+    if (one === undefined) return;
+    waiting.delete(id);
+    clearTimeout(one.timer);
+    if (error === undefined) one.resolve(recordOf(result));
+    else one.reject(new Error(textOf(recordOf(error)['message']) ?? 'The host refused, and did not say why.'));
+  };
+  return { request, settle };
+}
 
+/** Greets the host that frames this window, and listens to it from then on. */
+export async function connectToHost(app: { name: string; version: string }, listener: Listener): Promise<Bridge> {
+  let context: McpUiHostContext = {};
+  const { request, settle } = createRequests();
   const told = (method: string, params: Readonly<Record<string, unknown>>) => {
     if (method === 'ui/notifications/tool-input') listener.input(recordOf(params['arguments']));
     else if (method === 'ui/notifications/tool-result') listener.result(params);
@@ -91,17 +100,13 @@ export async function connectToHost(app: { name: string; version: string }, list
   };
   window.addEventListener('message', ({ source, data }: MessageEvent<unknown>) => {
     if (source !== window.parent || recordOf(data)['jsonrpc'] !== '2.0') return;
-    const { id, method, params, result, error } = data as Message;
+    const { id, method, params } = data as Message;
     if (typeof method === 'string') {
       if (id === undefined) told(method, recordOf(params));
       else asked(id, method);
       return;
     }
-    const one = id === undefined ? undefined : waiting.get(id);
-    if (id === undefined || one === undefined) return;
-    waiting.delete(id);
-    if (error === undefined) one.resolve(recordOf(result));
-    else one.reject(new Error(textOf(recordOf(error)['message']) ?? 'The host refused, and did not say why.'));
+    settle(data as Message);
   });
 
   const greeting = await request('ui/initialize', {

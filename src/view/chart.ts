@@ -21,6 +21,8 @@ import { summaryOf } from './summary.ts';
 const ROWS_FIRST = 2_000;
 const ROWS_MORE = 10_000;
 const WIDTH_MIN = 260;
+/** While rows come, the picture is made anew not more often than this. */
+const REPAINT_MS = 400;
 
 const KIND_NAMES: Readonly<Record<ChartKind, string>> = {
   line: 'Line',
@@ -52,83 +54,62 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
   const kinds = kindsFor(fields);
   let plan = telling ?? kinds.map((kind) => planOf(kind, fields, first.length)).find((one) => one !== undefined);
   let condition: Condition | undefined;
-  let rowsMax = ROWS_FIRST;
   let page: (Page & { fault?: string }) | undefined;
   let looking = new AbortController();
 
-  const controls = el('div', { class: 'controls' });
-  const canvas = el('div', { class: 'canvas' });
-  const caption = el('figcaption', { class: 'note' });
-  const more = el('button', { type: 'button', class: 'quiet', hidden: true, on: { click: () => wantMore() } });
-  const figure = el(
-    'figure',
-    { role: 'group', 'aria-label': 'Chart' },
-    controls,
-    canvas,
-    el('div', { class: 'under' }, caption, more),
-  );
-
+  const parts = createFigure(() => wantMore());
+  const { figure, controls, canvas, caption } = parts;
   const paint = () => {
-    if (plan === undefined || page === undefined) return;
-    const series = seriesOf(plan, fields, page.rows);
-    const summary = summaryOf(plan, series, words.count);
-    const isEmpty = series.skipped === page.rows.length;
-    const drawing = isEmpty
-      ? el('p', { class: 'empty' }, 'No row has a value to draw.')
-      : draw(series, Math.max(WIDTH_MIN, canvas.clientWidth));
-    canvas.replaceChildren(el('div', { role: 'img', 'aria-label': summary }, drawing));
-    caption.replaceChildren([summary, ...notesOf(series, page, words)].join(' '));
-    const rest = page.total - page.rows.length;
-    more.hidden =
-      source.isWhole ||
-      source.whyNoMore !== undefined ||
-      rest <= 0 ||
-      (page.rows.length < rowsMax && page.fault === undefined);
-    more.textContent =
-      page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
+    if (plan !== undefined && page !== undefined) paintInto(parts, { plan, fields, page, source, words });
   };
 
-  const look = async () => {
+  /** Gets rows and draws them; `had` are the first of them, where they are here already. */
+  const look = async (had: Page['rows'] = []) => {
     if (plan === undefined) return;
     looking.abort();
     looking = new AbortController();
     const { signal } = looking;
+    const wanted = {
+      condition,
+      columns: columnsOf(plan, fields),
+      had,
+      rowsMax: had.length + (had.length > 0 ? ROWS_MORE : ROWS_FIRST),
+      signal,
+    };
+    figure.setAttribute('aria-busy', 'true');
+    let paintedAt = performance.now();
+    const paintPart = (part: Page) => {
+      page = part;
+      if (performance.now() - paintedAt < REPAINT_MS) return;
+      paint();
+      paintedAt = performance.now();
+    };
     try {
-      const wanted = { condition, columns: columnsOf(plan, fields), rowsMax, signal };
-      const paintPart = (part: Page) => {
-        page = part;
-        paint();
-      };
-      figure.setAttribute('aria-busy', 'true');
-      page = await source.sample(wanted, paintPart);
-      signal.throwIfAborted();
+      const found = await source.sample(wanted, paintPart);
+      if (signal.aborted) return;
+      page = found;
+      figure.removeAttribute('aria-busy');
       paint();
     } catch (error) {
-      if (!signal.aborted) caption.replaceChildren(messageOf(error));
-    } finally {
-      if (!signal.aborted) figure.removeAttribute('aria-busy');
+      if (signal.aborted) return;
+      figure.removeAttribute('aria-busy');
+      caption.replaceChildren(messageOf(error));
     }
   };
   const wantMore = () => {
-    if (page?.fault === undefined) rowsMax += ROWS_MORE;
     words.tell('More rows are being drawn.');
-    void look();
+    void look(page?.rows);
   };
   const change = (next: Plan | undefined) => {
     if (next === undefined || plan === undefined) return;
     const isFurther = columnsOf(next, fields).some((column) => !columnsOf(plan as Plan, fields).includes(column));
     plan = next;
     controls.replaceChildren(...controlsOf(plan, fields, kinds, first.length, change));
-    paint();
     if (isFurther) void look();
+    else paint();
   };
   if (plan !== undefined) controls.replaceChildren(...controlsOf(plan, fields, kinds, first.length, change));
-  let width = 0;
-  new ResizeObserver(() => {
-    if (Math.abs(canvas.clientWidth - width) < 2) return;
-    width = canvas.clientWidth;
-    paint();
-  }).observe(canvas);
+  whenWidthChanges(canvas, paint);
   return {
     element: figure,
     canDraw: plan !== undefined,
@@ -138,6 +119,50 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
       void look();
     },
   };
+}
+
+function whenWidthChanges(element: HTMLElement, act: () => void): void {
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(element.clientWidth - width) < 2) return;
+    width = element.clientWidth;
+    act();
+  }).observe(element);
+}
+
+/** The parts of the chart on the screen. */
+function createFigure(wantMore: () => void) {
+  const controls = el('div', { class: 'controls' });
+  const canvas = el('div', { class: 'canvas' });
+  const caption = el('figcaption', { class: 'note' });
+  const more = el('button', { type: 'button', class: 'quiet', hidden: true, on: { click: wantMore } });
+  const under = el('div', { class: 'under' }, caption, more);
+  const figure = el('figure', { role: 'group', 'aria-label': 'Chart' }, controls, canvas, under);
+  return { figure, controls, canvas, caption, more };
+}
+
+interface Picture {
+  plan: Plan;
+  fields: readonly Field[];
+  page: Page & { fault?: string };
+  source: Source;
+  words: Words;
+}
+
+function paintInto({ figure, canvas, caption, more }: ReturnType<typeof createFigure>, picture: Picture): void {
+  const { plan, fields, page, source, words } = picture;
+  const series = seriesOf(plan, fields, page.rows);
+  const summary = summaryOf(plan, series, words.count);
+  const drawing =
+    series.skipped === page.rows.length
+      ? el('p', { class: 'empty' }, 'No row has a value to draw.')
+      : draw(series, Math.max(WIDTH_MIN, canvas.clientWidth));
+  canvas.replaceChildren(el('div', { role: 'img', 'aria-label': summary }, drawing));
+  caption.replaceChildren([summary, ...notesOf(series, page, words)].join(' '));
+  const rest = page.total - page.rows.length;
+  more.hidden = source.isWhole || source.whyNoMore !== undefined || rest <= 0 || figure.hasAttribute('aria-busy');
+  more.textContent =
+    page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
 }
 
 /** What is not in the picture, in sentences. */
@@ -201,7 +226,7 @@ function controlsOf(
   const aggregates = aggregatesFor(plan);
   if (aggregates.length > 1) {
     controls.push(
-      select('Rows together', aggregates, aggregates.indexOf(plan.aggregate), (index) =>
+      select('Combine rows by', aggregates, aggregates.indexOf(plan.aggregate), (index) =>
         change({ ...plan, aggregate: aggregates[index] ?? plan.aggregate }),
       ),
     );

@@ -30,14 +30,14 @@ export function draw(series: Series, width: number): SVGElement {
 }
 
 function picture(width: number, height: number, ...children: (SVGElement | undefined)[]): SVGElement {
-  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': true }, ...children);
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' }, ...children);
 }
 
 function frame(width: number, ups: readonly number[], fromZero: boolean): { box: Box; y: Axis } {
   const bounds = roomy(boundsOf(ups), fromZero);
   const box = { left: 0, top: 10, width: 0, height: HEIGHT - 38 };
   box.left = leftOf(upAxis(bounds, box));
-  box.width = Math.max(40, width - box.left - 18);
+  box.width = Math.max(40, width - box.left - 34);
   return { box, y: upAxis(bounds, box) };
 }
 

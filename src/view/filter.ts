@@ -14,7 +14,7 @@ const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {
   'not null': 'is not NULL',
 };
 
-/** A form for one condition; `wanted` gets it when it is sent, and undefined when it is cleared. */
+/** The means to type one condition; `wanted` gets it when it is asked for, and undefined when it is cleared. */
 export function createFilter(
   columns: readonly Column[],
   wanted: (condition: Condition | undefined) => void,
@@ -39,7 +39,7 @@ export function createFilter(
   const needsValue = () => operator !== 'null' && operator !== 'not null';
   const showOperators = () => {
     const possible = operatorsFor(column === undefined ? undefined : columns[column]?.kind);
-    if (!possible.includes(operator)) operator = possible[0] ?? 'contains';
+    operator = possible[0] ?? 'contains';
     const names = possible.map((one) => OPERATOR_NAMES[one]);
     const list = select('Condition', names, possible.indexOf(operator), (index) => {
       operator = possible[index] ?? operator;
@@ -48,8 +48,7 @@ export function createFilter(
     operatorPlace.replaceChildren(list);
     value.hidden = !needsValue();
   };
-  const names = ['Any column', ...columns.map(({ name }) => name)];
-  const columnList = select('Column', names, 0, (index) => {
+  const columnList = select('Column', ['Any column', ...columns.map(({ name }) => name)], 0, (index) => {
     column = index === 0 ? undefined : index - 1;
     tell(undefined);
     showOperators();
@@ -57,8 +56,8 @@ export function createFilter(
   value.addEventListener('input', () => {
     if (value.value === '') wanted(undefined);
   });
-  const send = (event: Event) => {
-    event.preventDefault();
+  // No form: the frames of hosts need not allow that one is sent.
+  const send = () => {
     const condition = { column, operator, value: value.value };
     const isEmpty = needsValue() && (value.value === '' || (operator === 'contains' && value.value.trim() === ''));
     const message = isEmpty ? undefined : faultOf(condition, columns);
@@ -71,14 +70,17 @@ export function createFilter(
     wanted(undefined);
     value.focus();
   };
+  value.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') send();
+  });
   showOperators();
   return el(
-    'form',
-    { class: 'filter', role: 'search', 'aria-label': 'Filter rows', on: { submit: send } },
+    'div',
+    { class: 'filter', role: 'search', 'aria-label': 'Filter rows' },
     columnList,
     operatorPlace,
     value,
-    el('button', { type: 'submit' }, 'Filter'),
+    el('button', { type: 'button', on: { click: send } }, 'Filter'),
     el('button', { type: 'button', class: 'quiet', on: { click: clear } }, 'Clear'),
     fault,
   );

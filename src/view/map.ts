@@ -32,12 +32,14 @@ export function drawMap(marks: readonly Mark[], width: number): SVGElement {
     perLongitude: perLatitude * stretch,
     perLatitude,
   };
+  const grid = drawGrid(frame, box);
   return svg(
     'svg',
-    { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': true, class: 'map' },
+    { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', class: 'map' },
     drawLand(frame),
-    ...drawGrid(frame, box),
+    ...grid.map(({ line }) => line),
     ...drawMarks(marks, frame),
+    ...grid.map(({ label }) => label),
   );
 }
 
@@ -56,25 +58,25 @@ function drawLand(frame: Frame): SVGElement {
   return svg('path', { class: 'land', d: COLLOQUY_LAND, transform: place });
 }
 
-function drawGrid(frame: Frame, box: Box): SVGElement[] {
+function drawGrid(frame: Frame, box: Box): { line: SVGElement; label: SVGElement }[] {
   const east = frame.west + box.width / frame.perLongitude;
   const south = frame.north - box.height / frame.perLatitude;
   const meridians = ticks(frame.west, east, Math.max(2, box.width / 110)).filter((one) => Math.abs(one) <= 180);
   const parallels = ticks(south, frame.north, Math.max(2, box.height / 80)).filter((one) => Math.abs(one) <= 90);
   return [
-    ...meridians.flatMap((value) => {
+    ...meridians.map((value) => {
       const x = across(value, frame);
-      return [
-        svg('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: box.height }),
-        svg('text', { class: 'tick', x: x + 3, y: box.height - 5 }, degrees(value, 'E', 'W')),
-      ];
+      return {
+        line: svg('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: box.height }),
+        label: svg('text', { class: 'tick', x: x + 3, y: box.height - 5 }, degrees(value, 'E', 'W')),
+      };
     }),
-    ...parallels.flatMap((value) => {
+    ...parallels.map((value) => {
       const y = down(value, frame);
-      return [
-        svg('line', { class: 'grid', x1: 0, x2: box.width, y1: y, y2: y }),
-        svg('text', { class: 'tick', x: 4, y: y - 3 }, degrees(value, 'N', 'S')),
-      ];
+      return {
+        line: svg('line', { class: 'grid', x1: 0, x2: box.width, y1: y, y2: y }),
+        label: svg('text', { class: 'tick', x: 4, y: y - 3 }, degrees(value, 'N', 'S')),
+      };
     }),
   ];
 }

@@ -32,6 +32,8 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
   const count = (value: number) => numbers.format(value);
   const start = { rows: first.rows, offset: first.offset, total: first.total, isAtLeast: first.isAtLeast };
   let state: State = { condition: undefined, sort: undefined, page: start };
+  /** What was asked for last: a second press counts although the first is not answered yet. */
+  let asked: Omit<State, 'page'> = state;
   let asking = new AbortController();
 
   const counted = el('span', { class: 'count' });
@@ -41,11 +43,11 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
     fault.textContent = message ?? '';
   };
   const table = createTable(first.columns, around.title, (column) => {
-    const isAgain = state.sort?.column === column;
-    void ask({ ...state, sort: { column, isDescending: isAgain && state.sort?.isDescending === false } }, 0);
+    const isAgain = asked.sort?.column === column;
+    void ask({ ...asked, sort: { column, isDescending: isAgain && asked.sort?.isDescending === false } }, 0);
   });
   const chart = createChart(source, first.rows, { count, tell: around.tell });
-  const pager = createPager((offset) => void ask(state, offset));
+  const pager = createPager((offset) => void ask(asked, offset));
 
   const present = () => {
     table.show(state.page, state.sort);
@@ -54,6 +56,7 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
   };
   const ask = async (wanted: Omit<State, 'page'>, offset: number) => {
     asking.abort();
+    asked = wanted;
     asking = new AbortController();
     const { signal } = asking;
     table.element.setAttribute('aria-busy', 'true');
@@ -62,45 +65,61 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
       const isNew = wanted.condition !== state.condition;
       const page = await source.page(wanted, offset, isNew ? PAGE_ROWS : limit, signal);
       if (signal.aborted) return;
-      state = { ...wanted, page };
+      state = { condition: wanted.condition, sort: wanted.sort, page };
       showFault(undefined);
       present();
       around.tell(toldOf(state, first, count));
     } catch (error) {
       // What is shown stays, with the order and the condition that it has.
-      if (!signal.aborted) showFault(`These rows could not be had, so what is shown is unchanged. ${messageOf(error)}`);
+      if (signal.aborted) return;
+      asked = state;
+      showFault(`These rows could not be had, so what is shown is unchanged. ${messageOf(error)}`);
     } finally {
       if (!signal.aborted) table.element.removeAttribute('aria-busy');
     }
   };
   const filter = createFilter(first.columns, (condition) => {
-    void ask({ ...state, condition }, 0);
+    void ask({ ...asked, condition }, 0);
     if (chart.canDraw) chart.show(condition);
   });
 
-  const notes = [source.whyNoMore, ...first.notes].filter((note) => note !== undefined && note !== '');
   const isPlain = first.rows.length < 2;
-  const toggles = [
+  if (isPlain || !chart.canDraw) chart.element.hidden = true;
+  const chartToggle =
     chart.canDraw && !isPlain
-      ? toggle('Chart', chart.element, chart.isTelling, () => chart.show(state.condition))
-      : undefined,
-    around.fullScreen === undefined
-      ? undefined
-      : el('button', { type: 'button', on: { click: around.fullScreen } }, 'Full screen'),
-  ];
+      ? toggle('Chart', chart.element, chart.isTelling, () => chart.show(asked.condition))
+      : undefined;
   present();
   return el(
     'div',
     { class: 'panel' },
-    el('header', {}, el('h1', { dir: 'auto' }, around.title), counted, el('span', { class: 'tools' }, ...toggles)),
-    ...notes.map((note) => el('p', { class: 'note', dir: 'auto' }, note)),
+    headOf(around, counted, chartToggle),
+    ...notesOf(first, source),
     isPlain && source.isWhole ? undefined : filter,
     fault,
     el('div', { class: 'content' }, chart.element, el('div', { class: 'rows' }, table.element, pager.element)),
-    around.sql === undefined
-      ? undefined
-      : el('details', { class: 'sql' }, el('summary', {}, 'SQL'), el('pre', { dir: 'ltr' }, around.sql)),
+    sqlOf(around),
   );
+}
+
+function headOf(
+  { title, fullScreen }: Surroundings,
+  counted: HTMLElement,
+  chartToggle: HTMLElement | undefined,
+): HTMLElement {
+  const fill =
+    fullScreen === undefined ? undefined : el('button', { type: 'button', on: { click: fullScreen } }, 'Full screen');
+  return el('header', {}, el('h1', { dir: 'auto' }, title), counted, el('span', { class: 'tools' }, chartToggle, fill));
+}
+
+function notesOf({ notes }: Part, { whyNoMore }: Source): HTMLElement[] {
+  const sentences = whyNoMore === undefined || whyNoMore === '' ? notes : [whyNoMore, ...notes];
+  return sentences.map((note) => el('p', { class: 'note', dir: 'auto' }, note));
+}
+
+function sqlOf({ sql }: Surroundings): HTMLElement | undefined {
+  if (sql === undefined) return undefined;
+  return el('details', { class: 'sql' }, el('summary', {}, 'SQL'), el('pre', { dir: 'ltr' }, sql));
 }
 
 function localeOf(locale: string | undefined): string | undefined {
@@ -134,7 +153,11 @@ function createPager(want: (offset: number) => void): Pager {
   let page: Page = { rows: [], offset: 0, total: 0, isAtLeast: false };
   const last = () => Math.max(0, Math.floor((page.total - 1) / PAGE_ROWS) * PAGE_ROWS);
   const button = (sign: string, name: string, offset: () => number) =>
-    el('button', { type: 'button', 'aria-label': name, title: name, on: { click: () => want(offset()) } }, sign);
+    el(
+      'button',
+      { type: 'button', class: 'turn', 'aria-label': name, title: name, on: { click: () => want(offset()) } },
+      sign,
+    );
   const back = [
     button('«', 'First page', () => 0),
     button('‹', 'Previous page', () => Math.max(0, page.offset - PAGE_ROWS)),

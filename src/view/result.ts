@@ -23,6 +23,9 @@ export interface Part {
   notes: readonly string[];
 }
 
+/** The service says so of each answer that holds less than the result; here that is plain to see. */
+const CUT_WARNING = /^Only the first \d+ rows are returned/;
+
 /** What an answer holds. Throws, with what went wrong, where it is no part of a result. */
 export function partOf(answer: ToolResult): Part {
   const data = structuredOf(answer);
@@ -81,6 +84,6 @@ function notesOf(data: Readonly<Record<string, unknown>>): string[] {
     columnsCut === undefined ? '' : `${columnsCut} more columns are left out: select those you need by name.`,
     countOf(data['cells_cut']) === undefined ? '' : 'Long values are cut, and end in how much is missing.',
     ...texts(data['problems']),
-    ...texts(data['warnings']),
+    ...texts(data['warnings']).filter((warning) => !CUT_WARNING.test(warning)),
   ].filter((note) => note !== '');
 }

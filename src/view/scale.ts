@@ -35,7 +35,7 @@ export function ticks(min: number, max: number, count: number): number[] {
 export function timeTicks(min: number, max: number, count: number): number[] {
   if (!(max > min)) return [min];
   const rough = (max - min) / count;
-  const step = STEPS.find((one) => one >= rough);
+  const step = STEPS.find((one) => one >= rough * 0.7);
   const found: number[] = [];
   if (step !== undefined) {
     for (let time = Math.ceil(min / step) * step; time <= max; time += step) found.push(time);

@@ -45,6 +45,8 @@ export interface Sampling {
   condition: Condition | undefined;
   /** Indexes of columns. */
   columns: readonly number[];
+  /** The first of them, as an earlier sample gave them. */
+  had: Rows;
   rowsMax: number;
   signal: AbortSignal;
 }
@@ -97,16 +99,17 @@ function keptSource(first: Part, queryId: string, base: Base, callTool: NonNulla
   };
   /** An answer is limited in size, so that some are asked for until there are enough. */
   const collect = async (args: Readonly<Record<string, unknown>>, at: Place, tell: (page: Page) => void) => {
-    const rows: (readonly unknown[])[] = [];
+    const rows: (readonly unknown[])[] = [...at.had];
+    let calls = 0;
     for (;;) {
       const offset = at.offset + rows.length;
       const part = await fetchPart({ ...args, offset, limit: Math.min(at.limit - rows.length, LIMIT_MAX) });
       at.signal.throwIfAborted();
-      rows.push(...part.rows);
+      rows.push(...part.rows.map(at.fit));
       const page = { rows, offset: at.offset, total: part.total, isAtLeast: part.isAtLeast };
       tell(page);
       const isEnd = part.rows.length === 0 || at.offset + rows.length >= part.total;
-      if (isEnd || rows.length >= at.limit) return page;
+      if (isEnd || rows.length >= at.limit || ++calls >= CALLS_MAX) return page;
     }
   };
   return {
@@ -116,19 +119,21 @@ function keptSource(first: Part, queryId: string, base: Base, callTool: NonNulla
     page({ condition, sort }, offset, limit, signal) {
       const orderBy = sort === undefined ? base.orderBy : orderByOf(sort, columns);
       const args = { where: whereFor(condition), order_by: orderBy, columns: base.columns };
-      return collect(args, { offset, limit, signal }, () => undefined);
+      return collect(args, { offset, limit, signal, had: [], fit: (row) => row }, () => undefined);
     },
-    async sample({ condition, columns: wanted, rowsMax, signal }, told) {
+    async sample({ condition, columns: wanted, had, rowsMax, signal }, told) {
       const names = wanted.map((index) => columns[index]?.name ?? '');
-      const spread = (page: Page): Page => ({ ...page, rows: page.rows.map((row) => spreadRow(row, wanted)) });
-      let last: Page = { rows: [], offset: 0, total: first.total, isAtLeast: first.isAtLeast };
+      const holdsFor = (row: readonly unknown[]) => condition === undefined || holds(condition, columns, row);
+      const came = had.length > 0 ? had : first.rows.filter(holdsFor);
+      let last: Page = { rows: came, offset: 0, total: first.total, isAtLeast: first.isAtLeast };
       const tell = (page: Page) => {
-        last = spread(page);
-        told(last);
+        last = page;
+        told(page);
       };
       try {
         const args = { where: whereFor(condition), order_by: base.orderBy, columns: names };
-        return spread(await collect(args, { offset: 0, limit: rowsMax, signal }, tell));
+        const fit = (row: readonly unknown[]) => spreadRow(row, wanted);
+        return await collect(args, { offset: 0, limit: rowsMax, signal, had, fit }, tell);
       } catch (error) {
         signal.throwIfAborted();
         return { ...last, fault: messageOf(error) };
@@ -139,10 +144,16 @@ function keptSource(first: Part, queryId: string, base: Base, callTool: NonNulla
 
 interface Place {
   offset: number;
+  /** Rows that are here already. */
+  had: Rows;
+  /** How a row of an answer is kept. */
+  fit(row: readonly unknown[]): readonly unknown[];
   limit: number;
   signal: AbortSignal;
 }
 
+/** Most calls for one wish: rows can be so large that few fit into an answer. */
+const CALLS_MAX = 30;
 /** Most rows that `fetch_result` takes as a limit. */
 const LIMIT_MAX = 10_000;
 

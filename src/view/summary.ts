@@ -19,9 +19,11 @@ export function summaryOf(plan: Plan, series: Series, count: (value: number) => 
         : `How often values of ${x} occur; most, ${rows(most.rows)}, from ${where}.`;
     }
     case 'bars': {
+      const isOnce = series.bars.every((bar) => bar.rows === 1);
+      const what = isOnce && plan.y !== undefined ? plan.y.label : y;
       const [first] = [...series.bars].sort((a, b) => b.value - a.value);
       if (first === undefined) return `No values of ${x}.`;
-      return `${y} by ${x}, ${count(series.bars.length)} bars; the most is ${numberLabel(first.value)} for ${first.label}.`;
+      return `${what} by ${x}, ${count(series.bars.length)} bars; the most is ${numberLabel(first.value)} for ${first.label}.`;
     }
     default: {
       const [least, most] = boundsOf(series.marks.map((mark) => mark.y)).map(numberLabel);

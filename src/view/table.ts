@@ -4,8 +4,8 @@ import type { Column } from './result.ts';
 import type { Page } from './source.ts';
 
 /** Longer texts, and nested values, are opened by whoever wants to read them. */
-const CELL_CHARS_MAX = 80;
-const PREVIEW_CHARS = 60;
+const CELL_CHARS_MAX = 48;
+const PREVIEW_CHARS = 44;
 
 export interface Table {
   element: HTMLElement;
@@ -63,9 +63,16 @@ function cellOf({ kind }: Column, value: unknown): HTMLTableCellElement {
   if (value === '') return el('td', { class: kind }, el('span', { class: 'null' }, 'empty text'));
   if (typeof value === 'object')
     return el('td', { class: 'nested' }, folded(JSON.stringify(value), JSON.stringify(value, null, 2), 'code'));
-  const text = String(value);
+  const text = kind === 'time' ? timeText(String(value)) : String(value);
   const isLong = text.length > CELL_CHARS_MAX || text.includes('\n');
   return el('td', { class: kind, dir: 'auto' }, isLong ? folded(text, text, 'prose') : text);
+}
+
+/** A time without the zeros at its end; it stays the same time. */
+function timeText(text: string): string {
+  return text
+    .replace(/^([\d-]{10})T/, '$1 ')
+    .replace(/(\.\d*?)0+(?=Z|[+-]\d|$)/, (_, rest: string) => (rest === '.' ? '' : rest));
 }
 
 function folded(line: string, whole: string, look: 'code' | 'prose'): HTMLElement {

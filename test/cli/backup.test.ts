@@ -79,7 +79,27 @@ const count = () => {
 const asides = () => readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
 const hidden = () => readdirSync(base).filter((name) => name.startsWith('.'));
 
+const SCRIPT = '/usr/bin/script';
+
 describe('colloquy backup and restore', () => {
+  test.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
+    'draws how far a restore is on a terminal, and nothing elsewhere for a short one',
+    { timeout: 90_000 },
+    async () => {
+      const client = await fill(3_000_000);
+      expect(run(['backup', goal]).status).toBe(0);
+      await client.close();
+      await leaveService(dataDir, { startMs: 0 });
+      expect(run(['restore', '--yes', goal])).toMatchObject({ status: 0, stderr: '' });
+      const command = `'${process.execPath}' '${BIN}' restore --yes '${goal}'`;
+      const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir };
+      const { stdout } = spawnSync(SCRIPT, ['-qec', command, '/dev/null'], { env, encoding: 'utf8' });
+      expect(stdout).toMatch(/\[#+-+\] \d+% copying and checking/);
+      // Nothing of the bar stays.
+      expect(stdout).toContain('\u001b[KRestored into');
+    },
+  );
+
   test('brings back what was stored, keys and all, and can be undone', { timeout: 90_000 }, async () => {
     const client = await fill();
     const made = run(['backup', goal]);

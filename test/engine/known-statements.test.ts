@@ -53,6 +53,30 @@ describe('a statement that has passed the gate before', () => {
     expect(second).toMatchObject({ code: 'query_error', message: (first as Error).message });
   });
 
+  test('is cut, stopped or ended by an error as before, and leaves its connection fit for the next', async () => {
+    const long = 'SELECT count(*) FROM range(1000000000) a, range(:n::BIGINT) b WHERE (a.range * b.range) % 7 = 3';
+    const run = (n: number, signal?: AbortSignal) =>
+      engine.query({ sql: long, parameters: [{ name: 'n', value: n }], ...(signal === undefined ? {} : { signal }) });
+    expect((await run(0)).rows).toEqual([[0]]);
+    const strict = "SELECT CASE WHEN n > :most THEN error('too much') ELSE n END FROM docs WHERE _id = 'a'";
+    const most = (value: number) => engine.query({ sql: strict, parameters: [{ name: 'most', value }] });
+    expect((await most(5)).rows).toEqual([[1]]);
+    const many = { sql: 'SELECT i FROM range(:n::BIGINT) t(i)', defaultRowLimit: 3 };
+    const first = (n: number) => engine.query({ ...many, parameters: [{ name: 'n', value: n }] });
+    expect((await first(2)).cut).toBeNull();
+    for (let round = 0; round < 6; round++) {
+      expect(await first(100_000)).toMatchObject({ rows: [[0], [1], [2]], cut: { reason: 'rows', limit: 3 } });
+      await expect(most(0)).rejects.toMatchObject({ code: 'query_error', message: expect.stringMatching(/too much/) });
+      const caller = new AbortController();
+      const running = run(1_000, caller.signal);
+      setTimeout(() => caller.abort(), 20);
+      await expect(running).rejects.toMatchObject({ code: 'aborted' });
+      await engine.addDocuments('t', [doc('a', { n: 1, round })]);
+      expect((await most(5)).rows).toEqual([[1]]);
+      expect(await rowsOf(engine, "SELECT round FROM docs WHERE _id = 'a'")).toEqual([[round]]);
+    }
+  });
+
   test('is refused when its collection is gone, and reads another of the same name', async () => {
     const sql = 'SELECT n FROM other';
     await expect(engine.query({ sql })).rejects.toThrow(/"other" does not exist/);
@@ -82,6 +106,22 @@ describe('createKnownStatements()', () => {
     names.version = 3;
     known.add('b', opened(3));
     expect([known.find('a'), known.find('b')]).toEqual([undefined, undefined]);
+  });
+
+  test('knows what has only read until names change, and never of a plan', () => {
+    const names = { version: 1 };
+    const known = createKnownStatements(names);
+    const as = (explain: string) => ({ ...opened(names.version), statement: { explain } }) as unknown as Opened;
+    for (const explain of ['', 'EXPLAIN ANALYZE ']) {
+      known.add(`a${explain}`, as(explain));
+      known.hasOnlyRead(`a${explain}`, as(explain));
+    }
+    expect([known.find('a')?.hasOnlyRead, known.find('aEXPLAIN ANALYZE ')?.hasOnlyRead]).toEqual([true, false]);
+    names.version = 2;
+    known.hasOnlyRead('a', as(''));
+    expect(known.find('a')).toBeUndefined();
+    known.add('a', as(''));
+    expect(known.find('a')?.hasOnlyRead).toBe(false);
   });
 
   test('keeps those used last, within its bounds, and no long text', () => {

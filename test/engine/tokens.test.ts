@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isSameTree } from '../../src/engine/duckdb/gate.ts';
 import { readStatement } from '../../src/engine/duckdb/statement.ts';
 import { type Token, tokens } from '../../src/engine/duckdb/tokens.ts';
+import { isSameTree } from '../../src/engine/duckdb/tree.ts';
 import { propertyRuns } from '../property.ts';
 import { createFixture, type Fixture } from './fixture.ts';
 import { DISGUISED } from './hostile.ts';

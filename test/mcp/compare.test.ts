@@ -62,6 +62,12 @@ describe('compare_lambda_versions', () => {
     expect(await stage.other.listLambdaVersions(place)).toHaveLength(2);
   });
 
+  it('counts one change as one', async () => {
+    const sql = { query: 'SELECT _id, total\nFROM shop.orders\nWHERE total > :min AND city = :city' };
+    const { structuredContent } = await compare({ from: 'latest', sql });
+    expect(structuredContent['next']).toMatch(/1 change of parameters breaks callers/);
+  });
+
   it('says where nothing differs', async () => {
     const { structuredContent } = await compare({ from: versions.first, to: 'production' });
     expect(structuredContent).toMatchObject({ same: true });

@@ -4,6 +4,7 @@ import type { QueryResponse } from '../../src/contract/queries.ts';
 import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
 import { profileTable, wholeOf } from '../../src/mcp/kept.ts';
+import type { Progress } from '../../src/mcp/progress.ts';
 import { BUDGET, estimateTokens, presentRows } from '../../src/mcp/results.ts';
 import { tools } from '../../src/mcp/tools.ts';
 import { fakeClient } from './fake-client.ts';
@@ -25,6 +26,7 @@ async function call(
   args: Record<string, unknown>,
   answers: Parameters<typeof fakeClient>[0],
   means = {},
+  progress?: Progress,
 ) {
   const tool = tools().get(name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
@@ -40,6 +42,7 @@ async function call(
     human,
     signal: undefined,
     means,
+    progress,
     onFault,
   })) as ToolResult;
   return { result, calls, text: result.content[0].text };
@@ -233,6 +236,28 @@ describe('fetch_result and export_result', () => {
     const elsewhere = { isElsewhere: true };
     const far = await call('export_result', { query_id: ID, format: 'csv' }, { exportResult: () => file }, elsewhere);
     expect(JSON.stringify(far.result)).not.toContain('exports');
+  });
+
+  it('report the rows that are written, as the service tells them', async () => {
+    const file = { query_id: ID, format: 'csv' as const, rows: 900, bytes: 4_000, path: '/data/exports/x.csv' };
+    const reports: unknown[] = [];
+    let finish: (answer: typeof file) => void = () => undefined;
+    const answers = {
+      exportResult: () =>
+        new Promise<typeof file>((resolve) => {
+          finish = resolve;
+        }),
+      listRunningExports: () => [
+        { query_id: ID, format: 'parquet', rows_done: null, rows: 900 },
+        { query_id: ID, format: 'csv', rows_done: 300, rows: 900 },
+      ],
+    };
+    const { result } = await call('export_result', { query_id: ID, format: 'csv' }, answers, {}, (...report) => {
+      reports.push(report);
+      finish(file);
+    });
+    expect(reports).toEqual([[300, 900, '300 rows are written']]);
+    expect(result.structuredContent).toMatchObject({ rows: 900 });
   });
 
   it.each([{}, { query_id: '../x' }, { query_id: ID, limit: 0 }, { query_id: ID, wher: 'x' }])(

@@ -84,6 +84,7 @@ describe('the MCPB bundle', () => {
     expect(engines).toHaveLength(1);
     expect(engines[0]).toContain(`node-bindings-${process.platform}-${process.arch}`);
     expect(names.filter((name) => /\.(ts|map)$/.test(name))).toEqual([]);
+    expect(names).toContain('dist/view/result.html');
     const bytes = names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     process.stderr.write(`bundle: ${(bundleBytes / MB).toFixed(1)} MB, unpacked ${(bytes / MB).toFixed(1)} MB\n`);
     expect(bundleBytes).toBeLessThan(60 * MB);

@@ -174,11 +174,11 @@ describe('the page of a service', () => {
     }
     expect(await stop(fields)).toMatchObject({ status: 303, headers: { location: '/' } });
     const answer = await running;
-    expect(answer.status).toBe(403);
-    expect(answer.body).toMatchObject({ type: 'FORBIDDEN', query_id: query });
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({ type: 'QUERY_STOPPED', query_id: query });
     expect(answer.body.message).toMatch(/ended by a person, on the page of the service/);
     expect((await stop(fields)).status).toBe(409);
-    expect((await send('GET', '/')).html).toMatch(/<span class="tag warm">stopped<\/span>/);
+    expect((await send('GET', '/')).html).toMatch(/<span class="tag warm">query_stopped<\/span>/);
   });
 
   it('lists a question, and shows it under its address', async () => {

@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseJson } from '../../src/contract/json.ts';
-import { csvLine } from '../../src/service/result-files.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import type { KeptEntry } from '../../src/service/kept-results.ts';
+import { createResultFiles, csvLine } from '../../src/service/result-files.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
 import { makeFolder, startTestService, type TestService } from './harness.ts';
 import { addUser } from './people.ts';
@@ -311,6 +314,44 @@ describe('the bounds', () => {
     for (const id of ids) await on.call('POST', `${RESULTS}/${id}/exports`, { format: 'csv' });
     await expect.poll(() => existsSync(join(exports, `${name(3)}.csv`))).toBe(false);
     expect(readdirSync(exports).sort()).toEqual(['.exports.json', ...ids.map((id) => `${id}.csv`), 'mine.csv'].sort());
+  });
+});
+
+describe('running()', () => {
+  it('says how far an export is, to the key whose it is', async () => {
+    const folder = await makeFolder();
+    let goOn: () => void = () => undefined;
+    let reached: () => void = () => undefined;
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const read = async (_id: string, { offset = 0 }) => {
+      if (offset > 0) {
+        reached();
+        await held;
+      }
+      return { columns: [{ name: 'a', type: 'INTEGER' }], rows: [[offset], [offset + 1]], total: 4 };
+    };
+    const engine = { results: { exportsFolder: join(folder, 'exports'), read } } as unknown as Engine;
+    const files = createResultFiles(engine, pino({ level: 'silent' }));
+    const queryId = '00000000-0000-4000-8000-000000000000';
+    const entry = { queryId, owner: 'me', rows: 4, isWhole: true } as KeptEntry;
+    const written = files.write(entry, 'csv', new AbortController().signal);
+    await isReached;
+    expect(files.running('me')).toEqual([{ queryId, format: 'csv', rows: 4, rowsDone: 2 }]);
+    expect(files.running('you')).toEqual([]);
+    goOn();
+    expect((await written).rows).toBe(4);
+    expect(files.running('me')).toEqual([]);
+    files.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is empty where nothing is written', async () => {
+    expect((await service.call('GET', '/v1/colloquy/exports', undefined, { key: other })).body).toEqual({ data: [] });
   });
 });
 

@@ -12,6 +12,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['contract'],
   service: ['contract', 'engine'],
   local: ['contract', 'http'],
+  // It runs in a browser: the server gives it to hosts as a file, and nothing of the two is in the other.
+  view: [],
 };
 
 /** Packages that one folder owns. */
@@ -20,6 +22,7 @@ const OWNED: Record<string, readonly string[]> = {
   '@modelcontextprotocol/server': ['mcp'],
   '@modelcontextprotocol/node': ['mcp'],
   '@modelcontextprotocol/client': ['cli'],
+  '@modelcontextprotocol/ext-apps': ['view'],
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
   commander: ['commands.ts'],

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../engine.ts';
-import { isSameTree, passGate } from './gate.ts';
+import { passGate } from './gate.ts';
 import { createNames } from './names.ts';
 import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
 import { parse } from './parse.ts';
@@ -12,7 +12,7 @@ import { toQueryError } from './sql-errors.ts';
 import { readStatement, type Statement } from './statement.ts';
 import { readTimes } from './times.ts';
 import { tokens } from './tokens.ts';
-import { isNode, type Node } from './tree.ts';
+import { isNode, isSameTree, type Node } from './tree.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from './values.ts';
 
 /** The part of the engine that computes without reading a collection. */

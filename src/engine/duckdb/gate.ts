@@ -4,6 +4,7 @@ import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
+import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { isNode, type Node } from './tree.ts';
 
@@ -67,12 +68,6 @@ interface Scope {
   depth: number;
   expressions: number;
   lambdas: number;
-}
-
-interface Splice {
-  at: number;
-  length: number;
-  text: string;
 }
 
 interface Walk {
@@ -343,46 +338,6 @@ function readShow(statement: Statement, node: Node, names: Names): Show | null {
     undefined,
     `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
   );
-}
-
-function applySplices(bytes: Buffer, splices: Splice[]): Pick<Passed, 'sql' | 'originOf'> {
-  const ordered = splices.toSorted((a, b) => a.at - b.at);
-  const parts: Buffer[] = [];
-  let at = 0;
-  for (const piece of ordered) {
-    parts.push(bytes.subarray(at, piece.at), Buffer.from(piece.text));
-    at = piece.at + piece.length;
-  }
-  parts.push(bytes.subarray(at));
-  const originOf = (offset: number) => {
-    let shift = 0;
-    for (const piece of ordered) {
-      const length = Buffer.byteLength(piece.text);
-      const start = piece.at + shift;
-      if (offset < start + (piece.length === 0 ? 0 : 1)) break;
-      if (offset < start + length) return piece.at;
-      shift += length - piece.length;
-    }
-    return offset - shift;
-  };
-  return { sql: Buffer.concat(parts).toString(), originOf };
-}
-
-/**
- * Whether two trees of the engine's parser are the same but for positions in the text.
- *
- * The text that runs is the text that the gate saw, with schemas put in at positions that the engine told. Should one of
- * them be wrong, for whatever reason, then the tree of the result differs from the one that the gate let through.
- */
-export function isSameTree(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isSameTree(item, b[index]));
-  }
-  if (!isNode(a)) return Object.is(a, b);
-  if (!isNode(b)) return false;
-  const keys = (node: Node) => Object.keys(node).filter((key) => key !== 'query_location');
-  const own = keys(a);
-  return own.length === keys(b).length && own.every((key) => Object.hasOwn(b, key) && isSameTree(a[key], b[key]));
 }
 
 /**

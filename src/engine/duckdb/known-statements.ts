@@ -12,44 +12,58 @@ const STATEMENT_CHARACTERS_MAX = 16 * 1024;
  * alone, so that any change of names forgets them all. Values of parameters are no part of it.
  */
 export interface KnownStatements {
-  find(sql: string): Opened | undefined;
+  find(sql: string): Known | undefined;
   add(sql: string, opened: Opened): void;
+  /** A statement that passed as `opened` has run to its end in a transaction that cannot write. */
+  hasOnlyRead(sql: string, opened: Opened): void;
+}
+
+export interface Known extends Opened {
+  /** It is known not to write, not only to look as if it did not. */
+  hasOnlyRead: boolean;
 }
 
 /** The ones used last stay. */
 export function createKnownStatements(names: Pick<Names, 'version'>): KnownStatements {
-  const known = new Map<string, Opened>();
+  const known = new Map<string, Known>();
   let version = names.version;
   let characters = 0;
 
   const drop = (sql: string) => {
     if (known.delete(sql)) characters -= sql.length;
   };
-  const put = (sql: string, opened: Opened) => {
+  const put = (sql: string, opened: Known) => {
     drop(sql);
     known.set(sql, opened);
     characters += sql.length;
   };
 
+  const find = (sql: string) => {
+    if (version !== names.version) {
+      known.clear();
+      characters = 0;
+      version = names.version;
+    }
+    const opened = known.get(sql);
+    if (opened !== undefined) put(sql, opened);
+    return opened;
+  };
+
   return {
-    find(sql) {
-      if (version !== names.version) {
-        known.clear();
-        characters = 0;
-        version = names.version;
-      }
-      const opened = known.get(sql);
-      if (opened !== undefined) put(sql, opened);
-      return opened;
-    },
+    find,
     add(sql, opened) {
       if (opened.namesVersion !== names.version || opened.namesVersion !== version) return;
       if (sql.length > STATEMENT_CHARACTERS_MAX || opened.passed.missing.length > 0) return;
-      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined } });
+      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined }, hasOnlyRead: false });
       for (const oldest of known.keys()) {
         if (known.size <= STATEMENTS_MAX && characters <= CHARACTERS_MAX) break;
         drop(oldest);
       }
+    },
+    hasOnlyRead(sql, { statement, namesVersion }) {
+      const opened = find(sql);
+      if (opened === undefined || opened.namesVersion !== namesVersion || statement.explain !== '') return;
+      opened.hasOnlyRead = true;
     },
   };
 }

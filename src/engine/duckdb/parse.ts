@@ -1,12 +1,13 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../contract/errors.ts';
-import { isSameTree, type Passed, passGate } from './gate.ts';
+import { type Passed, passGate } from './gate.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { syntaxHint, unreadableHint } from './syntax-hints.ts';
 import { tokens } from './tokens.ts';
+import { isSameTree } from './tree.ts';
 
 /** How a connection's statement went through the gate. */
 export interface Opened {

@@ -1,6 +1,5 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import type { JsonValue } from '../../contract/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type {
   EngineLimits,
@@ -11,22 +10,28 @@ import type {
   QueryRequest,
   Unbound,
 } from '../engine.ts';
-import type { Keeping } from '../results.ts';
+import { deadline, orStopped } from './deadline.ts';
 import { endProcess } from './end-process.ts';
-import type { Show } from './gate.ts';
 import { createKnownStatements } from './known-statements.ts';
 import { makeMacros } from './macros.ts';
-import { foldName, type NamedTable, type Names } from './names.ts';
+import type { NamedTable, Names } from './names.ts';
 import { bindParameters } from './parameters.ts';
 import { type Opened, open } from './parse.ts';
-import type { Keeper, ResultStore } from './result-store.ts';
-import { type Caps, type Rows, readRows } from './rows.ts';
+import type { ResultStore } from './result-store.ts';
+import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
 import { createScheduler, type Place } from './scheduler.ts';
 import { createSessions } from './session.ts';
-import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
+import { answerShow } from './show.ts';
 import { readStatement, type Statement } from './statement.ts';
-import type { Typed } from './typed-json.ts';
 import { createWatchdog, type Watched } from './watchdog.ts';
+
+interface InPlaceRequest {
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  mayRestart?: boolean | undefined;
+  /** As in `RunOptions`. */
+  isPlain?: boolean | undefined;
+}
 
 export interface Queries {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -38,7 +43,7 @@ export interface Queries {
    * `mayRestart` it may be stopped and run once more, so that it does not keep others waiting.
    */
   inPlace<T>(
-    request: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined; mayRestart?: boolean },
+    request: InPlaceRequest,
     work: (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>,
   ): Promise<T>;
   /**
@@ -60,134 +65,12 @@ interface Context {
   giveUp?: (message: string) => void;
 }
 
-/** `prefix` is what the engine got before the text that passed. */
-function failureOf({ statement, passed }: Opened, prefix: string): Failure {
-  const originOf = (offset: number) => passed.originOf(Math.max(0, offset - prefix.length));
-  return { statement, tables: passed.tables, originOf };
-}
-
 function qualified(tables: readonly NamedTable[], kind: NamedTable['kind']): string[] {
   return tables.filter((table) => table.kind === kind).map((table) => `${table.workspace}.${table.name}`);
 }
 
 function withBehind(tables: readonly NamedTable[]): NamedTable[] {
   return [...new Set([...tables, ...tables.flatMap((table) => table.behind?.() ?? [])])];
-}
-
-/** What SHOW answers: from the names that SQL can use, never from the engine's catalog. */
-function answerShow({ what, workspace }: Show, names: Names): Rows {
-  if (what === 'schemas') {
-    const rows = names
-      .workspaces()
-      .toSorted()
-      .map((name) => [name]);
-    return { columns: [{ name: 'workspace', type: 'VARCHAR' }], rows, cut: null };
-  }
-  const isAsked = (table: NamedTable) => workspace === null || foldName(table.workspace) === foldName(workspace);
-  const rows = names
-    .tables()
-    .filter(isAsked)
-    .map((table): JsonValue[] => [table.workspace, table.name, table.kind, [...table.columns()]])
-    .toSorted((a, b) => (`${a[0]}\n${a[1]}` < `${b[0]}\n${b[1]}` ? -1 : 1));
-  const columns = ['workspace', 'name', 'kind'].map((name) => ({ name, type: 'VARCHAR' }));
-  return { columns: [...columns, { name: 'columns', type: 'VARCHAR[]' }], rows, cut: null };
-}
-
-function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): void {
-  for (let index = 1; index <= prepared.parameterCount; index++) {
-    const typed = values.get(prepared.parameterName(index));
-    if (typed === undefined || typed.value === null) prepared.bindNull(index);
-    else prepared.bindValue(index, typed.value, typed.type);
-  }
-}
-
-/** Why an allowed statement does not bind; null if it does. */
-async function findUnbound(
-  connection: DuckDBConnection,
-  opened: Opened,
-  values: ReadonlyMap<string, Typed>,
-  signal: AbortSignal,
-): Promise<Unbound | null> {
-  const [missing] = opened.passed.missing;
-  try {
-    if (missing !== undefined) throw missing.error;
-    await check(connection, opened, values, signal);
-    return null;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
-    return { message: error.message, line: error.details.line, column: error.details.column };
-  }
-}
-
-async function run(
-  connection: DuckDBConnection,
-  opened: Opened,
-  values: ReadonlyMap<string, Typed>,
-  caps: Caps,
-  signal: AbortSignal,
-  keeperOf?: (result: DuckDBResult) => Keeper,
-): Promise<Rows & { keeping: Keeping | null }> {
-  const { explain } = opened.statement;
-  try {
-    const prepared = await connection.prepare(explain + opened.passed.sql);
-    try {
-      bind(prepared, values);
-      const result = await prepared.stream();
-      if (explain === '' && keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
-      const rows = { ...(await readRows(result, caps, signal)), keeping: null };
-      return explain !== '' ? { ...rows, rows: rows.rows.map(cleanRow) } : rows;
-    } finally {
-      prepared.destroySync();
-    }
-  } catch (error) {
-    throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
-  }
-}
-
-/** Returns the first rows and keeps all. The whole is cut only where reading stopped; what is kept may be asked for. */
-async function readKeeping(
-  result: DuckDBResult,
-  caps: Caps,
-  signal: AbortSignal,
-  keeper: Keeper,
-): Promise<Rows & { keeping: Keeping }> {
-  try {
-    const rows = await readRows(result, caps, signal, keeper.take);
-    return { ...rows, keeping: await keeper.finish(rows.rows.length) };
-  } catch (error) {
-    await keeper.discard();
-    throw error;
-  }
-}
-
-/** Plans name what lies under a collection. */
-function cleanRow(row: JsonValue[]): JsonValue[] {
-  return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
-}
-
-/** Binds without running: with its values as EXPLAIN, else by PREPARE, which knows no types of parameters. */
-async function check(
-  connection: DuckDBConnection,
-  opened: Opened,
-  values: ReadonlyMap<string, Typed>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { statement, passed } = opened;
-  const isComplete = statement.parameters.every((name) => values.has(name));
-  const isExplained = isComplete && statement.explain === '';
-  const prefix = isExplained ? 'EXPLAIN ' : statement.explain;
-  try {
-    const prepared = await connection.prepare(prefix + passed.sql);
-    try {
-      if (!isExplained) return;
-      bind(prepared, values);
-      await prepared.run();
-    } finally {
-      prepared.destroySync();
-    }
-  } catch (error) {
-    throw signal.aborted ? error : toQueryError(error, failureOf(opened, prefix));
-  }
 }
 
 function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutcome['cut']): string[] {
@@ -207,68 +90,13 @@ function meant(name: string, parameters: readonly string[]): string {
   return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
 }
 
-/** One signal for everything that ends a statement early; its reason is the `ApiError` to reject with. */
-function deadline(
-  timeoutMs: number,
-  caller: AbortSignal | undefined,
-): { signal: AbortSignal; stop(reason: ApiError): void; clear(): void } {
-  const stop = new AbortController();
-  const onTimeout = () =>
-    stop.abort(
-      new ApiError(
-        'query_timeout',
-        `The query ran past its time limit of ${timeoutMs} ms and was stopped. Narrow it down.`,
-      ),
-    );
-  const givenUp = () => new ApiError('aborted', 'The query was given up by its caller and was stopped.');
-  const onAbort = () => stop.abort(caller?.reason instanceof ApiError ? caller.reason : givenUp());
-  const timer = setTimeout(onTimeout, timeoutMs);
-  if (caller?.aborted === true) onAbort();
-  caller?.addEventListener('abort', onAbort, { once: true });
-  return {
-    signal: stop.signal,
-    stop: (reason) => stop.abort(reason),
-    clear: () => {
-      clearTimeout(timer);
-      caller?.removeEventListener('abort', onAbort);
-    },
-  };
-}
-
 /** How long `close` waits for queries, before it stops them and after. */
 const CLOSE_WAIT_MS = 5_000;
 
-/** How long a stopped statement may take to end before its caller is answered all the same. */
-const GRACE_MS = 1_000;
-
-/** The same for a query that is told to stop, and does not within the grace: it may be inside one long step. */
-function stillRunning(reason: unknown): unknown {
-  if (!(reason instanceof ApiError)) return reason;
-  const message = reason.message.replace(
-    'was stopped.',
-    'was told to stop, but still runs: one step of it takes long.',
-  );
-  return new ApiError(reason.code, message, { ...reason.details, cause: reason });
-}
-
-/** The result of `running`; once `signal` has aborted, its reason after the grace at the latest. */
-function orStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined;
-    const onAbort = () => {
-      timer = setTimeout(() => reject(stillRunning(signal.reason)), GRACE_MS);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    running.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    });
-  });
-}
-
 /**
  * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
- * transaction that cannot write, within limits of time, rows, bytes and number.
+ * transaction that cannot write, within limits of time, rows, bytes and number. A text that has run so to its end, under
+ * the names that there are, needs no such transaction when it comes again.
  *
  * `connect` gives a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
  * the engine's `resultRowsMax`, or at `defaultRowLimit` where the statement has no outermost LIMIT: in both cases rows
@@ -295,7 +123,10 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
         place.leave();
       };
       return orStopped(
-        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), onIdle),
+        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
+          isPlain: request.isPlain,
+          onIdle,
+        }),
         signal,
       );
     };
@@ -342,27 +173,38 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
   return {
     async query(request) {
       const { statement, values } = prepareRequest(request, false);
+      const { keep } = request;
+      const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
+      const readingOf = ({ passed: { hasLimit } }: Opened): Reading => {
+        const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
+        const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
+        return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
+      };
+      const outcomeOf = ({ passed: { tables } }: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
+        ...read,
+        collections: qualified(withBehind(tables), 'collection'),
+        aliases: qualified(tables, 'alias'),
+        warnings: warningsFor(request, statement, read.cut),
+        queuedMicros,
+      });
+      if (known.find(request.sql)?.hasOnlyRead === true) {
+        const ask = { ...request, mayRestart: true, isPlain: true };
+        const outcome = await inPlace(ask, async (connection, signal, queuedMicros) => {
+          const opened = known.find(request.sql);
+          if (opened?.hasOnlyRead !== true) return undefined;
+          await makeMacros(connection, opened.passed.macros, false);
+          const read = await runPlain(connection, opened, readingOf(opened), signal);
+          return read && outcomeOf(opened, read, queuedMicros);
+        });
+        if (outcome !== undefined) return outcome;
+      }
       return inPlace({ ...request, mayRestart: true }, async (connection, signal, queuedMicros) => {
         const opened = await openOnce(connection, request.sql, statement, signal);
-        const { tables, show, hasLimit } = opened.passed;
-        const { keep } = request;
-        const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
-        const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
-        const caps = {
-          rowsMax: Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax),
-          bytesMax: limits.resultBytesMax,
-        };
-        const found =
-          show === null
-            ? await run(connection, opened, values, caps, signal, keeperOf)
-            : { ...answerShow(show, names), keeping: null };
-        return {
-          ...found,
-          collections: qualified(withBehind(tables), 'collection'),
-          aliases: qualified(tables, 'alias'),
-          warnings: warningsFor(request, statement, found.cut),
-          queuedMicros,
-        };
+        const { show } = opened.passed;
+        if (show !== null) return outcomeOf(opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+        const read = await runStatement(connection, opened, readingOf(opened), signal);
+        known.hasOnlyRead(request.sql, opened);
+        return outcomeOf(opened, read, queuedMicros);
       });
     },
 

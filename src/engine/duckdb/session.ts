@@ -1,4 +1,5 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { GUARD_SQL } from './guards.ts';
 
 /** How often a stopped statement is told again: an interrupt between two steps of the engine is lost. */
@@ -13,6 +14,21 @@ export async function resume(connection: DuckDBConnection): Promise<void> {
   await connection.run(BEGIN);
 }
 
+/** Ends a result outside a transaction that was not read to its end. */
+export async function closeResult(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`${BEGIN}; ROLLBACK`);
+}
+
+export interface RunOptions {
+  /**
+   * `work` is one statement that is known only to read, which it reads to its end or closes (`closeResult`): it needs no
+   * transaction but its own. To begin and end another takes as long as a short statement.
+   */
+  isPlain?: boolean | undefined;
+  /** With it a result need not wait until the transaction is at its end; it is called then, also after an error. */
+  onIdle?: (() => void) | undefined;
+}
+
 export interface Sessions {
   /**
    * Runs `work` on a connection that nobody else uses, in a transaction that only reads and that is rolled back.
@@ -20,68 +36,71 @@ export interface Sessions {
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
    * `signal.reason`. It settles only when the engine has let go of the statement.
    *
-   * With `onIdle` a result need not wait until the transaction is at its end; it is called then, also after an error.
    */
-  run<T>(
-    signal: AbortSignal,
-    work: (connection: DuckDBConnection) => Promise<T>,
-    onIdle?: (() => void) | undefined,
-  ): Promise<T>;
+  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
   /** Lets go of the connections; nothing may run. */
   close(): void;
 }
 
-async function openConnection(connect: () => Promise<DuckDBConnection>): Promise<DuckDBConnection> {
+/** A connection, and what begins and ends its transactions, prepared: to parse these takes longer than to run them. */
+interface Session {
+  connection: DuckDBConnection;
+  begin: DuckDBPreparedStatement;
+  rollback: DuckDBPreparedStatement;
+}
+
+async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session> {
   const connection = await connect();
   await connection.run(GUARD_SQL);
-  return connection;
+  const [begin, rollback] = [await connection.prepare(BEGIN), await connection.prepare('ROLLBACK')];
+  return { connection, begin, rollback };
 }
 
 /** Sessions on connections that are kept: the gate lets nothing through that could change one for the next. */
 export function createSessions(connect: () => Promise<DuckDBConnection>): Sessions {
-  const idle: DuckDBConnection[] = [];
+  const idle: Session[] = [];
   let isClosed = false;
 
-  /** A connection in its transaction; a kept one is of no more use after the engine was opened anew. */
-  const start = async (): Promise<DuckDBConnection> => {
+  const startKept = async (isPlain: boolean): Promise<Session | undefined> => {
     const kept = idle.pop();
+    if (isPlain) return kept;
     try {
-      if (kept !== undefined) await kept.run(BEGIN);
+      await kept?.begin.run();
+      return kept;
     } catch {
-      kept?.disconnectSync();
-      for (const connection of idle.splice(0)) connection.disconnectSync();
-      return startNew();
+      // A kept one is of no more use after the engine was opened anew.
+      kept?.connection.disconnectSync();
+      for (const { connection } of idle.splice(0)) connection.disconnectSync();
+      return undefined;
     }
-    return kept ?? startNew();
   };
 
-  const startNew = async (): Promise<DuckDBConnection> => {
-    const connection = await openConnection(connect);
-    await connection.run(BEGIN);
-    return connection;
-  };
-
-  const startUnless = async (signal: AbortSignal): Promise<DuckDBConnection> => {
+  const start = async (signal: AbortSignal, isPlain: boolean): Promise<Session> => {
     if (signal.aborted) throw signal.reason;
-    return start();
+    const kept = await startKept(isPlain);
+    if (kept !== undefined) return kept;
+    const session = await openOn(connect);
+    if (!isPlain) await session.begin.run();
+    return session;
   };
 
-  const finish = async (connection: DuckDBConnection): Promise<void> => {
+  const release = async (session: Session, end: () => Promise<unknown>): Promise<void> => {
     try {
-      await connection.run('ROLLBACK');
-      if (isClosed) connection.disconnectSync();
-      else idle.push(connection);
+      await end();
+      if (isClosed) session.connection.disconnectSync();
+      else idle.push(session);
     } catch {
-      connection.disconnectSync();
+      session.connection.disconnectSync();
     }
   };
 
   return {
-    async run(signal, work, onIdle) {
-      const connection = await startUnless(signal).catch((error: unknown) => {
+    async run(signal, work, { isPlain = false, onIdle } = {}) {
+      const session = await start(signal, isPlain).catch((error: unknown) => {
         onIdle?.();
         throw error;
       });
+      const { connection } = session;
       let isAnswered = false;
       let timer: NodeJS.Timeout | undefined;
       const onAbort = () => {
@@ -100,13 +119,19 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
       } finally {
         signal.removeEventListener('abort', onAbort);
         clearInterval(timer);
-        const finished = finish(connection).finally(onIdle);
-        if (!isAnswered || onIdle === undefined) await finished;
+        const mayFollow = isAnswered && onIdle !== undefined;
+        const finished = release(session, async () => {
+          if (isPlain) return isAnswered ? undefined : closeResult(connection);
+          // A short answer is on its way before the engine's threads are woken again.
+          if (mayFollow) await turn();
+          return session.rollback.run();
+        }).finally(onIdle);
+        if (!mayFollow) await finished;
       }
     },
     close() {
       isClosed = true;
-      for (const connection of idle.splice(0)) connection.disconnectSync();
+      for (const { connection } of idle.splice(0)) connection.disconnectSync();
     },
   };
 }

@@ -4,3 +4,20 @@ export type Node = { [key: string]: unknown };
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * Whether two trees of the engine's parser are the same but for positions in the text.
+ *
+ * The text that runs is the text that the gate saw, with schemas put in at positions that the engine told. Should one of
+ * them be wrong, for whatever reason, then the tree of the result differs from the one that the gate let through.
+ */
+export function isSameTree(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isSameTree(item, b[index]));
+  }
+  if (!isNode(a)) return Object.is(a, b);
+  if (!isNode(b)) return false;
+  const keys = (node: Node) => Object.keys(node).filter((key) => key !== 'query_location');
+  const own = keys(a);
+  return own.length === keys(b).length && own.every((key) => Object.hasOwn(b, key) && isSameTree(a[key], b[key]));
+}

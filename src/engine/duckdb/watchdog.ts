@@ -13,6 +13,19 @@ function memoryOfMachine(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
+/** Memory of the process: asking the system takes longer than many a query, so that its last word stands for a moment. */
+function createResident(): () => number {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let bytes = 0;
+  return () => {
+    const now = performance.now();
+    if (now - readAt < SAMPLE_MS / 2) return bytes;
+    readAt = now;
+    bytes = process.memoryUsage.rss();
+    return bytes;
+  };
+}
+
 /** A query that runs, as the watchdog sees it. */
 export interface Watched {
   stop(reason: ApiError): void;
@@ -45,11 +58,10 @@ export interface Watchdog {
  */
 export function createWatchdog({
   memoryBytes,
-  residentBytes,
+  residentBytes: resident = createResident(),
   totalBytes = memoryOfMachine(),
   giveUp,
 }: WatchdogOptions): Watchdog {
-  const resident = residentBytes ?? (() => process.memoryUsage.rss());
   const running = new Set<Watched>();
   /** Told to stop and still running. */
   const stopped = new Set<Watched>();

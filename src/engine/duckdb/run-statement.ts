@@ -1,0 +1,161 @@
+import {
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  StatementType,
+} from '@duckdb/node-api';
+import { ApiError } from '../../contract/errors.ts';
+import type { JsonValue } from '../../contract/json.ts';
+import type { Unbound } from '../engine.ts';
+import type { Keeping } from '../results.ts';
+import type { Opened } from './parse.ts';
+import type { Keeper } from './result-store.ts';
+import { type Caps, type Rows, readRows } from './rows.ts';
+import { closeResult } from './session.ts';
+import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
+import type { Typed } from './typed-json.ts';
+
+/** `prefix` is what the engine got before the text that passed. */
+function failureOf({ statement, passed }: Opened, prefix: string): Failure {
+  const originOf = (offset: number) => passed.originOf(Math.max(0, offset - prefix.length));
+  return { statement, tables: passed.tables, originOf };
+}
+
+function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): void {
+  for (let index = 1; index <= prepared.parameterCount; index++) {
+    const typed = values.get(prepared.parameterName(index));
+    if (typed === undefined || typed.value === null) prepared.bindNull(index);
+    else prepared.bindValue(index, typed.value, typed.type);
+  }
+}
+
+/** Why an allowed statement does not bind; null if it does. */
+export async function findUnbound(
+  connection: DuckDBConnection,
+  opened: Opened,
+  values: ReadonlyMap<string, Typed>,
+  signal: AbortSignal,
+): Promise<Unbound | null> {
+  const [missing] = opened.passed.missing;
+  try {
+    if (missing !== undefined) throw missing.error;
+    await check(connection, opened, values, signal);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+    return { message: error.message, line: error.details.line, column: error.details.column };
+  }
+}
+
+/** What is read of a result. */
+export interface Reading {
+  values: ReadonlyMap<string, Typed>;
+  caps: Caps;
+  /** Where the whole result is to be kept. */
+  keeperOf?: ((result: DuckDBResult) => Keeper) | undefined;
+}
+
+export type ReadRows = Rows & { keeping: Keeping | null };
+
+/** Runs an allowed statement and reads what it may return. Rejects `query_error`. */
+export async function runStatement(
+  connection: DuckDBConnection,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  const { explain } = opened.statement;
+  try {
+    const prepared = await connection.prepare(explain + opened.passed.sql);
+    const read = await runPrepared(prepared, explain === '' ? reading : { ...reading, keeperOf: undefined }, signal);
+    return explain === '' ? read : { ...read, rows: read.rows.map(cleanRow) };
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
+  }
+}
+
+/**
+ * As `runStatement`, outside a transaction, for what has run in one that cannot write. Undefined, and nothing was run,
+ * where it cannot be prepared so: the names have changed, or the database was opened anew.
+ */
+export async function runPlain(
+  connection: DuckDBConnection,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows | undefined> {
+  const prepared = await connection.prepare(opened.passed.sql).catch(() => undefined);
+  if (prepared === undefined) return undefined;
+  if (prepared.statementType !== StatementType.SELECT) {
+    prepared.destroySync();
+    return undefined;
+  }
+  try {
+    const read = await runPrepared(prepared, reading, signal);
+    if (read.cut !== null || read.keeping !== null) await closeResult(connection);
+    return read;
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, ''));
+  }
+}
+
+async function runPrepared(
+  prepared: DuckDBPreparedStatement,
+  { values, caps, keeperOf }: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  try {
+    bind(prepared, values);
+    const result = await prepared.stream();
+    if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
+    return { ...(await readRows(result, caps, signal)), keeping: null };
+  } finally {
+    prepared.destroySync();
+  }
+}
+
+/** Returns the first rows and keeps all. The whole is cut only where reading stopped; what is kept may be asked for. */
+async function readKeeping(
+  result: DuckDBResult,
+  caps: Caps,
+  signal: AbortSignal,
+  keeper: Keeper,
+): Promise<Rows & { keeping: Keeping }> {
+  try {
+    const rows = await readRows(result, caps, signal, keeper.take);
+    return { ...rows, keeping: await keeper.finish(rows.rows.length) };
+  } catch (error) {
+    await keeper.discard();
+    throw error;
+  }
+}
+
+/** Plans name what lies under a collection. */
+function cleanRow(row: JsonValue[]): JsonValue[] {
+  return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
+}
+
+/** Binds without running: with its values as EXPLAIN, else by PREPARE, which knows no types of parameters. */
+export async function check(
+  connection: DuckDBConnection,
+  opened: Opened,
+  values: ReadonlyMap<string, Typed>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { statement, passed } = opened;
+  const isComplete = statement.parameters.every((name) => values.has(name));
+  const isExplained = isComplete && statement.explain === '';
+  const prefix = isExplained ? 'EXPLAIN ' : statement.explain;
+  try {
+    const prepared = await connection.prepare(prefix + passed.sql);
+    try {
+      if (!isExplained) return;
+      bind(prepared, values);
+      await prepared.run();
+    } finally {
+      prepared.destroySync();
+    }
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, prefix));
+  }
+}
