@@ -215,6 +215,18 @@ describe('colloquy stop', () => {
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
   });
 
+  test('leaves a service that somebody runs in the foreground, unless it is told to', async () => {
+    const served = start(['serve']);
+    await printed(served, /Ctrl-C/);
+    expect(await run(['stop'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`process ${served.pid}.*Ctrl-C.*--force`)),
+    });
+    expect(await servicePid()).toBe(served.pid);
+    expect(await run(['stop', '--force'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+    expect(await servicePid()).toBeUndefined();
+  });
+
   test('says so where nothing runs, and makes no folder', async () => {
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing serves') });
     expect(existsSync(dataDir)).toBe(false);
@@ -276,7 +288,7 @@ describe('colloquy serve', () => {
     expect(await run(['serve'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`process ${first.pid} has it open`),
+      stderr: expect.stringMatching(new RegExp(`process ${first.pid} has it open[\\s\\S]* stop\n$`)),
     });
     expect(await run(['serve', '--local'])).toMatchObject({ code: 75, stdout: '' });
     expect(await servicePid()).toBe(first.pid);
