@@ -21,11 +21,17 @@ ${name}
 <button class="go" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
-<p class="note">Tool <code>${escaped(tool)}</code>, called for ${escaped(asker.email)}. Code ${escaped(code)}, until
+<p class="note">Tool <code>${escaped(tool)}</code>, called ${escaped(calledBy(asker))}. Code ${escaped(code)}, until
 ${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC. Nothing has been changed so far.</p>
 ${BACK}`,
     { status: wrong === undefined ? 200 : 422 },
   );
+}
+
+function calledBy({ client, email }: Asked['asker']): string {
+  return client === undefined
+    ? `for ${email}`
+    : `by a client that calls itself ${JSON.stringify(client)}, for ${email}`;
 }
 
 export function answeredPage({ status, tool }: Asked): Page {
@@ -33,7 +39,7 @@ export function answeredPage({ status, tool }: Asked): Page {
   return htmlPage(
     'Approved',
     `<p>Tell the assistant to go on: <code>${escaped(tool)}</code> runs when it calls again with the same arguments, once,
-within ten minutes. You can close this page.</p>${BACK}`,
+within ten minutes, and only in the chat that asked. You can close this page.</p>${BACK}`,
   );
 }
 
