@@ -34,6 +34,17 @@ function calledBy({ client, email }: Asked['asker']): string {
     : `by a client that calls itself ${JSON.stringify(client)}, for ${email}`;
 }
 
+/** Asks for the code of a question. No page tells it: see `page-server.ts`. */
+export function codePage(): Page {
+  return htmlPage(
+    'Answer a question',
+    `<p>A question opens by its code. It stands in what the assistant tells you, and <code>colloquy approve</code> in a
+terminal lists it.</p>
+<form method="get" action="/approve"><p><label for="code">Code</label> <input id="code" name="code" required
+autocomplete="off" spellcheck="false" maxlength="64"></p><p><button>Read it</button></p></form>`,
+  );
+}
+
 export function answeredPage({ status, tool }: Asked): Page {
   if (status === 'declined') return htmlPage('Declined', `<p>Nothing was changed. You can close this page.</p>${BACK}`);
   return htmlPage(
