@@ -12,6 +12,7 @@ import type { Config } from '../settings.ts';
 import { ownCommand } from './connect-lines.ts';
 import { createLog, errorLine } from './log.ts';
 import { reachedUrl } from './reached-url.ts';
+import { givenSettings } from './service-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const LOG_LOOK_MS = 60_000;
@@ -47,6 +48,7 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
       build: BUILD,
+      settings: givenSettings(config),
       isForeground: !local,
       log,
     });

@@ -158,6 +158,16 @@ describe('colloquy call', () => {
     expect(JSON.parse(added.stdout)).toMatchObject({ counts: { ADDED: 2, ERROR: 1 } });
   });
 
+  test('says which settings a running service does not heed', async () => {
+    const settings = ['--rows-max', '5', '--query-timeout-ms=9000'];
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    const { code, stderr } = await run(['call', 'list_workspaces', '--rows-max', '7', '--query-timeout-ms=9000'], {
+      COLLOQUY_LOG_LEVEL: '',
+    });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^colloquy: .*: --rows-max 7\. "colloquy stop".*\n$/)]);
+  });
+
   test('shows a person no log lines of JSON', async () => {
     expect(await run(['call', 'list_workspaces'], { COLLOQUY_LOG_LEVEL: '' })).toMatchObject({ code: 0, stderr: '' });
   });
