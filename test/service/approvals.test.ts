@@ -368,7 +368,7 @@ describe('a service that has a question open', () => {
   });
 
   it('closes at once when it is asked to', async () => {
-    const service = await startTestService({ idleMs: 50 });
+    const service = await startTestService({ idleMs: 10_000 });
     const { url } = (await service.call('POST', PATH, body)).body.data;
     await service.remove();
     await expect(fetch(url)).rejects.toThrow();
