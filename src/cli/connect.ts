@@ -6,10 +6,11 @@ import type { Config } from '../settings.ts';
 
 const loadRemote = () => import('../http/client.ts');
 const loadLocal = () => import('../local/connect.ts');
+const loadSettings = () => import('./service-settings.ts');
 
 /** Loads the code of a connection ahead of its first use, from the file that uses it: others would look for it anew. */
 export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {
-  return url === undefined ? loadLocal() : loadRemote();
+  return url === undefined ? Promise.all([loadLocal(), loadSettings()]) : loadRemote();
 }
 
 /**
@@ -32,7 +33,7 @@ export async function connectService(config: Config, bin: string, log: Logger): 
 
 /** Settings of the service count where it is started. What cannot be found out is no reason to fail. */
 async function warnOfUnheeded(client: Client, config: Config, log: Logger): Promise<void> {
-  const { givenSettings, unheededSettings } = await import('./service-settings.ts');
+  const { givenSettings, unheededSettings } = await loadSettings();
   const given = givenSettings(config);
   if (Object.keys(given).length === 0) return;
   const text = await unheededSettings(client, given).catch(() => undefined);

@@ -42,6 +42,8 @@ export interface Assistant {
   changes?: Changes | undefined;
   /** Where calls of tools are put on record; absent: nowhere. */
   audit?: Audit | undefined;
+  /** Loads what `connect` and `log` load at their first use; called some time after the first list of tools. */
+  loadAhead?: (() => Promise<unknown>) | undefined;
 }
 
 /** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */
