@@ -55,7 +55,9 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
     ...result,
     ...(description === undefined ? {} : { description }),
   });
-  const parts = [next, breakWarning(parameters, result), unknownWarning(result)].filter((part) => part !== undefined);
+  const parts = [next, breakWarning(parameters, result), unknownWarning(result), nullWarning(result)].filter(
+    (part) => part !== undefined,
+  );
   return { data, next: parts.join(' ') || undefined };
 }
 
@@ -104,6 +106,12 @@ function breakWarning(parameters: readonly ParameterChange[], result: ResultDiff
 function unknownWarning({ does_not_run: invalid, columns_unknown: unknown }: ResultDiff): string | undefined {
   if (invalid === undefined && unknown === undefined) return;
   return 'The result columns could not be compared: whether a column goes or changes its type is not known.';
+}
+
+/** NULL has no type of its own: a column that is made of such a parameter has any. */
+function nullWarning({ null_taken_for: assumed, columns }: ResultDiff): string | undefined {
+  if (assumed === undefined || !columns?.some(({ change }) => change === 'changed')) return;
+  return 'Types were found with NULL for the parameters in null_taken_for: of columns made of these they may be others.';
 }
 
 function named(asked: string, { version }: QueryLambdaVersion): string {

@@ -95,6 +95,14 @@ describe('compare_lambda_versions', () => {
     });
   });
 
+  it('says that types of columns made of a parameter without a value may be others', async () => {
+    const { structuredContent } = await compare({
+      from: 'production',
+      sql: { query: 'SELECT :min AS _id, total FROM shop.orders' },
+    });
+    expect(structuredContent['next']).toMatch(/Types were found with NULL for the parameters/);
+  });
+
   it.each([
     ['SELECT _id FROM shop.nothing', /nothing/],
     ['SELECT FROM WHERE', /syntax|parse/i],
