@@ -49,11 +49,14 @@ async function runningService(dataDir: string): Promise<Client | undefined> {
   return createClient({ target: { socketPath }, apiKey });
 }
 
+/** What goes, and whether it can be undone, stand in the first lines of a question. */
+const LINES_MAX = 10;
+
 function list(waiting: readonly Approval[]): number {
   const lines = waiting.map(({ code, tool, message, client, created_at, expires_at }) => {
-    const [first = ''] = (message ?? '').split('\n', 1);
+    const text = (message ?? '').split('\n', LINES_MAX).map((line) => `    ${line}\n`);
     return plainText(
-      `${code}  ${tool}${client == null ? '' : `, asked by ${JSON.stringify(client)}`} at ${created_at}, until ${expires_at}\n    ${first}\n`,
+      `${code}  ${tool}${client == null ? '' : `, asked by ${JSON.stringify(client)}`} at ${created_at}, until ${expires_at}\n${text.join('')}`,
     );
   });
   const how = 'Answer with: colloquy approve <code>\n';

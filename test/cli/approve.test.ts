@@ -118,7 +118,8 @@ describe.each([legacyStdio, modernStdio])('colloquy approve, for a client of $na
     const { code } = await pendingDelete(session);
     const listed = await run(['approve']);
     expect(listed.stdout).toMatch(new RegExp(`${code}  delete_collection, asked by "[^"]+" at [^,]+, until `));
-    expect(listed.stdout).toContain('Delete a collection: workspace "commons", collection "orders".');
+    expect(listed.stdout).toContain('    Delete a collection: workspace "commons", collection "orders".\n');
+    expect(listed.stdout).toMatch(/^ {4}It goes to the trash: an operator can restore it until/m);
     const refused = await run(['approve', code], 'orders\ny\n');
     expect(refused).toMatchObject({
       code: 1,
