@@ -57,7 +57,7 @@ describe('the page of the service', () => {
     expect(await page.content()).not.toContain(service.folder);
     await page.goto(url);
     expect(page.url()).toBe(home);
-    await page.getByText(service.folder, { exact: true }).waitFor();
+    await page.getByText(service.folder).first().waitFor();
     expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
     const other = await browser.newContext();
     const second = await other.newPage();
