@@ -259,7 +259,7 @@ describe('what grows on the page', () => {
 
   it('shows apart what Colloquy ran by itself for a question', () => {
     const [seen = '', own = ''] = page([ended('x', `${OWN_QUERY} SELECT 1`), ended('y', 'SELECT 2')]).split(
-      'own-queries',
+      'id="own-queries"',
     );
     expect(seen).toContain('SELECT 2');
     expect(seen).not.toContain('SELECT 1');
