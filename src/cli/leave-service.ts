@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.ts';
+import { hasOpen } from '../local/file-holder.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { askToLeave, probe, type Ready } from '../local/probe.ts';
 
@@ -46,16 +47,19 @@ export async function leaveService(
   return true;
 }
 
-/**
- * With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. The process is one that
- * listens in a folder of this user's alone.
- */
-async function ask({ socketPath, adminKeyFile }: DataFolder, pid: number): Promise<void> {
+/** With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. */
+async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder, pid: number): Promise<void> {
   const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
   try {
     await askToLeave(socketPath, adminKey.trim());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    // The number is what somebody on the socket said: it may be any process, in a container also another one here.
+    if (!(await hasOpen(pid, databaseFile))) {
+      throw new Error(
+        `What listens for "${path}" does not take the folder's admin key, and process ${pid}, which it says it is, does not have the folder's database open as far as can be seen, so nothing was ended. Find out what serves the folder and end it there.`,
+      );
+    }
     process.kill(pid, 'SIGTERM');
   }
 }
