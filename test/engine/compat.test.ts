@@ -83,8 +83,8 @@ describe('functions that people bring along', () => {
 describe('functions that could grow', () => {
   test.each([
     "SELECT NGRAMS('abc', 21)",
-    "SELECT NGRAMS(lpad('', 10001, 'x'), 3)",
-    'SELECT NGRAMS(lpad(s, 10001, s), 1, 20) FROM (SELECT 1::VARCHAR AS s)',
+    "SELECT NGRAMS(lpad('', 2001, 'x'), 3)",
+    'SELECT NGRAMS(lpad(s, 450, s), 1, 20) FROM (SELECT 1::VARCHAR AS s)',
     'SELECT SEQUENCE(1, 1000000000)',
   ])('%s', async (sql) => {
     await expect(fixture.rows(sql)).rejects.toMatchObject({ code: expect.stringMatching(/query_error|invalid_input/) });

@@ -7,6 +7,11 @@ import { createFixture, type Fixture } from './fixture.ts';
 /** Takes minutes when left alone. */
 const ENDLESS = 'SELECT count(*) FROM range(100000) a, range(100000) b WHERE (a.range * b.range) % 7 = 3';
 
+/** One step for 2,048 rows, which is not interruptible, and takes seconds. */
+const STUBBORN = `SELECT max(${[2, 3]
+  .map((n) => `strlen(regexp_replace(repeat('x', 9990 + i % ${n}), 'x', 'yy', 'g'))`)
+  .join(' + ')}) FROM range(2048) t(i)`;
+
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await createFixture();
@@ -166,15 +171,24 @@ describe('query() at once with others', () => {
 
   test('does not claim to have stopped what runs on, and close() gives up on it', async () => {
     const stubborn = await createFixture({ threads: 1 });
-    // One step for 2,048 rows, which is not interruptible.
-    const sql = "SELECT max(levenshtein(repeat('x', 1000), repeat('y', 999 + i % 2))) FROM range(2048) t(i)";
     // On a connection that is there already, so that the time limit falls into that step.
     await stubborn.rows('SELECT 1');
-    const error = await failure({ sql, timeoutMs: 1_000 }, stubborn);
+    const error = await failure({ sql: STUBBORN, timeoutMs: 1_000 }, stubborn);
     expect(error.code).toBe('query_timeout');
     expect(error.message).toMatch(/told to stop, but still runs/);
     await stubborn.close();
   }, 30_000);
+
+  test('goes on beside those that do not stop', async () => {
+    const busy = await createFixture({ threads: 1, queriesMax: 1, stuckMax: 2 });
+    await busy.rows('SELECT 1');
+    for (let one = 0; one < 2; one++) {
+      const stuck = failure({ sql: STUBBORN, timeoutMs: 1_000 }, busy);
+      expect(await busy.rows('SELECT 42')).toEqual([[42]]);
+      expect((await stuck).message).toMatch(/told to stop, but still runs/);
+    }
+    await busy.close();
+  }, 60_000);
 
   test('close() stops what runs too long', async () => {
     const closing = await createFixture({ queriesMax: 1 });
