@@ -92,7 +92,7 @@ async function mountsOf(config: Config, local: boolean, folder: DataFolder, bin:
 }
 
 /** What follows where the process ends itself. */
-function startsAgain(local: boolean): string {
+export function startsAgain(local: boolean): string {
   return local ? 'The service starts again with the next request.' : 'Its supervisor has to start it again.';
 }
 
