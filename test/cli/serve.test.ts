@@ -14,7 +14,7 @@ describe('levelOf()', () => {
 });
 
 describe('placesOf()', () => {
-  it.each([
+  test.each([
     [1, 1, 1],
     [4, 2, 1],
     [6, 4, 1],
@@ -29,7 +29,7 @@ describe('placesOf()', () => {
 });
 
 describe('startsAgain()', () => {
-  it('promises a new start only where something starts the service', () => {
+  test('promises a new start only where something starts the service', () => {
     expect(startsAgain(true)).toMatch(/with the next request/);
     expect(startsAgain(false)).toMatch(/supervisor has to start it/);
   });
