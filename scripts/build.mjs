@@ -13,6 +13,12 @@ const dist = `${root}dist`;
 // Built beside and put in place whole, so that nothing ever runs from a half-made folder.
 const outdir = `${dist}.${process.pid}`;
 
+/** The time that is said to be that of the build, for whoever wants to build the same twice. */
+function builtAt() {
+  const { SOURCE_DATE_EPOCH: secs } = process.env;
+  return new Date(secs ? Number(secs) * 1_000 : Date.now()).toISOString();
+}
+
 /** Messages are English, and `import { z }` would bring every language of zod: 300 kB that each start would read. */
 const englishOnly = {
   name: 'english-only',
@@ -83,7 +89,7 @@ try {
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
-    define: { COLLOQUY_VERSION: JSON.stringify(version) },
+    define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(builtAt()) },
     plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)],
     // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
     // engine too, which take longer to read than all the rest.

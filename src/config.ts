@@ -7,12 +7,16 @@ import { resolveTarget } from './http/target.ts';
 import { CLIENT, type CommandName, type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
+declare const COLLOQUY_BUILD: string | undefined;
 
 /** The version of this copy: built in, or read from package.json when it runs from the sources. */
 export const VERSION: string =
   typeof COLLOQUY_VERSION === 'string'
     ? COLLOQUY_VERSION
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+
+/** When this copy was built, which tells builds of one version apart (ISO-8601); undefined when it runs from the sources. */
+export const BUILD: string | undefined = typeof COLLOQUY_BUILD === 'string' ? COLLOQUY_BUILD : undefined;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 /** Values of flags by the names of their settings. */

@@ -1,4 +1,4 @@
-import { serviceEnvironment, VERSION } from '../config.ts';
+import { BUILD, serviceEnvironment, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Client } from '../http/client.ts';
 import type { Logger } from '../mcp/assistant.ts';
@@ -16,7 +16,8 @@ export async function connectService(config: Config, bin: string, log: Logger): 
   }
   const { connectLocal } = await import('../local/connect.ts');
   const env = serviceEnvironment(config);
-  return connectLocal({ dataDir: config.dataDir, bin, version: VERSION, env, log, timeoutMs, readOnly });
+  const program = { version: VERSION, build: BUILD };
+  return connectLocal({ dataDir: config.dataDir, bin, program, env, log, timeoutMs, readOnly });
 }
 
 /** Throws where the settings name a remote service: `what`, e.g. "The trash is reached", is for those at its machine. */

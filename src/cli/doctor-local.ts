@@ -1,9 +1,9 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { VERSION } from '../config.ts';
+import { BUILD, VERSION } from '../config.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
-import { probe } from '../local/probe.ts';
-import { isOlder } from '../local/version.ts';
+import { probe, type Ready } from '../local/probe.ts';
+import { isOlder, isOutdated, type Program } from '../local/version.ts';
 import type { Finding } from './doctor.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
@@ -66,19 +66,32 @@ async function socket({ socketPath }: DataFolder): Promise<Finding> {
         remedy: 'End that program, or choose another folder with --data-dir.',
       };
     case 'ready':
-      return skew(found.version, `process ${found.pid} listened at ${at}`);
+      return skew(found, `process ${found.pid} listened at ${at}`);
   }
 }
 
-/** A running service of another version than this copy. */
-function skew(version: string, detail: string): Finding {
+/** A running service that is another program than this copy. */
+function skew(found: Ready, listened: string): Finding {
   const name = 'socket';
-  if (isOlder(version, VERSION)) {
-    return { name, state: 'ok', detail: `${detail}, version ${version}, which ${VERSION} replaces at its first call` };
+  const which = namedProgram(found, { version: VERSION, build: BUILD });
+  if (isOutdated(found, { version: VERSION, build: BUILD })) {
+    const detail = `${listened}, of ${which}, which is older than this copy`;
+    if (!found.isForeground) return { name, state: 'ok', detail: `${detail} and is replaced at its first call` };
+    const remedy = 'It was started by "colloquy serve" and stays: end that and start it anew, with this copy.';
+    return { name, state: 'warn', detail, remedy };
   }
-  if (!isOlder(VERSION, version)) return { name, state: 'ok', detail };
+  if (!isOutdated({ version: VERSION, build: BUILD }, found)) return { name, state: 'ok', detail: listened };
+  const detail = `${listened}, of the newer ${which}`;
+  // Builds of one version differ in repairs, if in anything.
+  if (!isOlder(VERSION, found.version)) return { name, state: 'ok', detail };
   const remedy = `This copy is ${VERSION}: update it, or run "colloquy stop" once no newer copy is used any more.`;
-  return { name, state: 'warn', detail: `${detail}, of the newer version ${version}`, remedy };
+  return { name, state: 'warn', detail, remedy };
+}
+
+/** A program by its version, and by its build where that is what tells it from this copy. */
+function namedProgram({ version, build }: Program, own: Program): string {
+  if (version !== own.version) return `version ${version}`;
+  return build === undefined ? `version ${version} without a build time` : `version ${version} built at ${build}`;
 }
 
 async function disk({ path }: DataFolder): Promise<Finding> {

@@ -1,10 +1,10 @@
-import { VERSION } from '../config.ts';
+import { BUILD, VERSION } from '../config.ts';
 import type { About } from '../contract/about.ts';
 import { ApiError } from '../contract/errors.ts';
 import { ROLES } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
 import { refusedCertificate } from '../http/transport.ts';
-import { isOlder } from '../local/version.ts';
+import { isOlder, isOutdated } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
@@ -56,7 +56,8 @@ export async function diagnose(config: Config, bin: string): Promise<Diagnosis> 
 }
 
 function program(): Finding {
-  const detail = `colloquy ${VERSION}, Node.js ${process.version}, ${process.platform} ${process.arch}`;
+  const built = BUILD === undefined ? '' : ` (built at ${BUILD})`;
+  const detail = `colloquy ${VERSION}${built}, Node.js ${process.version}, ${process.platform} ${process.arch}`;
   if (!isOlder(process.versions.node, NODE_MIN)) return { name: 'program', state: 'ok', detail };
   return { name: 'program', state: 'fail', detail, remedy: `Install Node.js ${NODE_MIN} or newer.` };
 }
@@ -75,7 +76,11 @@ async function lookAtService(
     const elapsedMs = Math.round(performance.now() - startedAt);
     const about = await aboutOf(client);
     const answers = `${where} answers (${elapsedMs} ms)`;
-    const findings = [serviceFinding(answers, about), keyFinding(user.email, user.roles), clockFinding(about?.time)];
+    const findings = [
+      serviceFinding(answers, about, config.url === undefined),
+      keyFinding(user.email, user.roles),
+      clockFinding(about?.time),
+    ];
     return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
   } catch (error) {
     return { findings: [failure(error, where, config)], roles: undefined };
@@ -94,13 +99,25 @@ async function aboutOf(client: Client): Promise<About | undefined> {
   }
 }
 
-function serviceFinding(answers: string, about: About | undefined): Finding {
+function serviceFinding(answers: string, about: About | undefined, isLocal: boolean): Finding {
   const name = 'service';
   if (about === undefined) {
-    return { name, state: 'ok', detail: `${answers}, which is no colloquy: only the plain API` };
+    if (isLocal) {
+      const remedy =
+        'It is an older colloquy: end it ("colloquy stop", or where "colloquy serve" runs), and call again.';
+      return { name, state: 'warn', detail: `${answers}, which lacks what this copy offers`, remedy };
+    }
+    const detail = `${answers}, and tells nothing of itself: no colloquy, or an older one; only the plain API is there`;
+    return { name, state: 'ok', detail };
   }
   const version = about.version ?? 'unknown';
   const detail = `${answers}, version ${version}`;
+  const own = { version: VERSION, build: BUILD };
+  if (version === VERSION && isOutdated({ version, build: about.build ?? undefined }, own)) {
+    const built = about.build == null ? 'without a build time' : `built at ${about.build}`;
+    const remedy = `This copy was built at ${BUILD}: it may offer what the service cannot do. Update and restart the service.`;
+    return { name, state: 'warn', detail: `${detail} ${built}`, remedy };
+  }
   if (lineOf(version) === lineOf(VERSION)) return { name, state: 'ok', detail };
   const remedy = isOlder(VERSION, version)
     ? `This copy is ${VERSION}: update it, so that it knows what the service can do.`

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { nativeThreads, VERSION } from '../config.ts';
+import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { endProcess } from '../engine/duckdb/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
@@ -47,6 +47,8 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       trashDays: config.trashDays,
       recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
+      build: BUILD,
+      isForeground: !local,
       log,
     });
     stopOnSignals(service);

@@ -46,11 +46,15 @@ export interface Engine {
    * Reads the documents with these ids, passes each to `change`, and stores what it returns, in one durable step with
    * no other write to the table in between. `change` throws to leave its document as it was: an `error` entry.
    * An id named twice is changed twice, in order. Event times are kept.
+   *
+   * With `fields` it may be given documents that have only these, and what it returns then stands for these alone: name
+   * every field that it looks at or sets. It is asked again, with whole documents, where that does not do.
    */
   changeDocuments(
     table: string,
     ids: readonly string[],
     change: (document: JsonObject, index: number) => JsonObject,
+    fields?: ReadonlySet<string>,
   ): Promise<WriteOutcome[]>;
 
   /**
@@ -220,7 +224,7 @@ export interface Purged {
 
 export interface TableStats {
   docCount: number;
-  /** Estimated bytes on disk. */
+  /** Bytes of these documents as JSON text: of a sample where there are many, of their blocks where they are large. */
   totalBytes: number;
 }
 

@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { type DataFolder, openFolder } from './folder.ts';
-import { askToLeave, type Presence, probe } from './probe.ts';
+import { askToLeave, probe, type Ready } from './probe.ts';
 import { lastLines, logSize } from './service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE, type Spawned, spawnService, takeSpawnLock } from './spawn.ts';
-import { isOlder } from './version.ts';
+import { isOutdated, type Program } from './version.ts';
 
 export interface LocalOptions {
   dataDir: string;
   /** File that Node.js runs as `<bin> serve --local` when nobody listens. */
   bin: string;
-  /** This program's version; an older running service is asked to leave. */
-  version: string;
+  /** This program; an older running service is asked to leave. */
+  program: Program;
   /** The service's whole environment, besides the data folder. */
   env: Readonly<Record<string, string>>;
   log: { info(details: object, message: string): void };
@@ -32,9 +32,9 @@ const RESPAWN_MAX_MS = 2_000;
 /**
  * Connects to the shared service of a data folder, and starts it if nobody listens.
  *
- * The client brings the service back by itself when it goes away later. A running service of an older version is
- * replaced; a newer one is used as it is, since readers of the contract are tolerant and two versions that replace each
- * other would never end. Rejects `connection_failed`, with the service's last log lines when it could not start.
+ * The client brings the service back by itself when it goes away later. A running service of an older version, or an
+ * earlier build of the same, is replaced, unless somebody runs it by `serve`; a newer one is used as it is, since readers
+ * of the contract are tolerant and two versions that replace each other would never end. Rejects `connection_failed`, with the service's last log lines when it could not start.
  */
 export async function connectLocal(options: LocalOptions): Promise<Client> {
   const folder = await openFolder(options.dataDir);
@@ -118,15 +118,23 @@ interface Attempt {
 }
 
 /** Whether a ready service is too old; it is asked to leave then. */
-async function outdated({ options, folder }: Attempt, found: Presence & { state: 'ready' }): Promise<boolean> {
-  if (!isOlder(found.version, options.version)) return false;
-  const old = { running: found.version, service_pid: found.pid, wanted: options.version };
+async function outdated({ options, folder, child }: Attempt, found: Ready): Promise<boolean> {
+  const { program } = options;
+  if (!isOutdated(found, program)) return false;
+  // What was just started here is all that there is: somebody put an older program in this one's place.
+  if (found.pid === child?.pid) return false;
+  const { version, build, pid } = found;
+  const old = { running: { version, build }, service_pid: pid, wanted: program };
+  if (found.isForeground) {
+    options.log.info(old, 'an older service runs by "serve" and is used as it is');
+    return false;
+  }
   options.log.info(old, 'asking an older local service to leave');
   try {
     await askToLeave(folder.socketPath, await readAdminKey(folder));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw failed(folder, `version ${found.version} runs (process ${found.pid}) and ${why}; end that process by hand`);
+    throw failed(folder, `version ${version} runs (process ${pid}) and ${why}; end that process by hand`);
   }
   return true;
 }

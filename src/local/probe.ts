@@ -1,13 +1,18 @@
 import { ApiError } from '../contract/errors.ts';
 import { resolveTarget } from '../http/target.ts';
 import { openTransport, type RawResponse, type Transport, wasNeverSent } from '../http/transport.ts';
+import type { Program } from './version.ts';
 
 /** What a look at the socket found. `busy`: somebody listens and is not ready (starting, leaving, or slow). */
-export type Presence =
-  | { state: 'absent' }
-  | { state: 'busy' }
-  | { state: 'ready'; version: string; pid: number }
-  | { state: 'foreign'; why: string };
+export type Presence = { state: 'absent' } | { state: 'busy' } | Ready | { state: 'foreign'; why: string };
+
+/** A service that answers. */
+export interface Ready extends Program {
+  state: 'ready';
+  pid: number;
+  /** Somebody runs it by `serve` and ends it as well; false where it does not say. */
+  isForeground: boolean;
+}
 
 const PROBE_MS = 2_000;
 const LEAVE_MS = 10_000;
@@ -49,16 +54,24 @@ export async function probe(socketPath: string): Promise<Presence> {
   if (response.status !== 200 || body === undefined) {
     return { state: 'foreign', why: `it answered ${response.status} to GET /ready` };
   }
-  return body.ready ? { state: 'ready', version: body.version, pid: body.pid } : { state: 'busy' };
+  if (!body.ready) return { state: 'busy' };
+  const { version, build, pid, isForeground } = body;
+  return { state: 'ready', version, build, pid, isForeground };
 }
 
-function readyBody(text: string): { ready: boolean; version: string; pid: number } | undefined {
+function readyBody(text: string): (Omit<Ready, 'state'> & { ready: boolean }) | undefined {
   try {
     const body: unknown = JSON.parse(text);
     if (typeof body !== 'object' || body === null) return undefined;
-    const { ready, version, pid } = body as Record<string, unknown>;
+    const { ready, version, build, pid, foreground } = body as Record<string, unknown>;
     if (typeof ready !== 'boolean' || typeof version !== 'string' || typeof pid !== 'number') return undefined;
-    return { ready, version, pid };
+    return {
+      ready,
+      version,
+      build: typeof build === 'string' ? build : undefined,
+      pid,
+      isForeground: foreground === true,
+    };
   } catch {
     return undefined;
   }

@@ -2,6 +2,12 @@ import type { About } from '../contract/about.ts';
 import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the interface description. */
-export function getAbout({ version, trash, caller }: CallContext): About {
-  return { version, trash_days: trash.days, api_key: caller.keyName, time: new Date().toISOString() };
+export function getAbout({ version, build, trash, caller }: CallContext): About {
+  return {
+    version,
+    build: build ?? null,
+    trash_days: trash.days,
+    api_key: caller.keyName,
+    time: new Date().toISOString(),
+  };
 }

@@ -34,6 +34,8 @@ export interface AppContext extends ServiceContext {
   isLocal: (socket: Socket) => boolean;
   /** Closes the service; called after the answer that announces it. */
   leave: () => void;
+  /** Somebody runs it by `serve`, which a newer program respects. */
+  isForeground: boolean;
   /** Handlers beside the API. */
   mounts: readonly Mount[];
 }
@@ -161,6 +163,23 @@ function addOperation(
   const row: Row = allRows[operation];
   // The handler takes what the row's schemas yield, which the compiler cannot follow through the loop.
   const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
+  const answer = async (request: FastifyRequest, body: RawBody | undefined): Promise<unknown> => {
+    const { caller, origin, signal } = stateOf(states, request);
+    if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+    // A body may take its time to arrive, and the key may be gone by then.
+    requireCaller(ctx.catalog, caller);
+    const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
+    // Documents are not parsed where the engine can take their text.
+    const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
+    const text =
+      body === undefined || list === undefined
+        ? undefined
+        : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
+    const input = read(text === undefined ? body?.parse() : { data: [] });
+    const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
+    const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
+    return row.envelope === 'data' ? { data: result } : streamed(result);
+  };
   app.route({
     method: row.method,
     url: routerPath(row.path),
@@ -175,22 +194,12 @@ function addOperation(
       requireRole(state.caller.user, row);
     },
     handler: async (request) => {
-      const { caller, origin, signal } = stateOf(states, request);
-      if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
-      // A body may take its time to arrive, and the key may be gone by then.
-      requireCaller(ctx.catalog, caller);
       const body = request.body instanceof RawBody ? request.body : undefined;
-      const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
-      // Documents are not parsed where the engine can take their text.
-      const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
-      const text =
-        body === undefined || list === undefined
-          ? undefined
-          : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
-      const input = read(text === undefined ? body?.parse() : { data: [] });
-      const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
-      const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
-      return row.envelope === 'data' ? { data: result } : streamed(result);
+      try {
+        return await answer(request, body);
+      } finally {
+        body?.release();
+      }
     },
   });
 }
@@ -208,7 +217,7 @@ function keepRowsOf(header: string | string[] | undefined): number | undefined {
 }
 
 function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {
-  const about = { version: ctx.version, pid: process.pid };
+  const about = { version: ctx.version, build: ctx.build, pid: process.pid, foreground: ctx.isForeground };
   app.get('/', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
   app.get('/health', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
   app.get('/ready', async () => {

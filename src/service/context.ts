@@ -39,6 +39,8 @@ export interface ServiceContext {
   resultFiles: ResultFiles;
   log: Logger;
   version: string;
+  /** When it was built (ISO-8601); undefined: it runs from the sources. */
+  build: string | undefined;
   /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */
   nextOffset: () => string;
 }

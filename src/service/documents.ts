@@ -7,7 +7,7 @@ import type { CallContext, DocumentList } from './context.ts';
 import { newDocumentId } from './document-id.ts';
 import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './intake.ts';
 import { collectionKey, findCollection, requireCollection } from './not-found.ts';
-import { applyPatch } from './patch.ts';
+import { applyPatch, fieldsOf } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
@@ -95,6 +95,9 @@ export async function deleteDocuments(
  *
  * The collection's field mappings and event time are not applied: they are for a document on its way in, and this one has
  * been through them. A mapping that hashes a field would hash the hash, and one that drops its input would find none.
+ *
+ * Of the bytes written, only those of the fields that a patch names are certain to be counted: the engine may leave the
+ * rest of a document as it lies.
  */
 export async function patchDocuments(
   ctx: CallContext,
@@ -114,6 +117,7 @@ export async function patchDocuments(
         sizes[index] = changed.bytes;
         return changed.document;
       },
+      fieldsOf(input.data.flatMap((entry) => entry.patch)),
     ),
   );
   const bytes = { inserted: 0, overwritten: 0 };

@@ -36,6 +36,21 @@ export function applyPatch(document: JsonObject, operations: readonly PatchOpera
   return root[''] as JsonObject;
 }
 
+/**
+ * The fields that operations look at or set; undefined where one is about the whole document.
+ */
+export function fieldsOf(operations: readonly PatchOperation[]): Set<string> | undefined {
+  const fields = new Set<string>();
+  for (const { path, from } of operations) {
+    for (const pointer of from === undefined ? [path] : [path, from]) {
+      const field = parsePointer(pointer)?.[0];
+      if (field === undefined) return undefined;
+      if (!Object.hasOwn(FIXED, field)) fields.add(field);
+    }
+  }
+  return fields;
+}
+
 function applyOne(root: { '': JsonValue }, operation: PatchOperation): void {
   const name = operation.op.toLowerCase() as Name;
   if (!PATCH_OPERATIONS.includes(name)) {

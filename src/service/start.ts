@@ -41,6 +41,10 @@ export interface ServiceOptions {
   /** Ends the process at once, with the reason; default: as `openEngine`. */
   giveUp?: ((message: string) => void) | undefined;
   version: string;
+  /** When this program was built (ISO-8601). Default: it runs from the sources. */
+  build?: string | undefined;
+  /** Somebody runs it and ends it as well: a newer program does not take its place (default false). */
+  isForeground?: boolean | undefined;
   log: Logger;
   /** What is past its collection's retention, or its time in the trash, is removed this often, in ms (default 60,000). */
   purgeEveryMs?: number | undefined;
@@ -213,8 +217,10 @@ async function startOn(
     queryLog,
     log,
     version: options.version,
+    build: options.build,
     nextOffset,
     lifecycle,
+    isForeground: options.isForeground ?? false,
     cors: options.cors ?? false,
     trustedProxies: options.trustedProxies,
     isLocal: (socket) => local.has(socket),

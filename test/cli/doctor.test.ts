@@ -132,14 +132,19 @@ describe('colloquy doctor', () => {
     const other = createHttpServer((_, response) => response.end(answer));
     await new Promise<void>((done) => other.listen(join(dataDir, 'service.sock'), done));
     const socket = async () => (await localFindings(dataDir)).find(({ name }) => name === 'socket');
-    const ready = (version: string) => JSON.stringify({ ready: true, version, pid: 7 });
+    const ready = (version: string, more = {}) => JSON.stringify({ ready: true, version, pid: 7, ...more });
     answer = ready('99.0.0');
     expect(await socket()).toMatchObject({
       state: 'warn',
       detail: expect.stringMatching(/of the newer version 99\.0\.0$/),
     });
     answer = ready('0.0.1');
-    expect(await socket()).toMatchObject({ state: 'ok', detail: expect.stringMatching(/0\.0\.1, which .* replaces/) });
+    expect(await socket()).toMatchObject({
+      state: 'ok',
+      detail: expect.stringMatching(/0\.0\.1, which .* is replaced/),
+    });
+    answer = ready('0.0.1', { foreground: true });
+    expect(await socket()).toMatchObject({ state: 'warn', remedy: expect.stringContaining('"colloquy serve"') });
     answer = 'hello';
     expect(await socket()).toMatchObject({ state: 'fail', remedy: expect.stringContaining('--data-dir') });
     answer = JSON.stringify({ ready: false, version: '1.0.0', pid: 7 });
@@ -168,7 +173,7 @@ describe('colloquy doctor', () => {
     await new Promise<void>((done) => other.listen(0, '0.0.0.0', done));
     const { port } = other.address() as AddressInfo;
     const host = kind === 'trusted' ? '127.0.0.2' : 'localhost';
-    const env = kind === 'trusted' ? { NODE_EXTRA_CA_CERTS: cert } : {};
+    const env: Record<string, string> = kind === 'trusted' ? { NODE_EXTRA_CA_CERTS: cert } : {};
     const found = await diagnosis([], { COLLOQUY_URL: `https://${host}:${port}`, COLLOQUY_API_KEY: 'x', ...env });
     other.close();
     expect(found).toMatchObject({ code: 1, states: { certificate: 'fail' } });

@@ -202,7 +202,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
       ].filter((change) => change.workspace !== 'unused') as Parameters<typeof again.commit>[0],
     );
     await again.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5]]);
   });
 });
 
@@ -236,13 +236,13 @@ describe('migrate()', () => {
       ...VERSION_3,
       ...VERSION_4,
       'ALTER TABLE "_meta"."tables" RENAME COLUMN shape TO form',
-      'INSERT INTO "_meta"."versions" VALUES (5, now())',
+      'INSERT INTO "_meta"."versions" VALUES (6, now())',
     ]);
     const before = readFileSync(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(
-        /its schema version 5 is newer than 4, the latest that this program knows\. Update this program\./,
+        /its schema version 6 is newer than 5, the latest that this program knows\. Update this program\./,
       ),
     });
     expect(readFileSync(folder.file).equals(before)).toBe(true);
@@ -266,7 +266,7 @@ describe('migrate()', () => {
     const engine = await openSmall(folder.file);
     expect((await engine.stats('c_1')).docCount).toBe(2);
     await engine.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5]]);
   });
 
   test('leaves nothing of a step that fails halfway', async () => {

@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { Engine, WriteOutcome } from '../../src/engine/engine.ts';
 import { propertyRuns } from '../property.ts';
-import { canonical, nastyDocument } from './documents.ts';
+import { canonical, nastyDocument, nastyValue } from './documents.ts';
 import {
   createDocs,
   doc,
@@ -22,6 +22,8 @@ type Action =
   | { do: 'add'; documents: { id: string; fields: JsonObject }[] }
   | { do: 'delete'; ids: string[] }
   | { do: 'change'; entries: { id: string; fields: JsonObject | null }[] }
+  /** Sets one field of each document, and says so. */
+  | { do: 'set'; entries: { id: string; key: string; value: JsonValue }[] }
   | { do: 'reopen' }
   /** The process dies: the files as they are at that moment are opened. */
   | { do: 'crash' };
@@ -29,6 +31,7 @@ type Action =
 type Write = Exclude<Action, { do: 'reopen' | 'crash' }>;
 
 const id = fc.constantFrom(...IDS);
+const key = nastyDocument.map((document) => Object.keys(document)[0] ?? 'a');
 const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 6,
@@ -45,8 +48,20 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       entries: fc.array(fc.record({ id, fields: fc.option(nastyDocument) }), { maxLength: 4 }),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('set' as const),
+      entries: fc.array(fc.record({ id, key, value: nastyValue }), { maxLength: 4 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('reopen' as const, 'crash' as const) }) },
 );
+
+/** Plain assignment of a key `__proto__` would set the prototype. */
+function withField(document: JsonObject, key: string, value: JsonValue): JsonObject {
+  return Object.fromEntries([...Object.entries(document).filter(([other]) => other !== key), [key, value]]);
+}
 
 /** Does to the model what the engine should do; answers the outcomes' statuses. */
 function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
@@ -56,6 +71,13 @@ function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
       const status = model.has(id) ? 'replaced' : 'added';
       model.set(id, fields);
       return status;
+    });
+  }
+  if (step.do === 'set') {
+    return step.entries.map(({ id, key, value }) => {
+      const before = model.get(id);
+      if (before !== undefined) model.set(id, withField(before, key, value));
+      return before === undefined ? 'error' : 'changed';
     });
   }
   return step.entries.map(({ id, fields }) => {
@@ -71,6 +93,17 @@ function applyToEngine(engine: Engine, step: Write): Promise<WriteOutcome[]> {
     return engine.addDocuments(
       't',
       step.documents.map(({ id, fields }) => doc(id, fields)),
+    );
+  }
+  if (step.do === 'set') {
+    return engine.changeDocuments(
+      't',
+      step.entries.map((entry) => entry.id),
+      (document, index) => {
+        const entry = step.entries[index];
+        return entry === undefined ? document : withField(document, entry.key, entry.value);
+      },
+      new Set(step.entries.map((entry) => entry.key)),
     );
   }
   return engine.changeDocuments(

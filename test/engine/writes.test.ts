@@ -198,6 +198,99 @@ describe('changeDocuments()', () => {
   });
 });
 
+describe('changeDocuments() of some fields', () => {
+  const keysSeen: string[][] = [];
+  const change = (fields: JsonObject, ids = ['a', 'b']) => {
+    keysSeen.length = 0;
+    return engine.changeDocuments(
+      't',
+      ids,
+      (document) => {
+        keysSeen.push(Object.keys(document));
+        return { ...document, ...fields };
+      },
+      new Set(Object.keys(fields)),
+    );
+  };
+
+  beforeEach(async () => {
+    await engine.addDocuments('t', [
+      doc('a', { n: 1, s: 'one', l: [{ x: 1 }], o: { p: 1 }, '': 'extra' }, 5n),
+      doc('b', { n: 2, o: { p: 2, q: [] } }, 6n),
+      doc('c', { n: 3 }, 7n),
+    ]);
+  });
+
+  test('reads and writes these alone', async () => {
+    expect(statusesOf(await change({ n: 9, l: [{ x: 5 }, {}], o: null }))).toEqual(['changed', 'changed']);
+    expect(keysSeen).toEqual([
+      ['n', 'l', 'o'],
+      ['n', 'o'],
+    ]);
+    expect(await readBack(engine, 't', ['a', 'b', 'c'])).toEqual([
+      { n: 9, s: 'one', l: [{ x: 5 }, {}], '': 'extra' },
+      { n: 9, l: [{ x: 5 }, {}] },
+      { n: 3 },
+    ]);
+    const times = await rowsOf(engine, 'SELECT _id, epoch_us(_event_time) FROM docs ORDER BY _id');
+    expect(times).toEqual([
+      ['a', 5],
+      ['b', 6],
+      ['c', 7],
+    ]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ['a value that is wider than the column', { n: 1.5 }],
+    ['a value that the column has no type for', { n: 'text' }],
+    ['a longer integer', { n: 2n ** 60n }],
+    ['an object with a new field', { o: { p: 1, r: true } }],
+    ['a field that no document has', { fresh: 1 }],
+    ['a field that has no column', { '': 'other' }],
+    ['a field that differs in case', { N: 5 }],
+  ])('takes the whole documents for %s', async (_, fields) => {
+    expect(statusesOf(await change(fields))).toEqual(['changed', 'changed']);
+    expect(keysSeen.at(-2)).toEqual(['n', 's', 'l', 'o', '']);
+    const [a, b] = await readBack(engine, 't', ['a', 'b']);
+    expect(a).toEqual({ n: 1, s: 'one', l: [{ x: 1 }], o: { p: 1 }, '': 'extra', ...fields });
+    expect(b).toEqual({ n: 2, o: { p: 2, q: [] }, ...fields });
+  });
+
+  test('leaves those that fail as they were, and changes an id that is named twice twice', async () => {
+    const outcomes = await engine.changeDocuments(
+      't',
+      ['a', 'a', 'none', 'b'],
+      ({ n }, index) => {
+        if (index === 3) throw new Error('not this one');
+        return { n: Number(n) * 10 };
+      },
+      new Set(['n']),
+    );
+    expect(statusesOf(outcomes)).toEqual(['changed', 'changed', 'error', 'error']);
+    expect(await rowsOf(engine, 'SELECT n FROM docs ORDER BY _id')).toEqual([[100], [2], [3]]);
+  });
+
+  test('works in a collection with a field that is called as the engine calls its rows', async () => {
+    await engine.addDocuments('t', [doc('d', { ROWID: 0, n: 4 })]);
+    await change({ n: 8 }, ['b', 'd']);
+    expect(await engine.deleteDocuments('t', ['d', 'none'])).toMatchObject([{ status: 'deleted' }, {}]);
+    expect(await rowsOf(engine, 'SELECT _id, n FROM docs ORDER BY _id')).toEqual([
+      ['a', 1],
+      ['b', 8],
+      ['c', 3],
+    ]);
+  });
+});
+
+test('purge() removes only what is too old where a field is called as the engine calls its rows', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'p', workspace: 'commons', name: 'short', retentionSecs: 3_600 },
+  ]);
+  await engine.addDocuments('p', [doc('old', { rowid: 1 }, 0n), doc('new', { rowid: 1 })]);
+  expect(await engine.purge('p')).toMatchObject({ docCount: 1 });
+  expect(await rowsOf(engine, 'SELECT _id FROM short')).toEqual([['new']]);
+});
+
 describe('writes at the same time', () => {
   test('to one collection, with columns that change: ids stay unique and nothing is lost', async () => {
     const writes = Array.from({ length: 24 }, (_, index) =>

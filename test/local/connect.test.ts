@@ -17,6 +17,7 @@ const BIN = join(import.meta.dirname, 'double.mjs');
 const NAME = { workspace: 'w', collection: 'c' };
 
 let dataDir = '';
+const [EARLY, MIDDLE, LATE] = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'];
 const clients: Client[] = [];
 
 const lines = (file: string) => {
@@ -50,7 +51,7 @@ async function connect(mode: Record<string, string> = {}, options: Partial<Local
   const client = await connectLocal({
     dataDir,
     bin: BIN,
-    version: '1.0.0',
+    program: { version: '1.0.0', build: MIDDLE },
     env: { PATH: '/usr/bin', ...mode },
     log: { info() {} },
     readyTimeoutMs: 10_000,
@@ -261,7 +262,7 @@ describe('connectLocal()', () => {
 
 describe('a running service of another version', () => {
   test('is replaced when it is older', async () => {
-    const old = await connect({ DOUBLE_VERSION: '0.9.9' }, { version: '0.9.9' });
+    const old = await connect({ DOUBLE_VERSION: '0.9.9' }, { program: { version: '0.9.9' } });
     const pid = await pidOf(old);
     const client = await connect({ DOUBLE_VERSION: '1.0.0' });
     expect(await pidOf(client)).not.toBe(pid);
@@ -276,9 +277,43 @@ describe('a running service of another version', () => {
   });
 
   test('is named with its process when it is older and refuses to leave', async () => {
-    const pid = await pidOf(await connect({ DOUBLE_VERSION: '0.1.0', DOUBLE_MODE: 'stays' }, { version: '0.1.0' }));
+    const pid = await pidOf(
+      await connect({ DOUBLE_VERSION: '0.1.0', DOUBLE_MODE: 'stays' }, { program: { version: '0.1.0' } }),
+    );
     const error = await failure(connect());
     expect(error.message).toMatch(new RegExp(`version 0\\.1\\.0 runs \\(process ${pid}\\) and it refused to leave`));
+    expect(alive()).toEqual([pid]);
+  });
+
+  test.each([
+    ['an earlier build', { DOUBLE_BUILD: EARLY }],
+    ['one that tells no build', { DOUBLE_BUILD: 'none' }],
+  ])('is replaced when it is %s of the same', async (_, mode: Record<string, string>) => {
+    const old = await connect(mode, { program: { version: '1.0.0' } });
+    const pid = await pidOf(old);
+    const client = await connect({ DOUBLE_BUILD: MIDDLE });
+    expect(await pidOf(client)).not.toBe(pid);
+    await until(() => !isAlive(pid));
+    expect(await pidOf(old)).toBe(await pidOf(client));
+  });
+
+  test('is used when it is a later build of the same, or this one runs from the sources', async () => {
+    const pid = await pidOf(await connect({ DOUBLE_BUILD: LATE }));
+    expect(await pidOf(await connect())).toBe(pid);
+    expect(await pidOf(await connect({}, { program: { version: '1.0.0' } }))).toBe(pid);
+  });
+
+  test.each([
+    ['version', { DOUBLE_VERSION: '0.9.9' }],
+    ['build', { DOUBLE_BUILD: EARLY }],
+  ])('is used when it is an older %s that somebody runs by serve', async (_, mode) => {
+    const pid = await pidOf(await connect({ ...mode, DOUBLE_MODE: 'foreground' }, { program: { version: '0.1.0' } }));
+    expect(await pidOf(await connect())).toBe(pid);
+    expect(alive()).toEqual([pid]);
+  });
+
+  test('is used when it is what an older program, put in place of this one, has just started', async () => {
+    const pid = await pidOf(await connect({ DOUBLE_BUILD: EARLY }));
     expect(alive()).toEqual([pid]);
   });
 });

@@ -5,7 +5,13 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const { COLLOQUY_DATA_DIR: folder = '', DOUBLE_SOCKET, DOUBLE_MODE = '', DOUBLE_VERSION = '1.0.0' } = process.env;
+const {
+  COLLOQUY_DATA_DIR: folder = '',
+  DOUBLE_SOCKET,
+  DOUBLE_MODE = '',
+  DOUBLE_VERSION = '1.0.0',
+  DOUBLE_BUILD = '2026-02-01T00:00:00.000Z',
+} = process.env;
 const at = (name) => join(folder, name);
 const KEY = 'double-admin-key';
 
@@ -45,7 +51,13 @@ const server = createServer((request, response) => {
   };
   if (request.url === '/ready') {
     const ready = DOUBLE_MODE !== 'never-ready';
-    return answer(ready ? 200 : 503, { version: DOUBLE_VERSION, pid: process.pid, ready });
+    return answer(ready ? 200 : 503, {
+      version: DOUBLE_VERSION,
+      build: DOUBLE_BUILD === 'none' ? undefined : DOUBLE_BUILD,
+      foreground: DOUBLE_MODE === 'foreground',
+      pid: process.pid,
+      ready,
+    });
   }
   if (request.headers.authorization !== `ApiKey ${KEY}`) return answer(401, { message: 'wrong key' });
   if (request.url === '/local/leave') {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isOlder } from '../../src/local/version.ts';
+import { isOlder, isOutdated } from '../../src/local/version.ts';
 
 describe('isOlder()', () => {
   test.each([
@@ -18,5 +18,23 @@ describe('isOlder()', () => {
     ['1.0', '1.0.1', false],
   ])('%s than %s: %s', (a, b, expected) => {
     expect(isOlder(a, b)).toBe(expected);
+  });
+});
+
+describe('isOutdated()', () => {
+  const early = { version: '1.0.0', build: '2026-01-01T00:00:00.000Z' };
+  const late = { version: '1.0.0', build: '2026-02-01T00:00:00.000Z' };
+  const none = { version: '1.0.0' };
+  const older = { version: '0.9.0', build: '2026-03-01T00:00:00.000Z' };
+
+  test.each([
+    [older, early, true],
+    [early, late, true],
+    [none, early, true],
+    [late, late, false],
+    [none, none, false],
+  ])('%o beside %o: %s', (running, own, expected) => {
+    expect(isOutdated(running, own)).toBe(expected);
+    expect(isOutdated(own, running)).toBe(false);
   });
 });

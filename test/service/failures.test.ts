@@ -103,6 +103,8 @@ describe('buildApp() before the service is ready', () => {
       resultFiles: createResultFiles(engine, log),
       log,
       version: '0.0.1',
+      build: undefined,
+      isForeground: false,
       nextOffset: () => '0',
       lifecycle,
       cors: false,

@@ -20,7 +20,7 @@ import {
   updateTrashed,
   viewOf,
 } from './catalog.ts';
-import { ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { HASH_COLUMN, ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { CATALOG, DEFAULT_SCHEMA } from './database.ts';
 import { foldName, quoteName, schemaOf } from './names.ts';
 import { storeRecord } from './records.ts';
@@ -145,7 +145,8 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
   return {
     async run(sql) {
       await sql(
-        `CREATE TABLE ${dataTable(table.id)} (${quoteName(ID_COLUMN)} VARCHAR NOT NULL, ${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL)`,
+        `CREATE TABLE ${dataTable(table.id)} (${quoteName(ID_COLUMN)} VARCHAR NOT NULL, ${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL,
+          ${quoteName(HASH_COLUMN)} UBIGINT NOT NULL)`,
       );
       await createView(sql, table);
       await insertTable(sql, table);

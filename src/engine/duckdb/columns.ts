@@ -16,10 +16,20 @@ const COLUMNS_MAX = 500;
 export const ID_COLUMN = '_id';
 export const TIME_COLUMN = '_event_time';
 export const EXTRA_COLUMN = '_extra';
-const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, '_meta']);
+/**
+ * Of the table alone, never of its view: a hash of the id (`hashOf`), because looking for ids themselves unpacks them all.
+ * No version has let a field have a column of this name.
+ */
+export const HASH_COLUMN = '_meta';
+const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, HASH_COLUMN]);
 
 export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
 const NO_KEYS: readonly string[] = [];
+
+/** SQL for the hash of an id, a UBIGINT. It is stored: MD5 stays what it is, unlike the engine's own `hash`. */
+export function hashOf(id: string): string {
+  return `md5_number_lower(${id})`;
+}
 
 /** Column names as SQL sees them, in order. */
 export function columnNames(table: TableShape): string[] {

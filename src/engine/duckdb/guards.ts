@@ -1,3 +1,5 @@
+import { computedOnce } from './computed-once.ts';
+
 /**
  * Functions that a single call of can end the process, each shadowed by a macro of its own name that looks first.
  *
@@ -114,13 +116,20 @@ const GUARDS: Guard[] = [
   // Their time, and damerau_levenshtein's memory, is the product of two lengths.
   ...['levenshtein', 'editdist3', 'damerau_levenshtein'].map((name) => ({
     name,
-    limit: 'two texts of 200 bytes each',
-    overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 40000' }],
+    limit: 'two texts of 500 bytes each',
+    overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 250000' }],
   })),
   {
     name: 'regexp_replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
+      // Of other SQL services: without what to put in, all matches go.
+      {
+        parameters: ['s', 'f'],
+        asWritten: ['f'],
+        isTooLarge: 'false',
+        call: "system.main.regexp_replace(p.s, f, '', 'g')",
+      },
       {
         parameters: ['s', 'f', 't'],
         asWritten: ['f'],
@@ -144,18 +153,12 @@ export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name
 function macroOf({ name, overloads, limit }: Guard): string {
   const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
     const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
-    // In a lambda, so that each argument is computed once: one that changes from call to call would pass the check with
-    // one value and run with another.
-    const fields = names
-      .filter((field) => !asWritten.includes(field))
-      .map((field) => `'${field}': ${field}`)
-      .join(', ');
+    // Computed once: an argument that changes from call to call would pass the check with one value and run with another.
+    const checked = names.filter((field) => !asWritten.includes(field));
     const call = given ?? `system.main.${name}(${names.map((field) => `p.${field}`).join(', ')})`;
     const message = `${name}(): the value is too large or too deep; the limit is ${limit}.`;
-    return (
-      `(${parameters.join(', ')}) AS list_transform([{${fields}}], lambda p: ` +
-      `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END)[1]`
-    );
+    const body = `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END`;
+    return `(${parameters.join(', ')}) AS ${computedOnce(checked, body)}`;
   });
   return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }

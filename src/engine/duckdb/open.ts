@@ -12,7 +12,7 @@ import { migrate } from './migrations.ts';
 import { createQueries } from './queries.ts';
 import { createResults } from './result-reading.ts';
 import { createResultStore } from './result-store.ts';
-import { readStats } from './stats.ts';
+import { createStats } from './stats.ts';
 import { damageError, isDamage, resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
@@ -95,7 +95,8 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   });
   const records = catalog.records;
   const locks = createLocks();
-  const context = { file, catalog, locks, transaction: store.transaction.bind(store) };
+  const stats = createStats(store.read.bind(store));
+  const context = { file, catalog, locks, transaction: store.transaction.bind(store), written: stats.forget };
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);
@@ -136,11 +137,9 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     ...createExpressions(queries, limits),
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
-      return store
-        .read((sql) => readStats(sql, found))
-        .catch((error: unknown) => {
-          throw writeError('read the statistics of a collection', file, error);
-        });
+      return stats.of(found).catch((error: unknown) => {
+        throw writeError('read the statistics of a collection', file, error);
+      });
     },
     query: (request) =>
       store

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, type TableShape, TIME_COLUMN } from './columns.ts';
+import { EXTRA_COLUMN, ID_COLUMN, type TableShape } from './columns.ts';
+import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
 import { quoteName, quoteText } from './names.ts';
-import { oldestKeptMicros } from './retention.ts';
 import { isListShape, isObjectShape, type Shape } from './shape.ts';
 import type { Sql } from './store.ts';
 
@@ -13,27 +13,31 @@ export interface StoredDocument {
   read(): JsonObject;
 }
 
-/** Reads the documents with these ids that are there to see, exactly as they were written, without members that are null. */
+/** Reads the documents of these rows by id, or what `shape` has of them, as they were written, without members that are null. */
 export async function readDocuments(
   sql: Sql,
   table: Table,
-  ids: readonly string[],
+  rows: readonly FoundRow[],
+  shape = table.shape,
 ): Promise<Map<string, StoredDocument>> {
-  const rest = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
-  const rows = await sql(
-    `SELECT ${quoteName(ID_COLUMN)}, epoch_us(${quoteName(TIME_COLUMN)}), ${rowText(table.shape)}, ${rest}::VARCHAR
-     FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (SELECT unnest(from_json($1, '["VARCHAR"]')))`,
-    JSON.stringify(ids),
-  );
-  const oldest = oldestKeptMicros(table.retentionSecs);
+  const rest = shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
+  const times = new Map(rows.map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
+  const { condition, lists } = conditionOf(table, rows);
   const documents = new Map<string, StoredDocument>();
-  for (const [id, time, text, extraText] of rows) {
-    if (oldest !== null && (time as bigint) < oldest) continue;
-    documents.set(String(id), {
-      eventTimeMicros: time as bigint,
-      read: () => documentOf(table.shape, String(text), typeof extraText === 'string' ? extraText : null),
-    });
+  for (const list of lists) {
+    const found = await sql(
+      `SELECT ${quoteName(ID_COLUMN)}, ${rowText(shape)}, ${rest}::VARCHAR FROM ${dataTable(table.id)} WHERE ${condition}`,
+      list,
+    );
+    for (const [id, text, extraText] of found) {
+      if (!times.has(String(id))) throw new Error('another document was met in the place of one that was found');
+      documents.set(String(id), {
+        eventTimeMicros: times.get(String(id)) ?? 0n,
+        read: () => documentOf(shape, String(text), typeof extraText === 'string' ? extraText : null),
+      });
+    }
   }
+  requireAll(rows, documents.size);
   return documents;
 }
 

@@ -8,7 +8,7 @@ import type { TakeChunk } from './rows.ts';
 import { createSessions, type Sessions } from './session.ts';
 import { isFatal } from './storage-errors.ts';
 import type { Log } from './store.ts';
-import { typeName, uniqueNames } from './values.ts';
+import { asWritten, typeName, uniqueNames } from './values.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 /** Name of the table that holds a result; each has a schema of its own. */
@@ -279,7 +279,7 @@ function createKeeper({ id, rowsMax }: KeepRequest, result: DuckDBResult, contex
 
 function columnsOf(result: DuckDBResult): KeptColumn[] {
   const types = result.columnTypes();
-  const names = uniqueNames(result.columnNames());
+  const names = uniqueNames(result.columnNames().map(asWritten));
   const folded = new Map<string, string>();
   return names.map((name, index) => {
     let sqlName = name;

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
-import { type Database, openDatabase } from './database.ts';
+import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
+import { quoteName } from './names.ts';
 import { isCommitted, isFatal, isLost, mayBeCommitted, OutcomeUnknown, openError } from './storage-errors.ts';
 
 /** Where the engine reports what nobody waits for; a pino logger fits. */
@@ -29,6 +30,13 @@ export interface StoreOptions {
 
 /** A file that a full disk allows only to be read is opened for writing again at most so often. */
 const READ_ONLY_MS = 2_000;
+
+/**
+ * When nothing was written for so long, a log of so many bytes goes into the main file: no start has to replay it then,
+ * and the memory that it takes is given back.
+ */
+const QUIET_MS = 5_000;
+const QUIET_LOG_BYTES = 16 * 1024 * 1024;
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -65,6 +73,8 @@ export class Store {
   /** Transactions that may write and run now, and who waits for their end. */
   #writing = 0;
   #onceUnwritten: (() => void) | undefined;
+  /** Runs while nothing is written. */
+  #quiet: NodeJS.Timeout | undefined;
 
   private constructor(options: StoreOptions, session: Session) {
     this.#options = options;
@@ -90,14 +100,37 @@ export class Store {
 
   /** As `Transaction`. */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    clearTimeout(this.#quiet);
+    try {
+      return await this.#write(() => this.read(work));
+    } finally {
+      if (this.#writing === 0 && !this.#isClosed) {
+        this.#quiet = setTimeout(() => void this.#tidy(), QUIET_MS).unref();
+      }
+    }
+  }
+
+  async #write<T>(work: () => Promise<T>): Promise<T> {
     while (this.#stillness !== undefined) await this.#stillness;
     this.#writing += 1;
     try {
-      return await this.read(work);
+      return await work();
     } finally {
       this.#writing -= 1;
       if (this.#writing === 0) this.#onceUnwritten?.();
     }
+  }
+
+  /** Puts the log into the main file, if it is worth it. */
+  async #tidy(): Promise<void> {
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
+    if (this.#writing > 0 || session.database.logBytes() < QUIET_LOG_BYTES) return;
+    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
+    await this.#write(() => this.#withWriter(session, merge)).catch((error: unknown) => {
+      // Nothing is lost: the log is still there, and the next quiet moment is another chance.
+      if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
+    });
   }
 
   /**
@@ -147,11 +180,17 @@ export class Store {
       session.isBroken = true;
       session = await this.#ready();
     }
+    return this.#withWriter(session, ({ sql }) =>
+      inTransaction(sql, work, (error) => this.#noteFailure(session, error)),
+    );
+  }
+
+  async #withWriter<T>(session: Session, work: (writer: Writer) => Promise<T>): Promise<T> {
     session.running += 1;
     let writer: Writer | undefined;
     try {
       writer = session.writers.pop() ?? (await openWriter(session.database));
-      const result = await inTransaction(writer.sql, work, (error) => this.#noteFailure(session, error));
+      const result = await work(writer);
       session.writers.push(writer);
       return result;
     } catch (error) {
@@ -175,6 +214,7 @@ export class Store {
     const connection = await this.connect();
     const set = async ({ threads, memoryBytes }: EngineSize) => {
       await connection.run(`SET GLOBAL memory_limit = '${memoryBytes}B'`);
+      await connection.run(`SET GLOBAL checkpoint_threshold = '${logBytesMax(memoryBytes)}B'`);
       await connection.run(`SET GLOBAL threads = ${threads}`);
     };
     try {
@@ -208,6 +248,7 @@ export class Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearTimeout(this.#quiet);
     // Closing merges the log into the file.
     await this.#stillness;
     const session = await this.#session.catch(() => undefined);

@@ -3,6 +3,7 @@ import type { Kept } from '../engine.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, TIME_COLUMN, tableShapeToJson } from './columns.ts';
+import { conditionOf, type FoundRow, LISTED, requireAll } from './find-rows.ts';
 import { quoteName } from './names.ts';
 import { documentOf, rowText } from './read-back.ts';
 import { isKept } from './retention.ts';
@@ -12,37 +13,35 @@ import type { Sql } from './store.ts';
 const STEP_DOCUMENTS_MAX = 5_000;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The strings of `$1`, a JSON array. */
-const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
-
 /**
- * Copies the documents with these ids that are there to see into the trash. As text with the shape of now, so that
- * whatever becomes of the table, they can be told exactly; all in one table, since one of its own for each deletion would
- * make thousands.
+ * Copies documents into the trash; answers the bytes of their text. As text with the shape of now, so that whatever becomes
+ * of the table, they can be told exactly; all in one table, since one of its own for each deletion would make thousands.
  */
-export async function keepDocuments(
-  sql: Sql,
-  table: Table,
-  ids: readonly string[],
-  trash: string,
-): Promise<{ ids: string[]; bytes: number }> {
+export async function keepDocuments(sql: Sql, table: Table, rows: readonly FoundRow[], trash: string): Promise<number> {
   const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
-  const visible = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
-  const rows = await sql(
-    `INSERT INTO "_meta"."trash_documents"
-     SELECT $2, id, event_time, fields, extra, strlen(fields) + coalesce(strlen(extra), 0)
-     FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
-             ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
-           FROM ${dataTable(table.id)} WHERE ${quoteName(ID_COLUMN)} IN (${LISTED})${visible})
-     RETURNING id, bytes`,
-    JSON.stringify(ids),
-    trash,
-  );
-  if (rows.length > 0) {
-    const shape = stringifyJson(tableShapeToJson(table.shape));
-    await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, shape);
+  const { condition, lists } = conditionOf(table, rows);
+  const wanted = new Set(rows.map(({ id }) => id));
+  let sum = 0;
+  let kept = 0;
+  for (const list of lists) {
+    const sizes = await sql(
+      `INSERT INTO "_meta"."trash_documents"
+       SELECT $2, id, event_time, fields, extra, strlen(fields) + coalesce(strlen(extra), 0)
+       FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
+               ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
+             FROM ${dataTable(table.id)} WHERE ${condition})
+       RETURNING bytes, id`,
+      list,
+      trash,
+    );
+    for (const [bytes, id] of sizes) {
+      sum += Number(bytes);
+      if (wanted.has(String(id))) kept += 1;
+    }
   }
-  return { ids: rows.map(([id]) => String(id)), bytes: rows.reduce((sum, [, bytes]) => sum + Number(bytes), 0) };
+  requireAll(rows, kept);
+  await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, stringifyJson(tableShapeToJson(table.shape)));
+  return sum;
 }
 
 /** Some of the documents of the trash whose ids the table does not have, exactly as they were; none: there are no more. */

@@ -1,0 +1,68 @@
+import { type JsonObject, stringifyJson } from '../../contract/json.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
+import { exactText } from './exact-text.ts';
+import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
+import { quoteName, quoteText } from './names.ts';
+import type { Sql } from './store.ts';
+
+/** Text that one statement carries, in UTF-16 units; a larger document goes alone. */
+const TEXT_MAX = 4 * 1024 * 1024;
+
+/** The columns that are these fields, as a shape; undefined unless each field has one. */
+export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
+  const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
+  return columns.size > 0 && columns.size === fields.size ? { columns, extra: false } : undefined;
+}
+
+/** Whether documents fit into columns as they are. */
+export function fits(shape: TableShape, documents: Iterable<JsonObject>): boolean {
+  const widening = widenTable(shape);
+  for (const document of documents) {
+    widening.add(document);
+    if (widening.changes > 0) return false;
+  }
+  return true;
+}
+
+/** Puts into the columns of `part` what `documents` have, which fits; the other columns of these rows stay as they are. */
+export async function updateRows(
+  sql: Sql,
+  table: Table,
+  part: TableShape,
+  documents: Iterable<readonly [FoundRow, JsonObject]>,
+): Promise<void> {
+  const key = rowKeyOf(table);
+  const statement = updateStatement(table, key, part);
+  let lines: string[] = [];
+  let length = 0;
+  const flush = async () => {
+    if (lines.length > 0) {
+      const [counted] = await sql(statement, lines.join('\n'));
+      requireAll(lines, Number(counted?.[0]));
+    }
+    lines = [];
+    length = 0;
+  };
+  for (const [row, fields] of documents) {
+    const line = `{"k":${stringifyJson(key.of(row))},"f":${exactText(fields)}}`;
+    if (length + line.length > TEXT_MAX) await flush();
+    lines.push(line);
+    length += line.length;
+  }
+  await flush();
+}
+
+/** Names from columns that no field can have, so that none of a field is meant instead. */
+const SOURCE = quoteName(TIME_COLUMN);
+const KEY = quoteName(ID_COLUMN);
+
+function updateStatement(table: Table, key: RowKey, { columns }: TableShape): string {
+  const names = [...columns.keys()].map(quoteName);
+  const structure = `{"k":"${key.type}","f":${structureOfFields(columns)}}`;
+  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(structure)})`;
+  const target = quoteName(EXTRA_COLUMN);
+  return `UPDATE ${dataTable(table.id)} AS ${target} SET ${names.map((name) => `${name} = ${SOURCE}.${name}`).join(', ')}
+    FROM (SELECT d.k AS ${KEY}, ${names.map((name) => `d.f.${name}`).join(', ')} FROM (SELECT ${parsed} AS d)) AS ${SOURCE}
+    WHERE ${target}.${key.column} = ${SOURCE}.${KEY}`;
+}
