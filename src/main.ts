@@ -26,7 +26,7 @@ async function run(invocation: Invocation): Promise<number> {
     case 'call':
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':
-      return (await import('./cli/stop.ts')).stop(invocation.config);
+      return (await import('./cli/stop.ts')).stop(invocation);
     case 'doctor':
       return (await import('./cli/doctor.ts')).doctor(invocation, bin);
     case 'trash':

@@ -50,9 +50,11 @@ async function runningService(dataDir: string): Promise<Client | undefined> {
 }
 
 function list(waiting: readonly Approval[]): number {
-  const lines = waiting.map(({ code, tool, message, expires_at }) => {
+  const lines = waiting.map(({ code, tool, message, client, created_at, expires_at }) => {
     const [first = ''] = (message ?? '').split('\n', 1);
-    return plainText(`${code}  ${tool}, until ${expires_at}\n    ${first}\n`);
+    return plainText(
+      `${code}  ${tool}${client == null ? '' : `, asked by ${JSON.stringify(client)}`} at ${created_at}, until ${expires_at}\n    ${first}\n`,
+    );
   });
   const how = 'Answer with: colloquy approve <code>\n';
   process.stdout.write(lines.length === 0 ? 'No question waits for you.\n' : `${lines.join('')}${how}`);
@@ -84,7 +86,7 @@ async function answer(client: Client, { code, status, message, typed_name: name,
   }
   process.stdout.write(
     decision === 'approve'
-      ? 'Approved. Tell the assistant to go on: it has to call again.\n'
+      ? 'Approved. Tell the assistant to go on: it has to call again, in the chat that asked.\n'
       : 'Declined. Nothing was changed.\n',
   );
   return 0;

@@ -12,6 +12,8 @@ import type { Service } from '../service/start.ts';
 import type { Config } from '../settings.ts';
 import { ownCommand } from './connect-lines.ts';
 import { createLog, errorLine } from './log.ts';
+import { reachedUrl } from './reached-url.ts';
+import { givenSettings } from './service-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const LOG_LOOK_MS = 60_000;
@@ -48,6 +50,7 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
       build: BUILD,
+      settings: givenSettings(config),
       isForeground: !local,
       log,
     });
@@ -56,7 +59,13 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
     await service.closed;
   } catch (error) {
     process.stderr.write(errorLine(error));
-    return local ? exitCodeOf(error) : 1;
+    if (local) return exitCodeOf(error);
+    if (exitCodeOf(error) === DATABASE_HELD_EXIT_CODE) {
+      process.stderr.write(
+        `colloquy: Where that is the local service, which assistants started: ${ownCommand(config, bin)} stop\n`,
+      );
+    }
+    return 1;
   }
   // A timer or a worker of a library must not keep a closed service running.
   process.exit(0);
@@ -129,13 +138,15 @@ function stopOnSignals(service: Service): void {
   }
 }
 
-function welcome({ mcp }: Config, { addresses }: Service, folder: DataFolder, command: string): string {
-  const urls = mcp ? addresses.filter((address) => address.startsWith('http')) : [];
+function welcome(config: Config, { addresses }: Service, folder: DataFolder, command: string): string {
+  const urls = config.mcp ? addresses.filter((address) => address.startsWith('http')) : [];
   return [
     `Colloquy ${VERSION} serves "${folder.path}" at:`,
     ...addresses.map((address) => `  ${address}`),
     `Clients send the header "Authorization: ApiKey <key>"; the admin's key is in ${folder.adminKeyFile}`,
-    ...urls.map((url) => `MCP clients connect to ${url}/mcp with the header "Authorization: Bearer <key>"`),
+    ...urls.map(
+      (url) => `MCP clients connect to ${reachedUrl(url, config)}/mcp with the header "Authorization: Bearer <key>"`,
+    ),
     `What goes on there is shown in a browser by: ${command} open`,
     'Ctrl-C stops it.',
     '',

@@ -305,7 +305,7 @@ export interface QueryOutcome {
   collections: string[];
   /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
   aliases: string[];
-  /** Their names are unique: the second `x` is `x_1`. */
+  /** Their names are unique: the second `x` is `x_1`; where the result was to be kept, in any letter case. */
   columns: { name: string; type: string }[];
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
   rows: JsonValue[][];

@@ -35,6 +35,8 @@ export interface Assistant {
   command: string;
   /** How a human answers a question in a shell: `command` with what it needs there; absent for a service elsewhere. */
   approveCommand?: string | undefined;
+  /** Codes of questions that wait outside the client; absent where nobody takes them back. */
+  waiting?: Set<string> | undefined;
   means: Means;
   /** Absent: resources cannot be subscribed to. */
   changes?: Changes | undefined;

@@ -77,13 +77,13 @@ ${lines.join('\n')}
 
 function questionList(questions: readonly Asked[], now: number): string {
   if (questions.length === 0) return '';
-  const items = questions.map(({ code, message, tool, asker, expiresAt }) => {
+  const items = questions.map(({ message, tool, asker, expiresAt }) => {
     const [first = ''] = message.split('\n', 1);
     const left = Math.max(1, Math.ceil((expiresAt - now) / 60_000));
-    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> for ${name(asker.email)}, ${counted(left, 'minute')} left</span></p>
-<a class="button small" id="answer-${escaped(code)}" href="/approve/${encodeURIComponent(code)}">Read and answer<span class="unseen"> question ${escaped(code)}</span></a></li>`;
+    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> ${asker.client === undefined ? '' : `by ${name(asker.client)} `}for ${name(asker.email)}, ${counted(left, 'minute')} left</span></p></li>`;
   });
-  return `<section class="alert" aria-labelledby="questions-h"><h2 id="questions-h" tabindex="-1">Waiting for your answer</h2><ul class="questions">${items.join('')}</ul></section>`;
+  return `<section class="alert" aria-labelledby="questions-h"><h2 id="questions-h" tabindex="-1">Waiting for your answer</h2><ul class="questions">${items.join('')}</ul>
+<p><a class="button small" id="answer" href="/approve">Read and answer by its code</a></p></section>`;
 }
 
 function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) => string, now: number): string {

@@ -43,6 +43,8 @@ export interface ServiceOptions {
   version: string;
   /** When this program was built (ISO-8601). Default: it runs from the sources. */
   build?: string | undefined;
+  /** Told to clients: what it was started with, by name (default: nothing). */
+  settings?: Readonly<Record<string, string>> | undefined;
   /** Somebody runs it and ends it as well: a newer program does not take its place (default false). */
   isForeground?: boolean | undefined;
   log: Logger;
@@ -218,6 +220,7 @@ async function startOn(
     log,
     version: options.version,
     build: options.build,
+    settings: options.settings,
     nextOffset,
     lifecycle,
     isForeground: options.isForeground ?? false,

@@ -158,6 +158,16 @@ describe('colloquy call', () => {
     expect(JSON.parse(added.stdout)).toMatchObject({ counts: { ADDED: 2, ERROR: 1 } });
   });
 
+  test('says which settings a running service does not heed', async () => {
+    const settings = ['--rows-max', '5', '--query-timeout-ms=9000'];
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    const { code, stderr } = await run(['call', 'list_workspaces', '--rows-max', '7', '--query-timeout-ms=9000'], {
+      COLLOQUY_LOG_LEVEL: '',
+    });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^colloquy: .*: --rows-max 7\. "colloquy stop".*\n$/)]);
+  });
+
   test('shows a person no log lines of JSON', async () => {
     expect(await run(['call', 'list_workspaces'], { COLLOQUY_LOG_LEVEL: '' })).toMatchObject({ code: 0, stderr: '' });
   });
@@ -213,6 +223,18 @@ describe('colloquy stop', () => {
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
+  });
+
+  test('leaves a service that somebody runs in the foreground, unless it is told to', async () => {
+    const served = start(['serve']);
+    await printed(served, /Ctrl-C/);
+    expect(await run(['stop'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`process ${served.pid}.*Ctrl-C.*--force`)),
+    });
+    expect(await servicePid()).toBe(served.pid);
+    expect(await run(['stop', '--force'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+    expect(await servicePid()).toBeUndefined();
   });
 
   test('says so where nothing runs, and makes no folder', async () => {
@@ -276,7 +298,7 @@ describe('colloquy serve', () => {
     expect(await run(['serve'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`process ${first.pid} has it open`),
+      stderr: expect.stringMatching(new RegExp(`process ${first.pid} has it open[\\s\\S]* stop\n$`)),
     });
     expect(await run(['serve', '--local'])).toMatchObject({ code: 75, stdout: '' });
     expect(await servicePid()).toBe(first.pid);

@@ -181,12 +181,17 @@ describe('the page of a service', () => {
     expect((await send('GET', '/')).html).toMatch(/<span class="tag warm">query_stopped<\/span>/);
   });
 
-  it('lists a question, and shows it under its address', async () => {
+  it('lists a question without its code, and shows it to who has that', async () => {
     const asked = { tool: 'delete_x', binding: 'b', target: 't', message: 'Delete <x>?\nIt holds much.' };
     const { code } = (await service.call('POST', '/v1/colloquy/approvals', asked)).body.data;
     const { html } = await send('GET', '/');
     expect(html).toContain('Delete &lt;x&gt;?');
-    expect(html).toContain(`href="/approve/${code}"`);
+    expect(html).not.toContain(code);
+    expect(html).toContain('href="/approve"');
+    expect((await send('GET', '/approve')).html).toContain('<form method="get" action="/approve">');
+    const typed = await send('GET', `/approve?code=+${code}+`);
+    expect(typed).toMatchObject({ status: 303, headers: { location: `/approve/${code}` } });
+    expect((await send('GET', '/approve?code=<x>')).status).toBe(404);
     expect(html).toContain('<title>(1) Colloquy</title>');
     expect((await send('GET', `/approve/${code}`)).html).toContain('It holds much.');
   });

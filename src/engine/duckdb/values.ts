@@ -318,15 +318,18 @@ export function asWritten(name: string): string {
     .replaceAll('\u0002', '');
 }
 
-/** Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. */
-export function uniqueNames(names: readonly string[]): string[] {
-  const taken = new Set(names);
+/**
+ * Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. Names are the same that `sameAs` makes
+ * equal (default: those that are spelled alike).
+ */
+export function uniqueNames(names: readonly string[], sameAs = (name: string) => name): string[] {
+  const taken = new Set(names.map(sameAs));
   const seen = new Set<string>();
   return names.map((name) => {
     let unique = name;
-    for (let count = 1; seen.has(unique) || (unique !== name && taken.has(unique)); count++)
+    for (let count = 1; seen.has(sameAs(unique)) || (unique !== name && taken.has(sameAs(unique))); count++)
       unique = `${name}_${count}`;
-    seen.add(unique);
+    seen.add(sameAs(unique));
     return unique;
   });
 }
