@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
+import { endProcess } from '../engine/duckdb/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
@@ -42,6 +43,7 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       listen: addressesOf(config, folder, await readTlsFiles(config)),
       mounts: await mountsOf(config, local, folder, bin, log),
       limits: limitsOf(config),
+      giveUp: (message) => endProcess(`${message} ${startsAgain(local)}`),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
       trashDays: config.trashDays,
@@ -100,9 +102,20 @@ async function mountsOf(config: Config, local: boolean, folder: DataFolder, bin:
   return [mcpMount(config, folder.socketPath, bin, log)];
 }
 
+/** What follows where the process ends itself. */
+export function startsAgain(local: boolean): string {
+  return local ? 'The service starts again with the next request.' : 'Its supervisor has to start it again.';
+}
+
+/** Places for queries, and for as many more as do not stop, within the native threads that there are. */
+export function placesOf(threads: number): Pick<EngineLimits, 'queriesMax' | 'stuckMax'> {
+  const queriesMax = Math.max(1, Math.min(QUERIES_MAX, threads - SPARE_THREADS));
+  return { queriesMax, stuckMax: Math.max(1, Math.min(queriesMax, threads - SPARE_THREADS - queriesMax)) };
+}
+
 function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Partial<EngineLimits> {
   return {
-    queriesMax: Math.max(1, Math.min(QUERIES_MAX, nativeThreads() - SPARE_THREADS)),
+    ...placesOf(nativeThreads()),
     ...(queryTimeoutMs === undefined ? {} : { queryTimeoutMs }),
     ...(rowsMax === undefined ? {} : { resultRowsMax: rowsMax }),
     ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * MEGABYTE }),

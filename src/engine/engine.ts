@@ -359,6 +359,8 @@ export interface EngineLimits extends EngineSize {
   queriesMax: number;
   /** Queries that wait for a place; one more is refused (default 64). */
   queueMax: number;
+  /** Queries that do not stop when told to, for each of which another may run all the same (default 1). */
+  stuckMax: number;
   /** Memory of the engine in bytes (default: a quarter of the machine's, at least 512 MiB). */
   memoryBytes: number;
   /** Threads of the engine (default: all cores). */

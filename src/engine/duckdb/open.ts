@@ -25,6 +25,11 @@ export interface OpenOptions {
   log?: Log | undefined;
   /** Called, with the reason, where nothing is left but to end the process; default: ends it at once. */
   giveUp?: ((message: string) => void) | undefined;
+  /**
+   * Called, with the reason, where queries that do not stop have kept others from running for a minute: close the engine,
+   * which finishes what else runs. Default: `giveUp`.
+   */
+  onStuck?: ((message: string) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -36,6 +41,7 @@ function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
     resultBytesMax: limits.resultBytesMax ?? 64 * MIB,
     queriesMax: limits.queriesMax ?? 4,
     queueMax: limits.queueMax ?? 64,
+    stuckMax: limits.stuckMax ?? 1,
     memoryBytes: limits.memoryBytes ?? Math.max(Math.floor(totalmem() / 4), 512 * MIB),
     threads: limits.threads ?? availableParallelism(),
     tempBytesMax: limits.tempBytesMax ?? 4 * 1024 * MIB,
@@ -61,19 +67,22 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp ?? endProcess);
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options);
   } catch (error) {
     openFiles.delete(file);
     throw error;
   }
 }
 
+type Ends = Pick<OpenOptions, 'giveUp' | 'onStuck'>;
+
 /** Whether a change ends the writing to a table. */
 function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
 
-async function compose(file: string, limits: EngineLimits, log: Log, end: (message: string) => void): Promise<Engine> {
+async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends): Promise<Engine> {
+  const { giveUp: end = endProcess, onStuck } = ends;
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -101,6 +110,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, end: (messa
     limits,
     memoryBytes: () => store.size.memoryBytes,
     giveUp,
+    ...(onStuck && { onStuck }),
   });
   let closing: Promise<void> | undefined;
 
