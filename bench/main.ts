@@ -19,7 +19,7 @@ import { benchMemory, benchWrites } from './writes.ts';
 
 const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
-const IDLE_MS = 15_000;
+const IDLE_MS = 60_000;
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
+const [first, ...rest] = process.argv.slice(2);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = `${root}node_modules/.cache/bench`;
 
@@ -23,8 +24,9 @@ await build({ ...options, entryPoints: ['bench/main.ts'] });
 // Minified as our own binary is, so that the two starts compare.
 await build({ ...options, entryPoints: ['bench/hello-server.ts'], minifySyntax: true, minifyWhitespace: true });
 
-const [first, ...rest] = process.argv.slice(2);
 if (first === 'peers') {
+  // Without a folder it only prints how it is used.
+  if (rest.length > 0 || process.env.BENCH_PEERS) await import('../scripts/build.mjs');
   await build({ ...options, entryPoints: ['bench/mcp-peers.ts'] });
   const { status } = spawnSync(process.execPath, [`${outdir}/mcp-peers.mjs`, root, ...rest], { stdio: 'inherit' });
   process.exit(status ?? 1);

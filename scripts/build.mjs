@@ -2,6 +2,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { contentOf, stampBuild, UNSTAMPED } from './build-time.mjs';
 import { makeDemoData } from './demo-data.mjs';
 import { writeThirdPartyNotices } from './third-party.mjs';
 import { computedToolCards } from './tool-cards.mjs';
@@ -12,12 +13,6 @@ const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
 const dist = `${root}dist`;
 // Built beside and put in place whole, so that nothing ever runs from a half-made folder.
 const outdir = `${dist}.${process.pid}`;
-
-/** The time that is said to be that of the build, for whoever wants to build the same twice. */
-function builtAt() {
-  const { SOURCE_DATE_EPOCH: secs } = process.env;
-  return new Date(secs ? Number(secs) * 1_000 : Date.now()).toISOString();
-}
 
 /** Messages are English, and `import { z }` would bring every language of zod: 300 kB that each start would read. */
 const englishOnly = {
@@ -89,7 +84,7 @@ try {
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
-    define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(builtAt()) },
+    define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(UNSTAMPED) },
     plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)],
     // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
     // engine too, which take longer to read than all the rest.
@@ -103,6 +98,7 @@ try {
   await writeFile(`${outdir}/view/result.html`, await buildView(root, version));
   await makeDemoData(`${outdir}/demo`);
   await writeThirdPartyNotices(metafile, root, `${outdir}/THIRD-PARTY-NOTICES.txt`);
+  await stampBuild(outdir, await contentOf(outdir), dist);
   await chmod(`${outdir}/colloquy.js`, 0o755);
   await rm(dist, { recursive: true, force: true });
   await rename(outdir, dist);

@@ -24,7 +24,8 @@ export interface AuditFilter {
 
 /** What the command line asks for. `exit`: only to print a text and leave. */
 export type Invocation =
-  | { command: 'stdio' | 'stop' | 'demo'; config: Config }
+  | { command: 'stdio' | 'demo'; config: Config }
+  | { command: 'stop'; config: Config; force: boolean }
   | { command: 'serve'; config: Config; local: boolean }
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
@@ -140,6 +141,7 @@ interface OwnOptions {
   local?: boolean;
   json?: boolean;
   yes?: boolean;
+  force?: boolean;
   browser?: boolean;
   forgetBrowsers?: boolean;
   tool?: string;
@@ -184,7 +186,8 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'stop',
     description: 'ask the local service of the data folder to leave',
-    invoke: (config) => ({ command: 'stop', config }),
+    options: [new Option('--force', 'also one that "colloquy serve" runs in the foreground')],
+    invoke: (config, _args, { force = false }) => ({ command: 'stop', config, force }),
   },
   {
     name: 'doctor',

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from './commands.ts';
 import { PLACES } from './places.ts';
+import { isPrivateFolder } from './private-folder.ts';
 
 // From 22.1 on Node.js keeps what it has compiled. Its own place for that may be one that others can write to.
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
-enableCompileCache?.(join(PLACES.cache, 'compiled'));
+const compiled = join(PLACES.cache, 'compiled');
+if (enableCompileCache !== undefined && isPrivateFolder(compiled)) enableCompileCache(compiled);
 
 // Each command's code is read only when it runs: an MCP client waits for nothing that it does not use.
 async function run(invocation: Invocation): Promise<number> {
@@ -26,7 +28,7 @@ async function run(invocation: Invocation): Promise<number> {
     case 'call':
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':
-      return (await import('./cli/stop.ts')).stop(invocation.config);
+      return (await import('./cli/stop.ts')).stop(invocation);
     case 'doctor':
       return (await import('./cli/doctor.ts')).doctor(invocation, bin);
     case 'trash':

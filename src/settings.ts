@@ -167,7 +167,7 @@ export const SETTINGS = {
     schema: z.enum(['ask', 'off'], 'expected ask or off'),
     env: 'COLLOQUY_GUARD',
     flag: '--guard <mode>',
-    commands: ['stdio', 'serve'],
+    commands: ['stdio', 'serve', 'call'],
     default: 'ask',
     meaning: 'ask: a human is asked before a tool deletes; off: deletes run without a question, for automation',
   },

@@ -49,10 +49,15 @@ async function runningService(dataDir: string): Promise<Client | undefined> {
   return createClient({ target: { socketPath }, apiKey });
 }
 
+/** What goes, and whether it can be undone, stand in the first lines of a question. */
+const LINES_MAX = 10;
+
 function list(waiting: readonly Approval[]): number {
-  const lines = waiting.map(({ code, tool, message, expires_at }) => {
-    const [first = ''] = (message ?? '').split('\n', 1);
-    return plainText(`${code}  ${tool}, until ${expires_at}\n    ${first}\n`);
+  const lines = waiting.map(({ code, tool, message, client, created_at, expires_at }) => {
+    const text = (message ?? '').split('\n', LINES_MAX).map((line) => `    ${line}\n`);
+    return plainText(
+      `${code}  ${tool}${client == null ? '' : `, asked by ${JSON.stringify(client)}`} at ${created_at}, until ${expires_at}\n${text.join('')}`,
+    );
   });
   const how = 'Answer with: colloquy approve <code>\n';
   process.stdout.write(lines.length === 0 ? 'No question waits for you.\n' : `${lines.join('')}${how}`);
@@ -84,7 +89,7 @@ async function answer(client: Client, { code, status, message, typed_name: name,
   }
   process.stdout.write(
     decision === 'approve'
-      ? 'Approved. Tell the assistant to go on: it has to call again.\n'
+      ? 'Approved. Tell the assistant to go on: it has to call again, in the chat that asked.\n'
       : 'Declined. Nothing was changed.\n',
   );
   return 0;

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { AuditFilter } from '../commands.ts';
+import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
+import { nearest } from '../contract/nearest.ts';
 import { readAuditLog } from '../local/audit-log.ts';
+import { toolCards } from '../mcp/tool-cards.ts';
 import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 
@@ -22,6 +25,7 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
     const { records, unreadable } = existsSync(config.dataDir)
       ? readAuditLog(config.dataDir)
       : { records: [], unreadable: 0 };
+    if (filter.tool !== undefined) requireTool(filter.tool, records);
     const chosen = chosenRecords(records, filter);
     const lines = unreadable === 1 ? 'line' : 'lines';
     if (unreadable > 0) process.stderr.write(`colloquy: ${unreadable} ${lines} of the audit log cannot be read.\n`);
@@ -32,6 +36,15 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
     process.stderr.write(errorLine(error));
     return 1;
   }
+}
+
+/** Calls of tools that do not exist are on record, too. Throws `invalid_input` for a name that is neither. */
+function requireTool(tool: string, records: readonly Entry[]): void {
+  const names = new Set([...toolCards().keys(), ...records.map((entry) => String(entry['tool']))]);
+  if (names.has(tool)) return;
+  const [meant] = nearest(tool, names, 1);
+  const hint = meant === undefined ? '"colloquy call" lists the tools.' : `Did you mean "${meant}"?`;
+  throw new ApiError('invalid_input', `There is no tool ${JSON.stringify(tool.slice(0, 100))}. ${hint}`);
 }
 
 /** Those that the filter lets through, by time; several processes write, each when its call ends. */

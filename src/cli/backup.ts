@@ -2,7 +2,7 @@ import { bytesText, counted } from '../contract/in-words.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService, requireLocalService } from './connect.ts';
-import { createLog, errorLine, plainText } from './log.ts';
+import { errorLine, personLog, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
 
 /** A backup takes as long as the disk needs. */
@@ -27,7 +27,7 @@ export async function backup({ config, path }: { config: Config; path: string },
   const done = new AbortController();
   try {
     requireLocalService(config, 'A backup is made');
-    client = await connectService(config, bin, createLog(config));
+    client = await connectService(config, bin, personLog(config));
     looks = showProgress(client, path, shown, done.signal);
     const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
     done.abort();

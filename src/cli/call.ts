@@ -1,4 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
+import { counted } from '../contract/in-words.ts';
 import { parseJson, stringifyJson } from '../contract/json.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from '../mcp/assistant.ts';
@@ -6,7 +7,7 @@ import { callTool, unknownTool } from '../mcp/call.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { createLog, errorLine, plainText } from './log.ts';
+import { errorLine, personLog, plainText } from './log.ts';
 import { auditOf, fileMeans, secretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
 import { shownProgress } from './progress.ts';
@@ -21,8 +22,9 @@ export interface CallCommand {
 }
 
 /**
- * Runs one tool as an assistant would and prints its answer, as JSON, to standard output. Errors go to standard error
- * and make the exit code 1. Deleting asks at the terminal, and is refused without one.
+ * Runs one tool as an assistant would and prints its answer to standard output, as one JSON document, also where the
+ * tool failed: what went wrong is on standard error as well, and the exit code is 1. What keeps the tool from being
+ * called is on standard error alone. Deleting asks at the terminal, and is refused without one, unless the guard is off.
  */
 export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
   if (tool === undefined) {
@@ -40,7 +42,7 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
   try {
     const args = argumentsIn(input);
     refuseHidden(config, tool);
-    const log = createLog(config);
+    const log = personLog(config);
     audit = auditOf(config, 'call', log);
     client = await connectService(config, bin, log);
     const means = {
@@ -56,14 +58,13 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
       means,
       audit,
       progress: shown.report,
+      guard: config.guard,
       confirm: (...question) => shown.quietly(() => confirm(...question)),
     });
     shown.clear();
-    if (answer.isError) {
-      process.stderr.write(failureText(answer.structured) ?? `${plainText(answer.text)}\n`);
-      return 1;
-    }
     process.stdout.write(`${stringifyJson(answer.structured)}\n`);
+    process.stderr.write(answer.isError ? failureText(tool, answer.structured) : refusedText(answer.structured));
+    if (answer.isError) return 1;
     for (const { label, secret } of secrets) process.stdout.write(`${plainText(label)}: ${plainText(secret)}\n`);
     return 0;
   } catch (error) {
@@ -127,11 +128,25 @@ function argumentsIn(input: string | undefined): Record<string, unknown> {
 }
 
 /** The message of an answer that is an error, and what to do about it. */
-function failureText({ error, next }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof error !== 'object' || error === null || !('message' in error)) return undefined;
-  const near = 'did_you_mean' in error && Array.isArray(error.did_you_mean) ? error.did_you_mean.join(', ') : undefined;
-  const lines = [error.message, near && `Did you mean: ${near}`, next].filter((text) => typeof text === 'string');
-  return `colloquy: ${plainText(lines.join('\n'))}\n`;
+function failureText(tool: string, answer: Readonly<Record<string, unknown>>): string {
+  const { error, next, stopped_because: stopped } = answer;
+  const { message = stopped, did_you_mean: near } = (typeof error === 'object' && error !== null ? error : {}) as {
+    message?: unknown;
+    did_you_mean?: unknown;
+  };
+  const said = typeof message === 'string' ? message : `${tool} failed.`;
+  const lines = [said, Array.isArray(near) && `Did you mean: ${near.join(', ')}`, next];
+  return `colloquy: ${plainText(lines.filter((text) => typeof text === 'string').join('\n'))}\n${refusedText(answer)}`;
+}
+
+/** How many of several documents were refused, where some were: the tool did its work all the same. */
+function refusedText({ counts }: Readonly<Record<string, unknown>>): string {
+  if (typeof counts !== 'object' || counts === null) return '';
+  const numbers = Object.entries(counts).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+  const refused = numbers.find(([status]) => status === 'ERROR')?.[1] ?? 0;
+  if (refused === 0) return '';
+  const all = numbers.reduce((sum, [, count]) => sum + count, 0);
+  return `colloquy: ${refused} of ${counted(all, 'document')} ${refused === 1 ? 'was' : 'were'} refused; the answer says which and why.\n`;
 }
 
 /** Asks the person at the terminal; without one the answer is no, so that no program can give it. */

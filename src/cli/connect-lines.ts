@@ -19,16 +19,21 @@ export function commandLine({ command, args }: ServerCommand): string {
 }
 
 /**
- * The lines that connect the server to Claude Code, Claude Desktop, Cursor and VS Code, for people to copy.
+ * The lines that connect the server to Claude Code, Claude Desktop, Cursor and VS Code, for people to copy: the command
+ * that does it for them, then what to write by hand. As by that command, an assistant is offered only what reads.
  *
  * `server` is how this very copy is started, so that the lines work before and after it is installed.
  */
 export function connectLines(server: ServerCommand): string[] {
-  const { command, args } = server;
-  const words = commandLine(server);
+  const { command } = server;
+  const args = [...server.args, '--read-only'];
+  const words = commandLine({ command, args });
   const entry = JSON.stringify({ command, args });
   const vsCode = JSON.stringify({ name: 'colloquy', command, args });
   return [
+    'All assistants on this machine (asks before it writes)',
+    `  ${commandLine(server)} setup`,
+    'By hand, to read only; without --read-only an assistant may also change and delete',
     'Claude Code',
     `  claude mcp add colloquy -- ${words}`,
     'VS Code',

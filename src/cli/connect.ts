@@ -4,6 +4,15 @@ import type { Client } from '../http/client.ts';
 import type { Logger } from '../mcp/assistant.ts';
 import type { Config } from '../settings.ts';
 
+const loadRemote = () => import('../http/client.ts');
+const loadLocal = () => import('../local/connect.ts');
+const loadSettings = () => import('./service-settings.ts');
+
+/** Loads the code of a connection ahead of its first use, from the file that uses it: others would look for it anew. */
+export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {
+  return url === undefined ? Promise.all([loadLocal(), loadSettings()]) : loadRemote();
+}
+
 /**
  * A client of the remote service that the settings name, or else of the shared local one, which is started from `bin`
  * if nobody listens. Rejects `connection_failed` when it cannot be started.
@@ -11,13 +20,24 @@ import type { Config } from '../settings.ts';
 export async function connectService(config: Config, bin: string, log: Logger): Promise<Client> {
   const { url, apiKey, requestTimeoutMs: timeoutMs, readOnly } = config;
   if (url !== undefined && apiKey !== undefined) {
-    const { createClient } = await import('../http/client.ts');
+    const { createClient } = await loadRemote();
     return createClient({ target: { url }, apiKey, timeoutMs, readOnly });
   }
-  const { connectLocal } = await import('../local/connect.ts');
+  const { connectLocal } = await loadLocal();
   const env = serviceEnvironment(config);
   const program = { version: VERSION, build: BUILD };
-  return connectLocal({ dataDir: config.dataDir, bin, program, env, log, timeoutMs, readOnly });
+  const client = await connectLocal({ dataDir: config.dataDir, bin, program, env, log, timeoutMs, readOnly });
+  await warnOfUnheeded(client, config, log);
+  return client;
+}
+
+/** Settings of the service count where it is started. What cannot be found out is no reason to fail. */
+async function warnOfUnheeded(client: Client, config: Config, log: Logger): Promise<void> {
+  const { givenSettings, unheededSettings } = await loadSettings();
+  const given = givenSettings(config);
+  if (Object.keys(given).length === 0) return;
+  const text = await unheededSettings(client, given).catch(() => undefined);
+  if (text !== undefined) log.warn({}, text);
 }
 
 /** Throws where the settings name a remote service: `what`, e.g. "The trash is reached", is for those at its machine. */

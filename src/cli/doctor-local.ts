@@ -1,4 +1,4 @@
-import { lstat, readdir, statfs } from 'node:fs/promises';
+import { lstat, readdir, stat, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { BUILD, VERSION } from '../config.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
@@ -30,12 +30,21 @@ export async function localFindings(path: string): Promise<Finding[]> {
 }
 
 /** Whoever reads these files is the administrator, or knows the stored secrets. */
-async function permissions({ adminKeyFile, secretKeyFile }: DataFolder): Promise<Finding> {
+function permissions({ adminKeyFile, secretKeyFile }: DataFolder): Promise<Finding> {
+  return readableByOthers([adminKeyFile, secretKeyFile]);
+}
+
+/** Looks at the file with the key of another service, whose owner is whoever reads it. */
+export function keyFileFinding(apiKeyFile: string): Promise<Finding> {
+  return readableByOthers([apiKeyFile]);
+}
+
+async function readableByOthers(files: readonly string[]): Promise<Finding> {
   const name = 'permissions';
   if (process.platform === 'win32') return { name, state: 'ok', detail: 'those of the folder; not looked into here' };
   const open: string[] = [];
-  for (const file of [adminKeyFile, secretKeyFile]) {
-    const found = await lstat(file).catch(() => undefined);
+  for (const file of files) {
+    const found = await stat(file).catch(() => undefined);
     if (found !== undefined && (found.mode & 0o077) !== 0) open.push(file);
   }
   if (open.length === 0) return { name, state: 'ok', detail: 'key files can be read by this user alone' };

@@ -8,8 +8,8 @@ import { isOlder, isOutdated } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { clockFinding, localFindings } from './doctor-local.ts';
-import { createLog, plainText } from './log.ts';
+import { clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
+import { personLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';
 
 /** One thing that was looked at. */
@@ -46,6 +46,7 @@ export async function doctor({ config, json }: { config: Config; json: boolean }
 export async function diagnose(config: Config, bin: string): Promise<Diagnosis> {
   const findings: Finding[] = [program()];
   if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
+  else if (config.apiKeyFile !== undefined) findings.push(await keyFileFinding(config.apiKeyFile));
   const isUsable = findings.every(({ state }) => state !== 'fail');
   const { roles, ...service } = isUsable ? await lookAtService(config, bin) : { findings: [], roles: undefined };
   findings.push(...service.findings);
@@ -69,7 +70,7 @@ async function lookAtService(
   const where = config.url === undefined ? 'the local service' : `"${config.url}"`;
   let client: Client | undefined;
   try {
-    const log = createLog({ logLevel: config.logLevel ?? 'warn' });
+    const log = personLog(config);
     client = await connectService({ ...config, requestTimeoutMs: WAIT_MS }, bin, log);
     const startedAt = performance.now();
     const user = await client.getCurrentUser({});
@@ -148,7 +149,10 @@ function failure(error: unknown, where: string, { url }: Config): Finding {
     return { name: 'API key', state: 'fail', detail, remedy };
   }
   const fault = refusedCertificate(error);
-  if (fault !== undefined) return { name: 'certificate', state: 'fail', detail, remedy: fault.remedy };
+  if (fault !== undefined) {
+    const what = detail.replace(fault.remedy, '').trim();
+    return { name: 'certificate', state: 'fail', detail: what, remedy: fault.remedy };
+  }
   const remedy =
     url === undefined
       ? 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.'

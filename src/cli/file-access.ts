@@ -28,6 +28,8 @@ export async function openAllowed(allowed: AllowedFolders, asked: string): Promi
   const candidates = isAbsolute(asked) ? [resolve(asked)] : allowed.folders.map((folder) => resolve(folder, asked));
   let missing: string | undefined;
   for (const candidate of candidates) {
+    if (allowed.folders.some((folder) => resolve(folder) === candidate))
+      throw new ApiError('invalid_input', noFile(asked, 'it is a folder'));
     const parent = await realpath(dirname(candidate)).catch(() => undefined);
     if (parent === undefined || !roots.some((root) => isInside(root, parent))) continue;
     const path = await realpath(candidate).catch(() => undefined);
@@ -91,7 +93,11 @@ async function openRegular(asked: string, path: string): Promise<AllowedFile> {
   if (stat.isFile()) return { path, bytes: stat.size, handle };
   await handle.close();
   const what = stat.isDirectory() ? 'it is a folder' : 'it is no regular file';
-  throw new ApiError('invalid_input', `Cannot open the file ${shown(asked)}: ${what}. Name one file.`);
+  throw new ApiError('invalid_input', noFile(asked, what));
+}
+
+function noFile(asked: string, what: string): string {
+  return `Cannot open the file ${shown(asked)}: ${what}. Name one file.`;
 }
 
 function shown(path: string): string {

@@ -3,20 +3,25 @@ import type { Config } from '../settings.ts';
 
 /**
  * The log of a process that most often has nothing to say: the logger is loaded with its first line. `settled` resolves
- * when every line is written.
+ * when every line is written. `load` loads the logger without a line.
  */
-export function laterLog(config: Pick<Config, 'logLevel'>): Logger & { settled(): Promise<void> } {
+export function laterLog(
+  config: Pick<Config, 'logLevel'>,
+): Logger & { load(): Promise<unknown>; settled(): Promise<void> } {
   let loading: Promise<Logger> | undefined;
+  const load = () => {
+    loading ??= import('./log.ts').then(({ createLog }) => createLog(config));
+    return loading;
+  };
   let last = Promise.resolve();
   // A reader that has gone must not end the process: see `createLog`, which may never be called.
   process.stderr.on('error', () => {});
 
   const write = (level: keyof Logger) => (details: object, message: string) => {
-    loading ??= import('./log.ts').then(({ createLog }) => createLog(config));
-    last = loading.then(
+    last = load().then(
       (log) => log[level](details, message),
       () => undefined,
     );
   };
-  return { info: write('info'), warn: write('warn'), error: write('error'), settled: () => last };
+  return { info: write('info'), warn: write('warn'), error: write('error'), load, settled: () => last };
 }

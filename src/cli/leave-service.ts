@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.ts';
+import { hasOpen } from '../local/file-holder.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
-import { askToLeave, probe } from '../local/probe.ts';
+import { askToLeave, probe, type Ready } from '../local/probe.ts';
 
 const POLL_MS = 40;
 /** Time for a service to make everything durable and end. */
@@ -12,19 +13,30 @@ const END_MS = 15_000;
 export interface LeaveOptions {
   /** Time for a service that was just started to listen, in milliseconds (default 5,000). */
   startMs?: number;
+  /** Ends also a service that somebody runs by `serve` (default true). */
+  force?: boolean;
 }
 
 /**
  * Asks the local service of a data folder to leave and waits until its process has ended, so that the folder can be
- * removed. Resolves to false where none runs. Rejects when it does not leave.
+ * removed. Resolves to false where none runs. Rejects when it does not leave, and where it is not to be ended without `force`.
  */
-export async function leaveService(dataDir: string, { startMs = 5_000 }: LeaveOptions = {}): Promise<boolean> {
+export async function leaveService(
+  dataDir: string,
+  { startMs = 5_000, force = true }: LeaveOptions = {},
+): Promise<boolean> {
   if (!existsSync(dataDir)) return false;
   const folder = await openFolder(dataDir);
   // The log is there from the moment in which a service is started.
   if (startMs > 0 && !existsSync(folder.logFile)) return false;
-  const pid = await readyService(folder, startMs);
-  if (pid === undefined) return false;
+  const found = await readyService(folder, startMs);
+  if (found === undefined) return false;
+  const { pid } = found;
+  if (found.isForeground && !force) {
+    throw new Error(
+      `"${dataDir}" is served by "colloquy serve", process ${pid}, which somebody runs in the foreground. End it there: with Ctrl-C, or by what supervises it (for example systemctl stop). "colloquy stop --force" ends it all the same.`,
+    );
+  }
   await ask(folder, pid);
   const endsAt = performance.now() + END_MS;
   while (isRunning(pid)) {
@@ -35,26 +47,29 @@ export async function leaveService(dataDir: string, { startMs = 5_000 }: LeaveOp
   return true;
 }
 
-/**
- * With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. The process is one that
- * listens in a folder of this user's alone.
- */
-async function ask({ socketPath, adminKeyFile }: DataFolder, pid: number): Promise<void> {
+/** With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. */
+async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder, pid: number): Promise<void> {
   const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
   try {
     await askToLeave(socketPath, adminKey.trim());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    // The number is what somebody on the socket said: it may be any process, in a container also another one here.
+    if (!(await hasOpen(pid, databaseFile))) {
+      throw new Error(
+        `What listens for "${path}" does not take the folder's admin key, and process ${pid}, which it says it is, does not have the folder's database open as far as can be seen, so nothing was ended. Find out what serves the folder and end it there.`,
+      );
+    }
     process.kill(pid, 'SIGTERM');
   }
 }
 
-/** The process that serves the folder, once it can be talked to; undefined where it ended by itself. */
-async function readyService(folder: DataFolder, startMs: number): Promise<number | undefined> {
+/** What serves the folder, once it can be talked to; undefined where it ended by itself. */
+async function readyService(folder: DataFolder, startMs: number): Promise<Ready | undefined> {
   const endsAt = performance.now() + startMs;
   for (;;) {
     const presence = await probe(folder.socketPath);
-    if (presence.state === 'ready') return presence.pid;
+    if (presence.state === 'ready') return presence;
     if (presence.state === 'foreign' || performance.now() > endsAt) return undefined;
     await delay(POLL_MS);
   }

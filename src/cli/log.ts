@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { visibleText } from '../contract/visible.ts';
+import type { Logger as PlainLogger } from '../mcp/assistant.ts';
 import type { Config } from '../settings.ts';
 
 /**
@@ -13,6 +14,23 @@ export function createLog({ logLevel = 'info' }: Pick<Config, 'logLevel'>): Logg
   // What writes past the logger: warnings of Node.js, the line of an error.
   process.stderr.on('error', () => {});
   return pino({ level: logLevel }, destination);
+}
+
+/**
+ * The log of a command that a person runs: what went wrong, in plain lines; with `--log-level` all of that level, as JSON
+ * lines.
+ */
+export function personLog({ logLevel }: Pick<Config, 'logLevel'>): PlainLogger {
+  if (logLevel !== undefined) return createLog({ logLevel });
+  const write = (details: object, message: string) => {
+    const { err } = details as { err?: unknown };
+    process.stderr.write(err === undefined ? `colloquy: ${plainText(message)}\n` : errorLine(because(message, err)));
+  };
+  return { info: () => {}, warn: write, error: write };
+}
+
+function because(message: string, cause: unknown): string {
+  return `${message}: ${cause instanceof Error ? cause.message : String(cause)}`;
 }
 
 const WAITING_CHARS_MAX = 64 * 1024;

@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { createLog } from './log.ts';
+import { personLog } from './log.ts';
 
 /**
  * An address that pairs the browser that opens it, for the person at the terminal. Without a terminal none is made: a
@@ -34,7 +34,7 @@ export async function forgetBrowsers(config: Config, bin: string): Promise<numbe
 
 async function withService<T>(config: Config, bin: string, work: (client: Client) => Promise<T>): Promise<T> {
   // A person reads this: that a service was started is nothing to them.
-  const client = await connectService(config, bin, createLog({ logLevel: config.logLevel ?? 'warn' }));
+  const client = await connectService(config, bin, personLog(config));
   try {
     return await work(client);
   } finally {

@@ -9,7 +9,6 @@ export interface Screen {
 }
 
 const BAR_CHARS = 24;
-const COLUMNS_DEFAULT = 80;
 /** What is written to a file or a log stays there: a line now and then is enough, and none for a short call. */
 const LINE_PAUSE_MS = 5_000;
 const CLEAR_LINE = '\r\u001b[K';
@@ -34,7 +33,8 @@ export function shownProgress(screen: Screen, now: () => number = () => performa
     if (screen.isTTY === true) {
       const bar = share === undefined ? '' : `[${'#'.repeat(Math.round(BAR_CHARS * share)).padEnd(BAR_CHARS, '-')}] `;
       // A line that wraps could not be drawn over.
-      screen.write(`${CLEAR_LINE}${`${bar}${text}`.slice(0, (screen.columns ?? COLUMNS_DEFAULT) - 1)}`);
+      // A terminal that tells no size (some say 0) is not cut for: it would lose words for nothing.
+      screen.write(`${CLEAR_LINE}${`${bar}${text}`.slice(0, screen.columns ? screen.columns - 1 : undefined)}`);
       isDrawn = true;
     } else if (now() - writtenAt >= LINE_PAUSE_MS) {
       screen.write(`colloquy: ${text}\n`);

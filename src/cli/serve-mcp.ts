@@ -14,11 +14,11 @@ import type { Config } from '../settings.ts';
 import { ownCommand } from './connect-lines.ts';
 import { auditOf, fileMeans, remoteSecretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
+import { WILDCARDS } from './reached-url.ts';
 import { GUARD_OFF } from './stdio-server.ts';
 
 export const MCP_PATH = '/mcp';
 
-const WILDCARDS = ['0.0.0.0', '::'];
 /** Of a key's hash, enough to tell keys apart in a log. */
 const PRINCIPAL_CHARS = 16;
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
+import { endProcess } from '../engine/duckdb/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
@@ -11,6 +12,8 @@ import type { Service } from '../service/start.ts';
 import type { Config } from '../settings.ts';
 import { ownCommand } from './connect-lines.ts';
 import { createLog, errorLine } from './log.ts';
+import { reachedUrl } from './reached-url.ts';
+import { givenSettings } from './service-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const LOG_LOOK_MS = 60_000;
@@ -40,12 +43,14 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       listen: addressesOf(config, folder, await readTlsFiles(config)),
       mounts: await mountsOf(config, local, folder, bin, log),
       limits: limitsOf(config),
+      giveUp: (message) => endProcess(`${message} ${startsAgain(local)}`),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
       trashDays: config.trashDays,
       recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
       version: VERSION,
       build: BUILD,
+      settings: givenSettings(config),
       isForeground: !local,
       log,
     });
@@ -54,7 +59,13 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
     await service.closed;
   } catch (error) {
     process.stderr.write(errorLine(error));
-    return local ? exitCodeOf(error) : 1;
+    if (local) return exitCodeOf(error);
+    if (exitCodeOf(error) === DATABASE_HELD_EXIT_CODE) {
+      process.stderr.write(
+        `colloquy: Where that is the local service, which assistants started: ${ownCommand(config, bin)} stop\n`,
+      );
+    }
+    return 1;
   }
   // A timer or a worker of a library must not keep a closed service running.
   process.exit(0);
@@ -91,9 +102,20 @@ async function mountsOf(config: Config, local: boolean, folder: DataFolder, bin:
   return [mcpMount(config, folder.socketPath, bin, log)];
 }
 
+/** What follows where the process ends itself. */
+export function startsAgain(local: boolean): string {
+  return local ? 'The service starts again with the next request.' : 'Its supervisor has to start it again.';
+}
+
+/** Places for queries, and for as many more as do not stop, within the native threads that there are. */
+export function placesOf(threads: number): Pick<EngineLimits, 'queriesMax' | 'stuckMax'> {
+  const queriesMax = Math.max(1, Math.min(QUERIES_MAX, threads - SPARE_THREADS));
+  return { queriesMax, stuckMax: Math.max(1, Math.min(queriesMax, threads - SPARE_THREADS - queriesMax)) };
+}
+
 function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Partial<EngineLimits> {
   return {
-    queriesMax: Math.max(1, Math.min(QUERIES_MAX, nativeThreads() - SPARE_THREADS)),
+    ...placesOf(nativeThreads()),
     ...(queryTimeoutMs === undefined ? {} : { queryTimeoutMs }),
     ...(rowsMax === undefined ? {} : { resultRowsMax: rowsMax }),
     ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * MEGABYTE }),
@@ -116,13 +138,15 @@ function stopOnSignals(service: Service): void {
   }
 }
 
-function welcome({ mcp }: Config, { addresses }: Service, folder: DataFolder, command: string): string {
-  const urls = mcp ? addresses.filter((address) => address.startsWith('http')) : [];
+function welcome(config: Config, { addresses }: Service, folder: DataFolder, command: string): string {
+  const urls = config.mcp ? addresses.filter((address) => address.startsWith('http')) : [];
   return [
     `Colloquy ${VERSION} serves "${folder.path}" at:`,
     ...addresses.map((address) => `  ${address}`),
     `Clients send the header "Authorization: ApiKey <key>"; the admin's key is in ${folder.adminKeyFile}`,
-    ...urls.map((url) => `MCP clients connect to ${url}/mcp with the header "Authorization: Bearer <key>"`),
+    ...urls.map(
+      (url) => `MCP clients connect to ${reachedUrl(url, config)}/mcp with the header "Authorization: Bearer <key>"`,
+    ),
     `What goes on there is shown in a browser by: ${command} open`,
     'Ctrl-C stops it.',
     '',

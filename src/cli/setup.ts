@@ -1,12 +1,23 @@
 import type { SetupRequest } from '../commands.ts';
 import { type UserPlaces, userPlaces } from '../config.ts';
 import { nearest } from '../contract/nearest.ts';
+import { offeredTools } from '../mcp/offer.ts';
 import { type Config, SETTINGS } from '../settings.ts';
 import { commandLine, type ServerCommand, serverCommand } from './connect-lines.ts';
 import { diagnose, findingLines } from './doctor.ts';
 import { errorLine, plainText } from './log.ts';
-import { ASSISTANTS, type AssistantKind, entryFor, isHere } from './setup/clients.ts';
-import { carryOut, isRefused, linesToPaste, type Plan, planFor, shownChange, tryFor } from './setup/plan.ts';
+import { offerOf } from './offer.ts';
+import { ASSISTANTS, type AssistantKind, entryFor, isHere, SERVER_NAME } from './setup/clients.ts';
+import {
+  carryOut,
+  isRefused,
+  linesToPaste,
+  type Plan,
+  planFor,
+  shownChange,
+  tryFor,
+  withoutSecrets,
+} from './setup/plan.ts';
 import { carryOutUndo, planUndo } from './setup/undo.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
 
@@ -24,7 +35,8 @@ export async function setup(request: Request, bin: string): Promise<number> {
     if (unknown !== undefined) return refuseAssistant(unknown);
     const wanted = ASSISTANTS.filter(({ id }) => request.clients.length === 0 || request.clients.includes(id));
     const here = wanted.filter((kind) => isHere(kind, places));
-    for (const kind of request.clients.length === 0 ? [] : wanted.filter((one) => !here.includes(one))) {
+    const missing = request.clients.length === 0 ? [] : wanted.filter((one) => !here.includes(one));
+    for (const kind of missing) {
       print(`${kind.name} was not found: there is no ${JSON.stringify(kind.signs(places)[0])}. Start it once first.`);
     }
     if (request.undo) return await undo(request, here, places);
@@ -53,16 +65,25 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   const { config, print: isOnlyShown } = request;
   if (here.length === 0) {
     print(`No assistant was found. Looked for ${wanted.map(({ name }) => name).join(', ')}.`);
-    return 1;
+    // What is only shown is of use for one that is elsewhere, or not known here.
+    if (!isOnlyShown) return 1;
+    const shown = { ...config, readOnly: await isReadOnly(request) };
+    const server = serverFor(shown, bin);
+    print(offerText(shown), '');
+    if (request.clients.length === 0) showAnyEntry(server, config);
+    else showEntries(wanted, server, { config, places });
+    return 0;
   }
   print(`Found: ${here.map(({ name }) => name).join(', ')}.`);
   const readOnly = await isReadOnly(request);
   const server = serverFor({ ...config, readOnly }, bin);
-  print(`Each is to start: ${commandLine(server)}`, readOnly ? READS_ONLY : WRITES_TOO);
+  print(`Each is to start: ${commandLine(server)}`, offerText({ ...config, readOnly }));
   if (server.env !== undefined) print(KEY_IN_PLAIN);
   // Trying a local service would start it, which writes its folder.
   if (isOnlyShown && config.url === undefined) print('Not tried, since --print writes nothing.');
   else if (!(await works({ ...config, readOnly }, bin))) return 1;
+  const missing = wanted.filter((kind) => request.clients.length > 0 && !here.includes(kind));
+  if (isOnlyShown) showEntries(missing, server, { config, places });
   let exitCode = 0;
   for (const kind of here) {
     const isDone = await connectOne(kind, request, { server, path: kind.file(places) });
@@ -71,6 +92,34 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   return exitCode;
 }
 
+/** For assistants that are not here, or keep their configuration elsewhere. */
+function showEntries(
+  kinds: readonly AssistantKind[],
+  server: Server,
+  { config, places }: { config: Config; places: UserPlaces },
+): void {
+  for (const kind of kinds) {
+    const entry = linesToPaste(kind, entryFor(kind, server), config.apiKey);
+    print(`${kind.name}: put this in ${JSON.stringify(kind.file(places))}:`, indented(entry), '');
+  }
+}
+
+function showAnyEntry({ command, args, env }: Server, { apiKey }: Config): void {
+  const entry = { command, args, ...(env === undefined ? {} : { env }) };
+  print(
+    'Put this in the file in which your assistant names its MCP servers; "--client cursor", for example, says which file that is:',
+    indented(withoutSecrets(JSON.stringify({ mcpServers: { [SERVER_NAME]: entry } }, null, 2), apiKey)),
+  );
+}
+
+/** What the entry offers to an assistant. */
+function offerText(config: Config): string {
+  const offered = offeredTools(offerOf({ ...config, readOnly: false }));
+  if (![...offered.values()].some(({ effect }) => effect !== 'read')) return READS_BY_CHOICE;
+  return config.readOnly ? READS_ONLY : WRITES_TOO;
+}
+
+const READS_BY_CHOICE = 'It offers only tools that read: no other one is among those that were chosen.';
 const READS_ONLY = 'It offers only tools that read. --write offers those that change data, too.';
 const WRITES_TOO = 'It offers tools that change data, too; before a tool deletes, a human is asked.';
 const KEY_IN_PLAIN =
@@ -99,7 +148,7 @@ function serverFor(config: Config, bin: string): Server {
 }
 
 function entryFlags(config: Config): string[] {
-  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, logLevel, readOnly } = config;
+  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, readOnly } = config;
   const chosen = toolsets?.map((one) => (one.readOnly ? `${one.toolset}:read` : one.toolset)).join(',');
   const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
   return [
@@ -109,7 +158,6 @@ function entryFlags(config: Config): string[] {
     ...flag('--profile', profile),
     ...flag('--toolsets', chosen),
     ...flag('--allow-dirs', allowDirs?.join(',')),
-    ...flag('--log-level', logLevel),
     ...(readOnly ? ['--read-only'] : []),
   ];
 }

@@ -3,7 +3,7 @@ import { VERSION } from '../config.ts';
 import { createApprovals } from '../mcp/signed-states.ts';
 import { runStdio } from '../mcp/stdio.ts';
 import type { Config } from '../settings.ts';
-import { connectService } from './connect.ts';
+import { connectService, loadConnection } from './connect.ts';
 import { ownCommand } from './connect-lines.ts';
 import { laterLog } from './later-log.ts';
 import { auditOf, fileMeans, secretMeans } from './means.ts';
@@ -34,6 +34,7 @@ export async function serveStdio(config: Config, bin: string): Promise<never> {
     audit,
     command: started,
     approveCommand: config.url === undefined ? `${started} approve` : undefined,
+    loadAhead: () => Promise.all([log.load(), loadConnection(config)]),
   });
   await audit?.settled();
   await log.settled();

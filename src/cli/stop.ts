@@ -2,10 +2,16 @@ import type { Config } from '../settings.ts';
 import { leaveService } from './leave-service.ts';
 import { errorLine } from './log.ts';
 
+export interface StopCommand {
+  config: Config;
+  /** Also one that somebody runs by `serve`, which is refused otherwise. */
+  force: boolean;
+}
+
 /** Asks the local service of the data folder to leave, and waits until everything is durable and it has ended. */
-export async function stop({ dataDir }: Config): Promise<number> {
+export async function stop({ config: { dataDir }, force }: StopCommand): Promise<number> {
   try {
-    const left = await leaveService(dataDir, { startMs: 0 });
+    const left = await leaveService(dataDir, { startMs: 0, force });
     process.stdout.write(left ? `The local service of "${dataDir}" has left.\n` : `Nothing serves "${dataDir}".\n`);
     return 0;
   } catch (error) {

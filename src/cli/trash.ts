@@ -5,7 +5,7 @@ import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 import { connectService, requireLocalService } from './connect.ts';
-import { createLog, errorLine, plainText } from './log.ts';
+import { errorLine, personLog, plainText } from './log.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function trash(request: TrashRequest & { config: Config }, bin: str
   let client: Client | undefined;
   try {
     requireLocalService(config, 'The trash is reached');
-    client = await connectService(config, bin, createLog(config));
+    client = await connectService(config, bin, personLog(config));
     if (action === 'list') return await list(client);
     return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request);
   } catch (error) {

@@ -6,6 +6,9 @@ export const About = resource({
   version: z.string().describe('Version of this service'),
   build: z.string().describe('When this copy was built, ISO-8601; null: it runs from the sources'),
   trash_days: z.number().describe('How long what is deleted can be restored; 0: not at all'),
+  settings: z
+    .record(z.string(), z.string())
+    .describe('Settings it was started with that are not the default, by the names of their flags'),
   api_key: z.string().describe('Name of the API key of this request'),
   time: z.string().describe("The service's clock as it answers, ISO-8601"),
 });

@@ -10,7 +10,7 @@ export const CollectionStats = resource({
   fill_progress: z.number().describe('Fraction of the first read of its sources'),
   last_queried_ms: z.number().describe('Epoch milliseconds'),
   last_updated_ms: z.number().describe('Epoch milliseconds'),
-  total_size: z.number().describe('Bytes'),
+  total_size: z.number().describe('Bytes of its documents as JSON, without compression; estimated for many'),
   total_index_size: z.number(),
   row_index_size: z.number(),
   column_index_size: z.number(),

@@ -2,8 +2,20 @@
 const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
 const KEY_CHARS = 64;
 
-/** The first characters, and how many are missing; keys in them are masked, also one that the cut would halve. */
+/**
+ * The first characters of a text, and how many are missing. Keys are masked, and one that the cut would halve is
+ * masked whole. It costs as much as what is shown, however long the text is.
+ */
 export function cutWithoutKeys(text: string, charsMax: number): string {
-  const head = text.slice(0, charsMax + KEY_CHARS).replace(KEY, (key) => `${key.slice(0, 4)}…`);
-  return text.length <= charsMax ? head : `${head.slice(0, charsMax)}…[+${text.length - charsMax}]`;
+  let shown = '';
+  let end = 0;
+  // Counted in the text as it is: masks shorten it, and a cut of what is masked would let in what was not looked at.
+  for (const { 0: key, index } of text.slice(0, charsMax + KEY_CHARS).matchAll(KEY)) {
+    if (index >= charsMax) break;
+    shown += `${text.slice(end, index)}${key.slice(0, 4)}…`;
+    end = index + KEY_CHARS;
+  }
+  const stop = Math.max(end, Math.min(charsMax, text.length));
+  shown += text.slice(end, stop);
+  return stop < text.length ? `${shown}…[+${text.length - stop}]` : shown;
 }

@@ -224,7 +224,7 @@ export interface Purged {
 
 export interface TableStats {
   docCount: number;
-  /** Estimated bytes on disk. */
+  /** Bytes of these documents as JSON text: of a sample where there are many, of their blocks where they are large. */
   totalBytes: number;
 }
 
@@ -305,7 +305,7 @@ export interface QueryOutcome {
   collections: string[];
   /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
   aliases: string[];
-  /** Their names are unique: the second `x` is `x_1`. */
+  /** Their names are unique: the second `x` is `x_1`; where the result was to be kept, in any letter case. */
   columns: { name: string; type: string }[];
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
   rows: JsonValue[][];
@@ -359,6 +359,8 @@ export interface EngineLimits extends EngineSize {
   queriesMax: number;
   /** Queries that wait for a place; one more is refused (default 64). */
   queueMax: number;
+  /** Queries that do not stop when told to, for each of which another may run all the same (default 1). */
+  stuckMax: number;
   /** Memory of the engine in bytes (default: a quarter of the machine's, at least 512 MiB). */
   memoryBytes: number;
   /** Threads of the engine (default: all cores). */

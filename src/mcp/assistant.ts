@@ -35,11 +35,15 @@ export interface Assistant {
   command: string;
   /** How a human answers a question in a shell: `command` with what it needs there; absent for a service elsewhere. */
   approveCommand?: string | undefined;
+  /** Codes of questions that wait outside the client; absent where nobody takes them back. */
+  waiting?: Set<string> | undefined;
   means: Means;
   /** Absent: resources cannot be subscribed to. */
   changes?: Changes | undefined;
   /** Where calls of tools are put on record; absent: nowhere. */
   audit?: Audit | undefined;
+  /** Loads what `connect` and `log` load at their first use; called some time after the first list of tools. */
+  loadAhead?: (() => Promise<unknown>) | undefined;
 }
 
 /** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */

@@ -7,7 +7,7 @@ import { type Audit, type Caller, openRecord } from './audit.ts';
 import type { Blast } from './blast.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, lineText, type ToolResult } from './fence.ts';
-import { type Human, outgrown, type Question } from './guard.ts';
+import { type Human, nobody, outgrown, type Question } from './guard.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
 import type { Arguments } from './relations.ts';
@@ -125,6 +125,8 @@ export interface CallRequest {
    * approve for itself.
    */
   confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
+  /** `off`: nobody is asked, as the operator set it (default `ask`). */
+  guard?: 'ask' | 'off';
   signal?: AbortSignal;
   /** Told how far it is, where it takes longer than a moment. */
   progress?: Progress;
@@ -144,11 +146,11 @@ export interface CallAnswer {
  * `isError`; rejects only where there is no such tool (`not_found`).
  */
 export async function callTool(request: CallRequest): Promise<CallAnswer> {
-  const { client, name, args, confirm, signal, progress, means, audit } = request;
+  const { client, name, args, confirm, guard = 'ask', signal, progress, means, audit } = request;
   const tool = tools().get(name);
   if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
   let fault: unknown;
-  const human: Human = {
+  const atTerminal: Human = {
     ask: async ({ blast }: Question) =>
       (await confirm(blast.message, blast.typedName))
         ? { kind: 'approved', waited: true }
@@ -156,7 +158,7 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
             kind: 'refused',
             code: 'declined',
             reason: 'Nothing was changed: the deletion was not confirmed.',
-            next: 'Run the command again in a terminal and confirm.',
+            next: 'A human can run the command again in a terminal and confirm. For automation its operator can set --guard=off (COLLOQUY_GUARD=off), and nobody is asked.',
           },
   };
   const onFault = (error: unknown) => {
@@ -164,6 +166,7 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   };
   const caller = { principal: 'terminal' };
   const connect = async () => client;
+  const human = guard === 'off' ? nobody : atTerminal;
   const result = await runTool({ tool, args, connect, human, signal, progress, means, audit, caller, onFault });
   if (fault !== undefined) throw fault;
   if (!('structuredContent' in result)) throw new ApiError('internal', `The call of ${name} asked for more input.`);

@@ -59,6 +59,8 @@ const EVERY_MS_MAX = 60_000;
 const LIST = 'list';
 const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
 
+const loadState = () => import('./resource-state.ts');
+
 /**
  * Watches the resources that somebody listens for. While nobody does, it asks nothing of the service; a local service
  * stays awake as long as somebody does.
@@ -67,7 +69,7 @@ export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: Chang
   const watch = createWatch();
   const looking = createLooking({
     look: async () => {
-      const state = await import('./resource-state.ts');
+      const state = await loadState();
       await watch.compare(state, state.lookAt(await connect()));
     },
     isNeeded: () => watch.keys().length > 0,

@@ -8,6 +8,7 @@ import type { Client } from '../http/client.ts';
 import { nearestNames } from './errors.ts';
 import type { Fenced } from './fence.ts';
 import { handTool } from './hand-tool.ts';
+import { type ColumnChange, columnDiff, type LambdaColumns, lambdaColumns } from './lambda-columns.ts';
 import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Arguments } from './relations.ts';
@@ -41,24 +42,76 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
     draft === undefined && (from.description ?? '') !== (to.description ?? '')
       ? { from: from.description ?? '', to: to.description ?? '' }
       : undefined;
-  const differs = sql !== '' || parameters.length > 0 || description !== undefined;
+  const isChanged = sql !== '' || parameters.length > 0;
+  const answers = isChanged ? await Promise.all([from, to].map((one) => lambdaColumns(client, one, signal))) : [];
+  const result = resultDiff(answers[0], answers[1]);
   const { data, next } = presentObject({
     lambda: `${input.workspace}.${input.queryLambda}`,
     from: named(input.from ?? LATEST, from),
     to: draft === undefined ? named(input.to ?? LATEST, to) : 'draft',
-    same: !differs,
+    same: !isChanged && description === undefined,
     sql_diff: sql,
     parameters,
+    ...result,
     ...(description === undefined ? {} : { description }),
   });
-  const breaking = parameters.filter(({ breaks }) => breaks).length;
-  const warning = breaking === 0 ? undefined : breakWarning(breaking);
-  return { data, next: [next, warning].filter((part) => part !== undefined).join(' ') || undefined };
+  const parts = [next, breakWarning(parameters, result), unknownWarning(result), nullWarning(result)].filter(
+    (part) => part !== undefined,
+  );
+  return { data, next: parts.join(' ') || undefined };
 }
 
-function breakWarning(changes: number): string {
-  const verb = changes === 1 ? 'breaks' : 'break';
-  return `${counted(changes, 'changes')} of parameters ${verb} callers: ask the human before going on.`;
+interface ResultDiff {
+  /** Absent where the columns of one side are not known. */
+  columns?: ColumnChange[];
+  /** Why SQL does not run now, by side. */
+  does_not_run?: Record<string, string>;
+  /** Why columns could not be found, by side. */
+  columns_unknown?: Record<string, string>;
+  /** Parameters for which NULL was taken to find the columns: types that hang on them are not known. */
+  null_taken_for?: string[];
+}
+
+function resultDiff(before: LambdaColumns | undefined, after: LambdaColumns | undefined): ResultDiff {
+  const reasons = (kind: 'invalid' | 'unknown') =>
+    Object.entries({ from: before, to: after }).flatMap(([side, one]) =>
+      one?.kind === kind ? [[side, one.why] as const] : [],
+    );
+  const [invalid, unknown] = [reasons('invalid'), reasons('unknown')];
+  const found: ResultDiff = {};
+  if (before?.kind === 'found' && after?.kind === 'found') {
+    const assumed = [...new Set([...before.assumed, ...after.assumed])];
+    found.columns = columnDiff(before.columns, after.columns);
+    if (assumed.length > 0) found.null_taken_for = assumed;
+  }
+  if (invalid.length > 0) found.does_not_run = Object.fromEntries(invalid);
+  if (unknown.length > 0) found.columns_unknown = Object.fromEntries(unknown);
+  return found;
+}
+
+function breakWarning(parameters: readonly ParameterChange[], result: ResultDiff): string | undefined {
+  const breaking = (changes: readonly { breaks: boolean }[] = []) => changes.filter(({ breaks }) => breaks).length;
+  const [ofParameters, ofColumns] = [breaking(parameters), breaking(result.columns)];
+  const what = [
+    ...(ofParameters > 0 ? [`${counted(ofParameters, 'changes')} of parameters`] : []),
+    ...(ofColumns > 0 ? [`${counted(ofColumns, 'changes')} of result columns`] : []),
+    ...(result.does_not_run?.['to'] === undefined ? [] : ['SQL that does not run']),
+  ];
+  if (what.length === 0) return;
+  const isOne = what.length === 1 && ofParameters <= 1 && ofColumns <= 1;
+  return `${what.join(' and ')} ${isOne ? 'breaks' : 'break'} callers: ask the human before going on.`;
+}
+
+/** What this comparison does not say; a model would take silence for a no. */
+function unknownWarning({ does_not_run: invalid, columns_unknown: unknown }: ResultDiff): string | undefined {
+  if (invalid === undefined && unknown === undefined) return;
+  return 'The result columns could not be compared: whether a column goes or changes its type is not known.';
+}
+
+/** NULL has no type of its own: a column that is made of such a parameter has any. */
+function nullWarning({ null_taken_for: assumed, columns }: ResultDiff): string | undefined {
+  if (assumed === undefined || !columns?.some(({ change }) => change === 'changed')) return;
+  return 'Types were found with NULL for the parameters in null_taken_for: of columns made of these they may be others.';
 }
 
 function named(asked: string, { version }: QueryLambdaVersion): string {
@@ -109,9 +162,14 @@ export function compareTool(): Tool {
     toolset: 'lambdas',
     title: 'Compare lambda versions',
     description:
-      'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, description, and what breaks callers.',
+      'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, result columns, description, and what breaks callers.',
     shape,
-    output: { same: { type: 'boolean' }, sql_diff: { type: 'string' }, parameters: { type: 'array' } },
+    output: {
+      same: { type: 'boolean' },
+      sql_diff: { type: 'string' },
+      parameters: { type: 'array' },
+      columns: { type: 'array' },
+    },
     check: checkCompare,
     run: compareVersions,
     nearest: ({ client, signal }, input, error) => nearestOf(client, input, error, signal),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { isObject } from '../contract/json.ts';
 import { nearestNames } from './errors.ts';
 import { type Fenced, visibleValue } from './fence.ts';
 import { handTool } from './hand-tool.ts';
@@ -50,6 +51,7 @@ export async function describeCollection(
   const unseen = [...sqlTypes.keys()]
     .filter((name) => !inferred.some((field) => field.path === name))
     .slice(0, FIELDS_MAX);
+  const inOtherCase = caseTwins(documents, [...sqlTypes.keys()]);
   return {
     data: {
       collection: table,
@@ -63,12 +65,14 @@ export async function describeCollection(
       ...(left > 0 ? { fields_left_out: left } : {}),
       ...(isDeeper ? { levels_shown: LEVELS_MAX } : {}),
       ...(unseen.length > 0 && left === 0 ? { null_in_sample: unseen } : {}),
+      ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
     },
     next: addressing({
       table,
       paths: inferred.map((field) => field.path),
       isMixed: inferred.some((field) => field.depth === 0 && isMixed(sqlTypes.get(field.path), field.type)),
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
+      hasTwins: inOtherCase.length > 0,
       leftAtTop,
       leftBelow: left - leftAtTop,
       isDeeper,
@@ -115,11 +119,30 @@ function typeText(sqlType: string | undefined, types: string): string {
   return sqlType !== undefined && sqlType !== '' && sqlType.length <= TYPE_CHARS_MAX ? sqlType : types;
 }
 
+/**
+ * Keys that are in the column for the rest, since another spelling of them is a column, and how SQL reads them: whoever
+ * selects that column sees NULL and would not look for them.
+ */
+function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): object[] {
+  const byLower = new Map(columns.map((column) => [column.toLowerCase(), column]));
+  const keys = new Set<string>();
+  for (const { [EXTRA_COLUMN]: extra } of documents) {
+    if (!isObject(extra)) continue;
+    for (const key of Object.keys(extra)) if (keys.size < FIELDS_MAX) keys.add(key);
+  }
+  return [...keys].flatMap((key) => {
+    const column = byLower.get(identifier(key).toLowerCase());
+    const path = /^\w+$/.test(key) ? key : `$.${JSON.stringify(key)}`;
+    return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>'${path.replaceAll("'", "''")}'` }];
+  });
+}
+
 interface Found {
   table: string;
   paths: readonly string[];
   isMixed: boolean;
   hasExtra: boolean;
+  hasTwins: boolean;
   leftAtTop: number;
   leftBelow: number;
   isDeeper: boolean;
@@ -136,6 +159,10 @@ function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): st
   if (found.hasExtra)
     hints.push(
       `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
+    );
+  if (found.hasTwins)
+    hints.push(
+      `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,
     );
   if (leftAtTop > 0)
     hints.push(`${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${from} lists all columns`);

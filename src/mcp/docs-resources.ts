@@ -25,9 +25,12 @@ const MIME = 'text/markdown';
 const HOUR_MS = 3_600_000;
 const TOOL = 'get_docs';
 
-/** The text of a topic; rejects `not_found`. Read when it is asked for, so that no start pays for it. */
+/** The texts are read when one is asked for, or some time after the start, so that no start pays for them. */
+export const loadDocs = () => import('./docs/docs.ts');
+
+/** The text of a topic; rejects `not_found`. */
 export async function docsText(topic: string): Promise<string> {
-  const { DOCS } = await import('./docs/docs.ts');
+  const { DOCS } = await loadDocs();
   const text = Object.hasOwn(DOCS, topic) ? DOCS[topic as Topic] : undefined;
   if (text !== undefined) return text;
   const close = nearest(topic, DOC_TOPICS);

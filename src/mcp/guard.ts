@@ -58,6 +58,10 @@ export interface Asker {
   command: string;
   /** Answers questions in a shell on this machine; absent where the service is on another one. */
   approveCommand?: string | undefined;
+  /** What the client calls itself, for the human who is asked. */
+  clientName?: string | undefined;
+  /** Codes of the questions that wait outside the client, for whoever takes them back at the end. */
+  waiting?: Set<string> | undefined;
 }
 
 const KEY = 'approval';
@@ -195,9 +199,12 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
         extent: blast.extent,
         message: visibleText(blast.message),
         typed_name: blast.typedName ?? null,
+        ...(asker.clientName === undefined ? {} : { client: lineText(asker.clientName, 80) }),
       },
       { signal },
     );
+    if (code && status === 'pending') asker.waiting?.add(code);
+    else if (code) asker.waiting?.delete(code);
     if (status === 'approved') return { kind: 'approved' };
     if (status === 'declined') return refused('declined');
     if (status !== 'pending' || !code) return cannotAsk(question, asker);

@@ -1,6 +1,7 @@
 import type { Server } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
 import { registerCompletion } from './completion.ts';
+import { loadDocs } from './docs-resources.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import type { LaterHandler } from './server.ts';
@@ -20,4 +21,9 @@ export function laterHandlers(
   registerPrompts(on, assistant);
   registerCompletion(on, assistant);
   return handlers;
+}
+
+/** Loads what these load at their first use. */
+export async function loadFurther(): Promise<void> {
+  await loadDocs();
 }

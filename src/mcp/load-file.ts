@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
+import { counted } from '../contract/extent.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import { unwritable } from '../http/request.ts';
 import { nearestNames, toApiError } from './errors.ts';
@@ -278,7 +279,9 @@ function answer(file: DocumentFile, load: Load, input: LoadInput): Fenced {
 function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
-  const texts = [`the load stopped, ${inside} documents are in and stay`];
+  const texts = [
+    `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
+  ];
   if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
   const next = isUnsure ? entries + sending.entries : entries;
   if (isUnsure) texts.push(`whether entries ${entries + 1} to ${next} are in too is not known`);

@@ -1,6 +1,7 @@
 import { DOCUMENTS_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { counted } from '../contract/extent.ts';
+import { OWN_QUERY } from '../contract/own-query.ts';
 import type { Client } from '../http/client.ts';
 import { quotedIdentifier } from './infer.ts';
 import type { Arguments } from './relations.ts';
@@ -67,7 +68,7 @@ async function existingOf(
   const { workspace, collection } = args;
   if (typeof workspace !== 'string' || typeof collection !== 'string') return { count: undefined, existing: undefined };
   const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(collection)}`;
-  const query = `SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM ${table} WHERE _id IN (SELECT unnest(:ids))`;
+  const query = `${OWN_QUERY} SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM ${table} WHERE _id IN (SELECT unnest(:ids))`;
   const sql = { query, parameters: [{ name: 'ids', type: 'array' as const, value: ids.map(String) }] };
   try {
     const { results } = await client.runQuery({ sql }, { signal, timeoutMs: COUNT_TIMEOUT_MS });

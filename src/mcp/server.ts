@@ -8,7 +8,7 @@ import {
 import type { Assistant } from './assistant.ts';
 import { answerMissesAs2025 } from './resource-misses.ts';
 import { VIEW_EXTENSION } from './result-view.ts';
-import { registerSubscriptions } from './subscriptions.ts';
+import { loadResources, registerSubscriptions } from './subscriptions.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
 Start with list_workspaces, then list_workspace_collections, then describe_collection for fields and types, then run_query.
@@ -31,6 +31,11 @@ type Later = (typeof LATER)[number];
 export type LaterHandler = (request: object, ctx: ServerContext) => Promise<HandlerResultTypeMap[Later]>;
 
 const HOUR_MS = 3_600_000;
+/**
+ * How long after the first list of tools the rest of the code is loaded. An update may replace the program's files while
+ * it runs, and what is not loaded by then never can be; but a client that starts is to wait for nothing.
+ */
+const AHEAD_MS = 1_000;
 /** Collections come and go, but not between two looks of a client. */
 const LISTING_TTL_MS = 5_000;
 
@@ -61,11 +66,16 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
       },
     },
   );
-  server.setRequestHandler('tools/list', async () => ({
-    tools: Array.from((await tools).values(), ({ listing }) =>
-      guard === 'off' ? { ...listing, description: unguarded(listing.description) } : listing,
-    ),
-  }));
+  let isListed = false;
+  server.setRequestHandler('tools/list', async () => {
+    if (!isListed) setTimeout(() => void loadAhead(assistant), AHEAD_MS).unref();
+    isListed = true;
+    return {
+      tools: Array.from((await tools).values(), ({ listing }) =>
+        guard === 'off' ? { ...listing, description: unguarded(listing.description) } : listing,
+      ),
+    };
+  });
   let loading: Promise<ReadonlyMap<string, LaterHandler>> | undefined;
   for (const method of LATER) {
     server.setRequestHandler(method, async (request, ctx) => {
@@ -81,8 +91,10 @@ export function createServer(assistant: Assistant, era: 'legacy' | 'modern'): Se
   return server;
 }
 
+const loadLater = () => import('./later-handlers.ts');
+
 async function loadHandlers(assistant: Assistant, server: Server, era: 'legacy' | 'modern') {
-  const loaded = await import('./later-handlers.ts').catch((error: unknown) => {
+  const loaded = await loadLater().catch((error: unknown) => {
     assistant.log.error({ err: error }, 'a part of this program cannot be loaded');
     throw new ProtocolError(
       ProtocolErrorCode.InternalError,
@@ -90,6 +102,12 @@ async function loadHandlers(assistant: Assistant, server: Server, era: 'legacy' 
     );
   });
   return loaded.laterHandlers(assistant, { server, era });
+}
+
+/** Whoever uses a part that cannot be loaded is told so then. */
+async function loadAhead({ loadAhead: loadOthers }: Assistant): Promise<void> {
+  const handlers = loadLater().then(({ loadFurther }) => loadFurther());
+  await Promise.allSettled([handlers, loadResources(), loadOthers?.()]);
 }
 
 /** A text without the promise that a human is asked, for a server whose operator has switched that off. */

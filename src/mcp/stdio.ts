@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../http/client.ts';
@@ -9,6 +10,8 @@ import { listenFor, listeningTransport, notifierOf } from './subscriptions.ts';
 
 /** Requests to listen that one client can have open. */
 const LISTENING_MAX = 64;
+/** Hosts kill a process that takes much longer to end. */
+const WITHDRAW_MS = 1_000;
 
 /**
  * Serves MCP over this process's stdin and stdout, in whichever protocol era the client opens with. Resolves when stdin
@@ -18,9 +21,11 @@ const LISTENING_MAX = 64;
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
-  const serving = serveOver({ ...options, connect: service.get }, transport);
-  await ended;
-  await serving.close();
+  const waiting = new Set<string>();
+  const serving = serveOver({ ...options, connect: service.get, waiting }, transport);
+  // Hosts that do not close standard input end this process so.
+  await Promise.race([ended, once(process, 'SIGTERM')]);
+  await Promise.all([serving.close(), withdraw(service.opened(), waiting)]);
   await service.close();
 }
 
@@ -48,6 +53,13 @@ export function serveOver(options: Assistant, transport: Transport, lookEveryMs?
   };
 }
 
+/** Takes back what nobody will fetch the answer to; a service that is busy or gone is not waited for. */
+async function withdraw(client: Client | undefined, codes: ReadonlySet<string>): Promise<void> {
+  if (client === undefined || codes.size === 0) return;
+  const signal = AbortSignal.timeout(WITHDRAW_MS);
+  await Promise.allSettled([...codes].map((code) => client.withdrawApproval({ code }, { signal })));
+}
+
 /** One connection for all calls: opened at the first one, and again after an attempt that failed. */
 function shared(connect: () => Promise<Client>) {
   let attempt: Promise<Client> | undefined;
@@ -66,6 +78,7 @@ function shared(connect: () => Promise<Client>) {
       attempt ??= start();
       return attempt;
     },
+    opened: () => open,
     // An attempt that still runs is not waited for: the process ends, and nothing was asked of the service yet.
     close: async (): Promise<void> => open?.close(),
   };

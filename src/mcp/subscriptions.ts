@@ -29,6 +29,9 @@ export function notifierOf(server: () => Server | undefined): Notify {
   };
 }
 
+/** What is loaded with the first subscription, or some time after the start. */
+export const loadResources = () => Promise.all([import('./resources.ts'), import('./resource-state.ts')]);
+
 /**
  * Subscriptions as the 2025 protocols have them, for one connection: a request for each address. Of what is listed they
  * are told without asking, so only of what this process changed: nothing is looked after for a client that never asked.
@@ -39,8 +42,8 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   const stops = new Map<string, () => void>();
   let isClosed = false;
   server.setRequestHandler('resources/subscribe', async ({ params }, ctx) => {
-    const { asProtocolErrors, offeredKinds, requireUri, withNearest } = await import('./resources.ts');
-    const { lookAt, resourceState } = await import('./resource-state.ts');
+    const [{ asProtocolErrors, offeredKinds, requireUri, withNearest }, { lookAt, resourceState }] =
+      await loadResources();
     return asProtocolErrors(async () => {
       const { uri } = params;
       const parsed = requireUri(uri, offeredKinds(await tools));

@@ -38,6 +38,11 @@ export function registerToolCalls(
     era,
   });
 
+  const nameOf = (ctx: ServerContext): string | undefined => {
+    const name = callerOf(ctx).client?.name;
+    return typeof name === 'string' && name.trim() !== '' ? name : undefined;
+  };
+
   on.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const offered = await assistant.tools;
     const tool = offered.has(params.name) ? tools().get(params.name) : undefined;
@@ -53,7 +58,7 @@ export function registerToolCalls(
         tool,
         args: params.arguments ?? {},
         connect,
-        human: guard === 'off' ? nobody : elicitingHuman(approvals, round, assistant),
+        human: guard === 'off' ? nobody : elicitingHuman(approvals, round, { ...assistant, clientName: nameOf(ctx) }),
         signal: ctx.mcpReq.signal,
         progress: progressOf(ctx),
         means,

@@ -21,6 +21,8 @@ export interface Matter {
 export interface AskingKey {
   keyHash: string;
   email: string;
+  /** What the client calls itself, which nobody has checked. */
+  client?: string | undefined;
 }
 
 /** A question that was asked and whose answer was not given out yet. Times are milliseconds since 1970. */
@@ -52,6 +54,8 @@ export interface ApprovalDesk {
   pending(): Asked[];
   /** Records a human's answer. Throws `not_found`, and `invalid_input` where it is answered or the name is another. */
   decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined): Asked;
+  /** Drops a question, or its answer, of this key; false where there is none. */
+  withdraw(code: string, keyHash: string): boolean;
   /** Proves that a form showed this question as it is now. */
   formToken(asked: Asked): string;
   isFormToken(asked: Asked, token: string): boolean;
@@ -149,9 +153,10 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       .digest('base64url');
 
   return {
-    request(asker, given) {
+    request(given, matter) {
       settle();
-      const question = { ...given, message: given.message.replace(INVISIBLE, '') };
+      const question = { ...matter, message: matter.message.replace(INVISIBLE, '') };
+      const asker = { ...given, client: given.client?.replace(/\s+/g, ' ').replace(INVISIBLE, '') };
       const earlier = [...open.values()].find(
         (one) => one.asker.keyHash === asker.keyHash && one.binding === question.binding,
       );
@@ -180,6 +185,13 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       asked.expiresAt = now() + ttlMs;
       settle();
       return asked;
+    },
+    withdraw(code, keyHash) {
+      const asked = live(code);
+      if (asked?.asker.keyHash !== keyHash) return false;
+      open.delete(asked.code);
+      settle();
+      return true;
     },
     formToken: token,
     isFormToken(asked, given) {

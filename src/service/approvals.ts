@@ -15,9 +15,12 @@ export async function requestApproval(
   input: ParsedInput<'requestApproval'>,
 ): Promise<ApprovalAnswer> {
   const { keyHash, user } = ctx.caller;
-  const { tool, binding, target, extent = {}, message, typed_name: typedName } = input;
+  const { tool, binding, target, extent = {}, message, typed_name: typedName, client } = input;
   const question = { tool, binding, target, extent, message, typedName: typedName ?? undefined };
-  const { status, code, expiresAt, more } = ctx.approvals.request({ keyHash, email: user.email }, question);
+  const { status, code, expiresAt, more } = ctx.approvals.request(
+    { keyHash, email: user.email, client: client ?? undefined },
+    question,
+  );
   const url = status === 'pending' && isHere(ctx.origin) ? await ctx.pageServer.urlOf(code) : undefined;
   return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString(), asked_again: more ?? null };
 }
@@ -32,6 +35,12 @@ export function getApproval(ctx: CallContext, { code }: { code: string }): Appro
   const asked = ctx.approvals.find(code);
   if (asked === undefined) throw noSuchQuestion(code);
   return toApproval(ctx, asked);
+}
+
+/** Takes a question back, or an answer that was not fetched. Throws `not_found`, for those of another API key as well. */
+export function withdrawApproval(ctx: CallContext, { code }: { code: string }): { code: string } {
+  if (!ctx.approvals.withdraw(code, ctx.caller.keyHash)) throw noSuchQuestion(code);
+  return { code };
 }
 
 /**
@@ -61,6 +70,7 @@ function toApproval(ctx: CallContext, asked: Asked): Approval {
     message,
     typed_name: typedName ?? null,
     asked_by: asker.email,
+    client: asker.client ?? null,
     shown: ctx.approvals.formToken(asked),
     created_at: new Date(askedAt).toISOString(),
     expires_at: new Date(expiresAt).toISOString(),

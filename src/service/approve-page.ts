@@ -21,10 +21,27 @@ ${name}
 <button class="go" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
-<p class="note">Tool <code>${escaped(tool)}</code>, called for ${escaped(asker.email)}. Code ${escaped(code)}, until
+<p class="note">Tool <code>${escaped(tool)}</code>, called ${escaped(calledBy(asker))}. Code ${escaped(code)}, until
 ${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC. Nothing has been changed so far.</p>
 ${BACK}`,
     { status: wrong === undefined ? 200 : 422 },
+  );
+}
+
+function calledBy({ client, email }: Asked['asker']): string {
+  return client === undefined
+    ? `for ${email}`
+    : `by a client that calls itself ${JSON.stringify(client)}, for ${email}`;
+}
+
+/** Asks for the code of a question. No page tells it: see `page-server.ts`. */
+export function codePage(): Page {
+  return htmlPage(
+    'Answer a question',
+    `<p>A question opens by its code. It stands in what the assistant tells you, and <code>colloquy approve</code> in a
+terminal lists it.</p>
+<form method="get" action="/approve"><p><label for="code">Code</label> <input id="code" name="code" required
+autocomplete="off" spellcheck="false" maxlength="64"></p><p><button>Read it</button></p></form>`,
   );
 }
 
@@ -33,7 +50,7 @@ export function answeredPage({ status, tool }: Asked): Page {
   return htmlPage(
     'Approved',
     `<p>Tell the assistant to go on: <code>${escaped(tool)}</code> runs when it calls again with the same arguments, once,
-within ten minutes. You can close this page.</p>${BACK}`,
+within ten minutes, and only in the chat that asked. You can close this page.</p>${BACK}`,
   );
 }
 

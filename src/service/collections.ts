@@ -117,12 +117,14 @@ async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Co
 
 function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
   const usage = ctx.usage.of(record);
+  // Only a service that was killed in a collection's first moments has not stored these: what is there is the least.
+  const least = table.docCount > 0 ? { updatedMs: Date.parse(record.createdAt), bytes: table.totalBytes } : undefined;
   return {
     doc_count: table.docCount,
     purged_doc_count: usage.purgedDocCount,
     fill_progress: 1,
     last_queried_ms: usage.lastQueriedMs,
-    last_updated_ms: usage.lastUpdatedMs,
+    last_updated_ms: usage.lastUpdatedMs || (least?.updatedMs ?? 0),
     total_size: table.totalBytes,
     total_index_size: 0,
     row_index_size: 0,
@@ -130,7 +132,7 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
     inverted_index_size: 0,
     range_index_size: 0,
     purged_doc_size: usage.purgedBytes,
-    bytes_inserted: usage.bytesInserted,
+    bytes_inserted: usage.bytesInserted || (least?.bytes ?? 0),
     bytes_overwritten: usage.bytesOverwritten,
   };
 }

@@ -41,6 +41,8 @@ export interface ServiceContext {
   version: string;
   /** When it was built (ISO-8601); undefined: it runs from the sources. */
   build: string | undefined;
+  /** What the service was started with, by name. */
+  settings?: Readonly<Record<string, string>> | undefined;
   /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */
   nextOffset: () => string;
 }

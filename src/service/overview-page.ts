@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { bytesText, counted } from '../contract/in-words.ts';
 import { stringifyJson } from '../contract/json.ts';
+import { OWN_QUERY } from '../contract/own-query.ts';
 import { distinctText } from '../contract/visible.ts';
 import type { Asked } from './approval-desk.ts';
 import type { WorkspaceFigures } from './collection-figures.ts';
@@ -9,6 +10,8 @@ import type { CallRecord, Overview } from './overview.ts';
 import type { EndedQuery, RunningQuery } from './query-log.ts';
 
 const TEXT_CHARS = 160;
+/** Rows that are seen at once of what grows with each day; the others unfold. */
+const ROWS_SHOWN = 10;
 
 /** The page of the service. `tokenOf` proves of a form that it was made for this browser and this query. */
 export function overviewPage(seen: Overview, tokenOf: (queryId: string) => string): Page {
@@ -20,11 +23,11 @@ export function overviewPage(seen: Overview, tokenOf: (queryId: string) => strin
 <p id="news" class="unseen" role="status"></p>
 <main data-news="${escaped(news)}">
 ${live('questions', questionList(questions, now))}
+${live('service', facts(seen))}
 ${section('running', 'Running queries', runningTable(running, tokenOf, now))}
 ${section('collections', 'Collections', workspaces.map(workspaceTable).join('\n') || none('There is no workspace.'))}
 ${section('queries', 'Recent queries', recentTable(recent, now))}
 ${section('calls', 'Recent tool calls', callTable(calls, now))}
-${section('service', 'This service', facts(seen))}
 </main>
 <noscript><p><a class="button" href="/">Look again</a></p></noscript>
 <p class="note">Only browsers that were paired on this machine see this page. <code>colloquy approve --forget-browsers</code> ends that.</p>`;
@@ -75,15 +78,29 @@ ${lines.join('\n')}
 </tbody></table></div>`;
 }
 
+/** A table whose rows after the first ones unfold. */
+function foldedTable(whole: Table): string {
+  const rest = whole.rows.slice(ROWS_SHOWN);
+  if (rest.length === 0) return table(whole);
+  const more = table({ ...whole, id: `${whole.id}-more`, caption: 'Those before', rows: rest });
+  return (
+    table({ ...whole, rows: whole.rows.slice(0, ROWS_SHOWN) }) + folded(`${whole.id}-rest`, `${rest.length} more`, more)
+  );
+}
+
+function folded(id: string, title: string, content: string): string {
+  return `<details class="more" id="${id}"><summary id="${id}-title">${title}</summary>${content}</details>`;
+}
+
 function questionList(questions: readonly Asked[], now: number): string {
   if (questions.length === 0) return '';
-  const items = questions.map(({ code, message, tool, asker, expiresAt }) => {
+  const items = questions.map(({ message, tool, asker, expiresAt }) => {
     const [first = ''] = message.split('\n', 1);
     const left = Math.max(1, Math.ceil((expiresAt - now) / 60_000));
-    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> for ${name(asker.email)}, ${counted(left, 'minute')} left</span></p>
-<a class="button small" id="answer-${escaped(code)}" href="/approve/${encodeURIComponent(code)}">Read and answer<span class="unseen"> question ${escaped(code)}</span></a></li>`;
+    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> ${asker.client === undefined ? '' : `by ${name(asker.client)} `}for ${name(asker.email)}, ${counted(left, 'minute')} left</span></p></li>`;
   });
-  return `<section class="alert" aria-labelledby="questions-h"><h2 id="questions-h" tabindex="-1">Waiting for your answer</h2><ul class="questions">${items.join('')}</ul></section>`;
+  return `<section class="alert" aria-labelledby="questions-h"><h2 id="questions-h" tabindex="-1">Waiting for your answer</h2><ul class="questions">${items.join('')}</ul>
+<p><a class="button small" id="answer" href="/approve">Read and answer by its code</a></p></section>`;
 }
 
 function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) => string, now: number): string {
@@ -130,14 +147,15 @@ function workspaceTable({ workspace, collections, left }: WorkspaceFigures, inde
 
 function recentTable(recent: readonly EndedQuery[], now: number): string {
   if (recent.length === 0) return none('No query has ended since the service started.');
-  const rows = recent.map(({ id, sql, caller, startedAt, ms, rows: count, outcome }) => [
+  const isOwn = ({ sql }: EndedQuery) => sql.startsWith(OWN_QUERY);
+  const rowOf = ({ id, sql, caller, startedAt, ms, rows: count, outcome }: EndedQuery) => [
     ago(startedAt + ms, now),
     outcomeTag(outcome),
     span(ms),
     count === undefined ? '' : count.toLocaleString('en-US'),
     whoText(caller),
     unfolded(`query-${id}`, sql),
-  ]);
+  ];
   const columns = [
     ['Ended', 't'],
     ['Outcome', ''],
@@ -146,7 +164,19 @@ function recentTable(recent: readonly EndedQuery[], now: number): string {
     ['Who', 'w'],
     ['SQL', 'sql'],
   ] as const;
-  return table({ id: 'recent-table', caption: 'The newest first, of this run of the service', columns, rows });
+  const written = recent.filter((one) => !isOwn(one));
+  const own = recent.filter(isOwn);
+  const caption = 'The newest first, of this run of the service';
+  return [
+    written.length === 0 ? '' : foldedTable({ id: 'recent-table', caption, columns, rows: written.map(rowOf) }),
+    own.length === 0
+      ? ''
+      : folded(
+          'own-queries',
+          `${counted(own.length, 'query', 'queries')} that Colloquy ran by itself, to say what would be deleted`,
+          table({ id: 'own-table', caption, columns, rows: own.map(rowOf) }),
+        ),
+  ].join('');
 }
 
 function callTable(calls: readonly CallRecord[] | undefined, now: number): string {
@@ -178,7 +208,7 @@ function callTable(calls: readonly CallRecord[] | undefined, now: number): strin
     ['Client', 'w'],
     ['Arguments', 'sql'],
   ] as const;
-  return table({
+  return foldedTable({
     id: 'calls-table',
     caption: 'The newest first, from the audit log, without secrets. Guard: what became of the question to a person',
     columns,
@@ -199,7 +229,9 @@ function facts({ version, pid, folder, startedAt, addresses, size, memoryBytes, 
     ],
     ['Memory of the process', bytesText(memoryBytes)],
   ];
-  return `<dl>${shown.map(([term, value]) => `<div><dt>${term}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
+  const list = `<dl>${shown.map(([term, value]) => `<div><dt>${term}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
+  const line = `This service: version ${escaped(version)}, running for ${span(now - startedAt)}, ${bytesText(memoryBytes)} of memory, in ${escaped(folder)}`;
+  return `<section>${folded('service-facts', line, list)}</section>`;
 }
 
 function whoText({ email, keyName }: RunningQuery['caller']): string {

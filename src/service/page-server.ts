@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { PAIRED_DAYS } from '../contract/browsers.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
-import { cameFromElsewherePage, unpairedPage } from './approve-page.ts';
+import { cameFromElsewherePage, codePage, unpairedPage } from './approve-page.ts';
 import { CONTENT_SECURITY_POLICY, failurePage, htmlPage, type Page } from './html.ts';
 import type { Overview } from './overview.ts';
 import { overviewPage } from './overview-page.ts';
@@ -36,7 +36,9 @@ export interface PageServerOptions {
 
 const LIMITS = { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
 const CONNECTIONS_MAX = 64;
-const PATH = /^\/(?:(approve|pair)\/([\w-]{1,64})|(stop)?)$/;
+const PATH = /^\/(?:(approve|pair)\/([\w-]{1,64})|(stop|approve)?)$/;
+/** What the form for a code asks for; a space in it is a plus. */
+const CODE_PATH = /^\/approve\?code=([\w+-]{1,64})$/;
 const COOKIE_SECS = PAIRED_DAYS * 86_400;
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -53,8 +55,10 @@ const HEADERS = {
 /**
  * The page on a listener of its own, on loopback, which offers nothing else: what is put in front of the API (a proxy, a
  * tunnel) does not show it to the world. The address of a question is known to the model, so it alone opens nothing:
- * everything is shown to, and taken from, a browser that was paired. There is nothing to guess: a code has 58 random bits
- * and counts in a paired browser only, so wrong ones need no limit, which whoever sends them could use to lock others out.
+ * everything is shown to, and taken from, a browser that was paired. The cookie alone does not answer, since browsers send
+ * it to other servers of this machine, too: no page shows the code of a question. There is nothing to guess: a code has 58
+ * random bits and counts in a paired browser only, so wrong ones need no limit, which whoever sends them could use to lock
+ * others out.
  */
 export function createPageServer({ desk, browsers, queryLog, look, inUse, log }: PageServerOptions): PageServer {
   const tokens = createFormTokens();
@@ -63,14 +67,17 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
     const { url = '', method } = request;
     const refusal = refused(request);
     if (refusal !== undefined) return refusal;
-    const found = PATH.exec(url);
+    const typed = CODE_PATH.exec(url)?.[1]?.replaceAll('+', '');
+    const found = PATH.exec(typed === undefined ? url : `/approve/${typed}`);
     if (found === null) return failurePage(404, 'Not found', 'There is nothing here.');
     // Before anything is looked up: other pages learn nothing, and use nothing up.
     if (cameFromElsewhere(request)) return cameFromElsewherePage(url);
     const [, kind = found[3] ?? 'overview', given = ''] = found;
     const browser = cookiesOf(request, browsers.cookie).find((token) => browsers.isPaired(token));
     if (kind === 'pair') return method === 'GET' ? pair(given, browser) : notPossible('GET');
-    if (browser === undefined) return unpairedPage(kind === 'approve' ? given : undefined);
+    if (browser === undefined) return unpairedPage(kind === 'approve' && given !== '' ? given : undefined);
+    if (typed !== undefined) return seeOther({ location: `/approve/${typed}` });
+    if (kind === 'approve' && given === '') return method === 'GET' ? codePage() : notPossible('GET');
     if (kind === 'approve') return answerQuestion({ desk, log }, request, given);
     if (kind === 'stop') return method === 'POST' ? stop(request, browser) : notPossible('POST');
     if (method === 'POST') return notPossible('GET');
@@ -121,7 +128,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
   return createListener(handle, log);
 }
 
-/** To the overview, which is asked for anew: what was sent is not sent again by going back, nor by reading it again. */
+/** To the overview, or elsewhere, which is asked for anew: what was sent is not sent again by going back, nor by reading it again. */
 function seeOther(headers: Record<string, string>): Page {
   return {
     ...htmlPage('Go on', '<p><a href="/">What goes on</a></p>', { status: 303 }),

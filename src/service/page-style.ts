@@ -42,7 +42,8 @@ tbody th{font-weight:500}
 .w{white-space:nowrap}
 .sql{width:45%;min-width:16rem}
 details[open]>summary code{display:none}
-summary{cursor:pointer}
+summary{cursor:pointer;overflow-wrap:anywhere}
+.more{margin-top:.6rem}section>.more{margin:0}.more>summary{color:var(--soft);font-size:.9rem}.more[open]>summary{margin-bottom:.6rem}
 summary code{display:inline;white-space:normal}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--code);padding:.6rem .75rem;border-radius:.4rem;margin:.4rem 0 0;max-height:20rem;overflow:auto}
 .tag{display:inline-block;padding:0 .5rem;border-radius:1rem;font-size:.8rem;border:1px solid currentColor;white-space:nowrap}

@@ -38,9 +38,13 @@ export interface ServiceOptions {
   limits?: Partial<EngineLimits> | undefined;
   /** The service closes by itself when no request came for so long and none runs, in milliseconds. Default: never. */
   idleMs?: number | undefined;
+  /** Ends the process at once, with the reason; default: as `openEngine`. */
+  giveUp?: ((message: string) => void) | undefined;
   version: string;
   /** When this program was built (ISO-8601). Default: it runs from the sources. */
   build?: string | undefined;
+  /** Told to clients: what it was started with, by name (default: nothing). */
+  settings?: Readonly<Record<string, string>> | undefined;
   /** Somebody runs it and ends it as well: a newer program does not take its place (default false). */
   isForeground?: boolean | undefined;
   log: Logger;
@@ -97,10 +101,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     { redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' } },
   );
   const trustedProxies = rangesOf(options.trustProxy ?? []);
-  const engine = await openEngine({ file: options.databaseFile, limits: options.limits, log });
+  let leave = (_why: string): void => {};
+  const engine = await openEngine({
+    file: options.databaseFile,
+    limits: options.limits,
+    log,
+    giveUp: options.giveUp,
+    onStuck: (why) => leave(why),
+  });
   const listeners: Listener[] = [];
   try {
-    return await startOn(engine, listeners, log, { ...options, trustedProxies });
+    const started = await startOn(engine, listeners, log, { ...options, trustedProxies });
+    leave = started.leave;
+    return started.service;
   } catch (error) {
     await stopListening(listeners);
     await engine.close();
@@ -147,7 +160,7 @@ async function startOn(
   listeners: Listener[],
   log: Logger,
   options: ServiceOptions & { trustedProxies: readonly AddressRange[] },
-): Promise<Service> {
+): Promise<{ service: Service; leave: (why: string) => void }> {
   const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
@@ -207,6 +220,7 @@ async function startOn(
     log,
     version: options.version,
     build: options.build,
+    settings: options.settings,
     nextOffset,
     lifecycle,
     isForeground: options.isForeground ?? false,
@@ -260,5 +274,5 @@ async function startOn(
     log.info('the service is closed');
   }
 
-  return { addresses, closed, close };
+  return { service: { addresses, closed, close }, leave: closeInBackground };
 }

@@ -2,13 +2,14 @@ import type { Logger } from 'pino';
 import { type Catalog, put } from './catalog.ts';
 import type { CollectionRecord, RecordOf } from './records.ts';
 
-const STORE_DELAY_MS = 5_000;
+const STORE_DELAY_MS = 1_000;
 
 export type UsageFigures = RecordOf<'usage'>;
 
 /**
- * Figures that follow a collection's use. They are stored some seconds late, and on close: a durable step of their own
- * for every write would halve its speed. A service that is killed loses the last few seconds of them.
+ * Figures that follow a collection's use. They are stored a second late, and on close: a durable step of their own for
+ * every write would halve its speed. The first of a collection are stored at once. A service that is killed loses the
+ * last second of them.
  */
 export interface Usage {
   of(collection: CollectionRecord): UsageFigures;
@@ -50,11 +51,19 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
     return pending.get(table) ?? storing.get(table) ?? catalog.all('usage').get(table) ?? NONE;
   }
 
+  /** Whether some of its figures are stored, or about to be. */
+  function isKnown({ table }: CollectionRecord): boolean {
+    return storing.has(table) || catalog.all('usage').has(table);
+  }
+
   function set(collection: CollectionRecord, change: Partial<UsageFigures>): void {
     pending.set(collection.table, { ...of(collection), ...change });
-    timer ??= setTimeout(() => {
+    if (timer !== undefined && isKnown(collection)) return;
+    clearTimeout(timer);
+    const delayMs = isKnown(collection) ? STORE_DELAY_MS : 0;
+    timer = setTimeout(() => {
       flush().catch((error: unknown) => log.error({ err: error }, 'cannot store usage figures'));
-    }, STORE_DELAY_MS).unref();
+    }, delayMs).unref();
   }
 
   async function flush(): Promise<void> {

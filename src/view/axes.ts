@@ -18,6 +18,9 @@ export interface Axis {
 
 const LABEL_WIDTH = 78;
 const LABEL_HEIGHT = 44;
+const LETTER_WIDTH = 6.6;
+/** Room beside the box that a label may use. */
+const RIGHT_ROOM = 16;
 
 /** The axis across a box. */
 export function acrossAxis([min, max]: [number, number], box: Box, isTime: boolean): Axis {
@@ -59,9 +62,12 @@ export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
   ]);
   for (const value of x?.ticks ?? []) {
     const at = x?.place(value) ?? 0;
+    const label = x?.label(value) ?? '';
+    // The last label stays inside the picture.
+    const middle = Math.min(at, box.left + box.width + RIGHT_ROOM - label.length * (LETTER_WIDTH / 2));
     marks.push(
       svg('line', { class: 'axis', x1: at, x2: at, y1: bottom, y2: bottom + 4 }),
-      svg('text', { class: 'tick', x: at, y: bottom + 17, 'text-anchor': 'middle' }, x?.label(value)),
+      svg('text', { class: 'tick', x: middle, y: bottom + 17, 'text-anchor': 'middle' }, label),
     );
   }
   marks.push(svg('line', { class: 'axis', x1: box.left, x2: box.left + box.width, y1: bottom, y2: bottom }));
@@ -71,5 +77,5 @@ export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
 /** Room for the longest label of the axis that goes up. */
 export function leftOf(axis: Axis): number {
   const longest = axis.ticks.reduce((most, value) => Math.max(most, axis.label(value).length), 1);
-  return 14 + longest * 6.6;
+  return 14 + longest * LETTER_WIDTH;
 }

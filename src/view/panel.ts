@@ -113,7 +113,7 @@ function headOf(
 }
 
 function notesOf({ notes }: Part, { whyNoMore }: Source): HTMLElement[] {
-  const sentences = whyNoMore === undefined || whyNoMore === '' ? notes : [whyNoMore, ...notes];
+  const sentences = whyNoMore === undefined ? notes : [whyNoMore, ...notes];
   return sentences.map((note) => el('p', { class: 'note', dir: 'auto' }, note));
 }
 

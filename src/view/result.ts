@@ -19,6 +19,8 @@ export interface Part {
   total: number;
   /** There are more rows than `total`. */
   isAtLeast: boolean;
+  /** Long values are cut, or columns are left out. */
+  isCut: boolean;
   /** What a person should know of it, in sentences. */
   notes: readonly string[];
 }
@@ -49,6 +51,7 @@ export function partOf(answer: ToolResult): Part {
     offset: countOf(data['offset']) ?? 0,
     total: atLeast ?? countOf(data['total']) ?? tuples.length,
     isAtLeast: atLeast !== undefined,
+    isCut: countOf(data['cells_cut']) !== undefined || countOf(data['columns_cut']) !== undefined,
     notes: notesOf(data),
   };
 }

@@ -28,9 +28,9 @@ export interface Base {
 /** Where rows come from: those that came with the answer, or the kept result, in pages. */
 export interface Source {
   columns: readonly Column[];
-  /** All rows came with the answer. */
+  /** All rows came with the answer, with all of their values. */
   isWhole: boolean;
-  /** Why no more rows than came can be had, in a sentence; undefined where they can. */
+  /** Why no more than came can be had, in a sentence; undefined where it can. */
   whyNoMore: string | undefined;
   /** Rows of one page; rejects with what went wrong, in a sentence. */
   page(wanted: Wanted, offset: number, limit: number, signal: AbortSignal): Promise<Page>;
@@ -52,17 +52,15 @@ export interface Sampling {
 }
 
 export function createSource(first: Part, base: Base, callTool: Bridge['callTool']): Source {
-  const isWhole = first.offset === 0 && !first.isAtLeast && first.rows.length >= first.total;
-  if (isWhole || first.queryId === undefined || callTool === undefined) {
-    return localSource(first, isWhole, isWhole ? undefined : whyNoMore(first, callTool !== undefined));
-  }
-  return keptSource(first, first.queryId, base, callTool);
-}
-
-function whyNoMore({ queryId }: Part, canCall: boolean): string {
-  if (queryId === undefined)
-    return 'The whole result is not kept, so only the rows that came with the answer are here.';
-  return canCall ? '' : 'This host lets a view ask for nothing, so only the rows that came with the answer are here.';
+  const hasAllRows = first.offset === 0 && !first.isAtLeast && first.rows.length >= first.total;
+  if (hasAllRows && !first.isCut) return localSource(first, true, undefined);
+  if (first.queryId !== undefined && callTool !== undefined) return keptSource(first, first.queryId, base, callTool);
+  const why = first.queryId === undefined ? 'The whole result is not kept' : 'This host lets a view ask for nothing';
+  const limits = [
+    hasAllRows ? '' : 'only the rows that came with the answer are here',
+    first.isCut ? 'filter and order see values and columns only as far as they are shown' : '',
+  ];
+  return localSource(first, false, `${why}, so ${limits.filter((limit) => limit !== '').join(', and ')}.`);
 }
 
 function localSource(first: Part, isWhole: boolean, why: string | undefined): Source {

@@ -57,7 +57,7 @@ describe('the page of the service', () => {
     expect(await page.content()).not.toContain(service.folder);
     await page.goto(url);
     expect(page.url()).toBe(home);
-    await page.getByText(service.folder, { exact: true }).waitFor();
+    await page.getByText(service.folder).first().waitFor();
     expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
     const other = await browser.newContext();
     const second = await other.newPage();
@@ -95,11 +95,14 @@ describe('the page of the service', () => {
       message: 'Delete the collection?',
       typed_name: 'orders',
     };
-    await service.call('POST', '/v1/colloquy/approvals', asked);
+    const { code } = (await service.call('POST', '/v1/colloquy/approvals', asked)).body.data;
     await page.getByRole('link', { name: /Read and answer/ }).waitFor();
+    expect(await page.content()).not.toContain(code);
     await expect.poll(() => page.getByRole('status').textContent()).toBe('1 question of an assistant waits for you.');
     expect(await page.title()).toBe('(1) Colloquy');
     await page.getByRole('link', { name: /Read and answer/ }).click();
+    await page.getByLabel('Code').fill(code);
+    await page.getByRole('button', { name: 'Read it' }).click();
     await page.getByLabel('To approve, type orders').fill('orders');
     await picture(page, 'page-question');
     await page.getByRole('button', { name: 'Approve' }).click();

@@ -117,8 +117,9 @@ describe.each([legacyStdio, modernStdio])('colloquy approve, for a client of $na
   it('lists what waits, and takes no answer that is piped in', async () => {
     const { code } = await pendingDelete(session);
     const listed = await run(['approve']);
-    expect(listed.stdout).toContain(`${code}  delete_collection, until `);
-    expect(listed.stdout).toContain('Delete a collection: workspace "commons", collection "orders".');
+    expect(listed.stdout).toMatch(new RegExp(`${code}  delete_collection, asked by "[^"]+" at [^,]+, until `));
+    expect(listed.stdout).toContain('    Delete a collection: workspace "commons", collection "orders".\n');
+    expect(listed.stdout).toMatch(/^ {4}It goes to the trash: an operator can restore it until/m);
     const refused = await run(['approve', code], 'orders\ny\n');
     expect(refused).toMatchObject({
       code: 1,
@@ -174,6 +175,41 @@ describe.each([legacyStdio, modernStdio])('colloquy approve, for a client of $na
     });
     const declined = await session.call('delete_collection', PLACE);
     expect(declined.structured['error']).toMatchObject({ code: 'declined' });
+  });
+});
+
+describe('a chat that ends', () => {
+  it.each([
+    ['closes its input', (child: ChildProcess) => child.stdin?.end()],
+    ['is ended by a signal', (child: ChildProcess) => child.kill('SIGTERM')],
+  ])('takes its question back when its host %s', async (how, end) => {
+    const child = spawn(process.execPath, [BINARY], { env: serverEnvironment(folder.path) });
+    const ended = once(child, 'close');
+    const asked = new Promise<string>((resolve) => {
+      let text = '';
+      child.stdout.on('data', (chunk) => {
+        text += chunk;
+        const code = /"code":"((?:[2-9A-Z]{4}-){2}[2-9A-Z]{4})"/.exec(text)?.[1];
+        if (code !== undefined) resolve(code);
+      });
+    });
+    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: `a <b>chat</b> that ${how}`, version: '1' };
+    const protocol = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    send({ id: 1, method: 'initialize', params: protocol });
+    send({ method: 'notifications/initialized' });
+    const name = how.replaceAll(' ', '-');
+    await run(['call', 'create_workspace', JSON.stringify({ name })]);
+    send({
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'delete_workspace', arguments: { workspace: name } },
+    });
+    const code = await asked;
+    expect((await run(['approve'])).stdout).toContain(`asked by ${JSON.stringify(clientInfo.name)}`);
+    end(child);
+    await ended;
+    expect((await run(['approve'])).stdout).not.toContain(code);
   });
 });
 

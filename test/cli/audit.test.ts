@@ -54,6 +54,11 @@ describe('colloquy audit', () => {
     );
     expect((await run(['audit', '--lines', '1', '--json'])).stdout).toMatch(/^\{"time":.*"tool":"run_query".*\}\n$/);
     expect((await run(['audit', '--tool', 'list_workspaces'])).stdout).not.toContain('run_query');
+    expect(await run(['audit', '--tool', 'list_workspace'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('There is no tool "list_workspace". Did you mean "list_workspaces"?'),
+    });
     expect((await run(['audit', '--since', '2999-01-01'])).stdout).toBe('');
     expect(statSync(join(dataDir, 'audit.log')).mode & 0o777).toBe(0o600);
   }, 60_000);

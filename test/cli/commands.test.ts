@@ -134,8 +134,42 @@ describe('colloquy call', () => {
   test('refuses to delete without a terminal', async () => {
     await run(['call', 'create_workspace', '{"name":"shop"}']);
     const refused = await run(['call', 'delete_workspace', '{"workspace":"shop"}'], {}, 'y\nshop\n');
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/not confirmed/) });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not confirmed[\s\S]*--guard=off/) });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'declined' } });
     expect((await run(['call', 'list_workspaces'])).stdout).toContain('"shop"');
+  });
+
+  test.each([
+    [['--guard=off'], {}],
+    [[], { COLLOQUY_GUARD: 'off' }],
+  ])('with %j and %j it deletes without a question', async (flags, env) => {
+    await run(['call', 'create_workspace', '{"name":"shop"}']);
+    const call = ['call', 'delete_workspace', '{"workspace":"shop"}', ...flags];
+    expect(await run(call, env as Record<string, string>)).toMatchObject({ code: 0 });
+    expect((await run(['call', 'list_workspaces'])).stdout).not.toContain('"shop"');
+  });
+
+  test('says on standard error that some documents were refused', async () => {
+    await run(['call', 'create_collection', '{"workspace":"commons","name":"docs"}']);
+    const data = [{ _id: 'a' }, { _id: 7 }, { _id: 'b' }];
+    const args = JSON.stringify({ workspace: 'commons', collection: 'docs', data });
+    const added = await run(['call', 'add_documents', args]);
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 3 documents was refused') });
+    expect(JSON.parse(added.stdout)).toMatchObject({ counts: { ADDED: 2, ERROR: 1 } });
+  });
+
+  test('says which settings a running service does not heed', async () => {
+    const settings = ['--rows-max', '5', '--query-timeout-ms=9000'];
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['call', 'list_workspaces', ...settings])).toMatchObject({ code: 0, stderr: '' });
+    const { code, stderr } = await run(['call', 'list_workspaces', '--rows-max', '7', '--query-timeout-ms=9000'], {
+      COLLOQUY_LOG_LEVEL: '',
+    });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^colloquy: .*: --rows-max 7\. "colloquy stop".*\n$/)]);
+  });
+
+  test('shows a person no log lines of JSON', async () => {
+    expect(await run(['call', 'list_workspaces'], { COLLOQUY_LOG_LEVEL: '' })).toMatchObject({ code: 0, stderr: '' });
   });
 
   test.each([
@@ -153,8 +187,10 @@ describe('colloquy call', () => {
     [['run_query', '{"query":"SELEC 1"}'], /syntax error/i],
     [['get_workspace', '{"workspace":"nope"}'], /Workspace with name "nope" does not exist/],
     [['get_workspace', '{"workspce":"nope"}'], /did you mean "workspace"/],
-  ])('%j prints why to standard error', async (args, why) => {
-    expect(await run(['call', ...args])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
+  ])('%j prints its answer, and why to standard error', async (args, why) => {
+    const { code, stdout, stderr } = await run(['call', ...args]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(why)]);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { tool: args[0] } });
   });
 
   test('says why the data folder cannot be used', async () => {
@@ -187,6 +223,18 @@ describe('colloquy stop', () => {
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
+  });
+
+  test('leaves a service that somebody runs in the foreground, unless it is told to', async () => {
+    const served = start(['serve']);
+    await printed(served, /Ctrl-C/);
+    expect(await run(['stop'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`process ${served.pid}.*Ctrl-C.*--force`)),
+    });
+    expect(await servicePid()).toBe(served.pid);
+    expect(await run(['stop', '--force'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+    expect(await servicePid()).toBeUndefined();
   });
 
   test('says so where nothing runs, and makes no folder', async () => {
@@ -250,7 +298,7 @@ describe('colloquy serve', () => {
     expect(await run(['serve'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`process ${first.pid} has it open`),
+      stderr: expect.stringMatching(new RegExp(`process ${first.pid} has it open[\\s\\S]* stop\n$`)),
     });
     expect(await run(['serve', '--local'])).toMatchObject({ code: 75, stdout: '' });
     expect(await servicePid()).toBe(first.pid);

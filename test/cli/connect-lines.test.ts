@@ -51,19 +51,32 @@ describe('connectLines()', () => {
       .trim()
       .split('\n');
 
+  it('names setup first', () => {
+    expect(words(lineUnder(lines, 'All assistants'))).toEqual(['node', path, 'setup']);
+  });
+
   it('quotes paths with spaces and apostrophes for the shell', () => {
-    expect(words(lineUnder(lines, 'Claude Code'))).toEqual(['claude', 'mcp', 'add', 'colloquy', '--', 'node', path]);
+    expect(words(lineUnder(lines, 'Claude Code'))).toEqual([
+      'claude',
+      'mcp',
+      'add',
+      'colloquy',
+      '--',
+      'node',
+      path,
+      '--read-only',
+    ]);
   });
 
   it('gives VS Code one argument of JSON', () => {
     const [code, option, json] = words(lineUnder(lines, 'VS Code'));
     expect([code, option]).toEqual(['code', '--add-mcp']);
-    expect(JSON.parse(json ?? '')).toEqual({ name: 'colloquy', command: 'node', args: [path] });
+    expect(JSON.parse(json ?? '')).toEqual({ name: 'colloquy', command: 'node', args: [path, '--read-only'] });
   });
 
   it('gives Claude Desktop and Cursor JSON to paste', () => {
     expect(JSON.parse(lineUnder(lines, 'Claude Desktop'))).toEqual({
-      mcpServers: { colloquy: { command: 'node', args: [path] } },
+      mcpServers: { colloquy: { command: 'node', args: [path, '--read-only'] } },
     });
   });
 });

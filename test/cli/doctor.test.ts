@@ -117,6 +117,25 @@ describe('colloquy doctor', () => {
     expect(found.findings.find(({ name }) => name === 'socket')?.detail).toMatch(/^process \d+ listened at /);
   });
 
+  test('warns of the key file of another service that others may read', async () => {
+    const file = join(base, 'remote.key');
+    writeFileSync(file, 'of-the-other\n');
+    chmodSync(file, 0o644);
+    mkdirSync(join(base, '.cursor'));
+    const args = ['--url', 'http://127.0.0.1:1', '--api-key-file', file];
+    const found = await diagnosis(args);
+    expect(found.findings.find(({ name }) => name === 'permissions')).toMatchObject({
+      state: 'warn',
+      detail: 'others may read remote.key',
+      remedy: `chmod 600 ${JSON.stringify(file)}`,
+    });
+    expect((await run(['setup', '--print', ...args])).stdout).toContain(
+      'warn  permissions  others may read remote.key',
+    );
+    chmodSync(file, 0o600);
+    expect((await diagnosis(args)).states).toMatchObject({ permissions: 'ok' });
+  });
+
   test('warns of files that are newer than the clock', async () => {
     await run(['call', 'list_workspaces']);
     const later = new Date(Date.now() + 3_600_000);
@@ -181,6 +200,7 @@ describe('colloquy doctor', () => {
       detail: expect.stringContaining(why),
       remedy: expect.stringContaining(remedy),
     });
+    expect(found.text.split(remedy)).toHaveLength(2);
   });
 
   test('fails where nothing listens at the address', async () => {

@@ -80,7 +80,9 @@ describe('openDocuments(): where it may read', () => {
   });
 
   it('reads regular files only, and does not wait for a pipe', async () => {
-    await expect(openDocuments(allowed, { path: 'sub', format: 'json' })).rejects.toThrow(/it is a folder/);
+    for (const path of ['sub', '.', 'sub/..', join(root, 'in')]) {
+      await expect(openDocuments(allowed, { path, format: 'json' })).rejects.toThrow(/it is a folder. Name one file/);
+    }
     if (process.platform === 'win32') return;
     execFileSync('mkfifo', [join(root, 'in/pipe.json')]);
     await expect(openDocuments(allowed, { path: 'pipe.json' })).rejects.toThrow(/no regular file/);

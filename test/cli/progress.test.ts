@@ -22,6 +22,13 @@ describe('shownProgress()', () => {
     expect(written.slice(3)).toEqual(['\r\u001b[K']);
   });
 
+  it.each([0, undefined])('cuts nothing for a terminal of %s columns', (columns) => {
+    let written = '';
+    const { report } = shownProgress({ isTTY: true, columns, write: (text: string) => (written += text) });
+    report(1, 2, 'copying and checking the backup');
+    expect(written).toMatch(/50% copying and checking the backup$/);
+  });
+
   it('writes a line now and then elsewhere, and none for a short call', () => {
     const { report, clear, written, clock } = shown(false);
     clock.now = 4_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { levelOf } from '../../src/cli/serve.ts';
+import { levelOf, placesOf, startsAgain } from '../../src/cli/serve.ts';
 
 describe('levelOf()', () => {
   test.each([
@@ -10,5 +10,27 @@ describe('levelOf()', () => {
     ['the local service, as asked', 'error', true, false, 'error'],
   ] as const)('%s', (_, logLevel, local, isTerminal, expected) => {
     expect(levelOf({ logLevel }, local, isTerminal)).toBe(expected);
+  });
+});
+
+describe('placesOf()', () => {
+  test.each([
+    [1, 1, 1],
+    [4, 2, 1],
+    [6, 4, 1],
+    [8, 4, 2],
+    [16, 4, 4],
+  ])(
+    'of %d threads: %d queries at once, and %d more beside those that do not stop',
+    (threads, queriesMax, stuckMax) => {
+      expect(placesOf(threads)).toEqual({ queriesMax, stuckMax });
+    },
+  );
+});
+
+describe('startsAgain()', () => {
+  test('promises a new start only where something starts the service', () => {
+    expect(startsAgain(true)).toMatch(/with the next request/);
+    expect(startsAgain(false)).toMatch(/supervisor has to start it/);
   });
 });

@@ -52,9 +52,19 @@ afterEach(async () => {
 
 describe('colloquy setup', () => {
   test('finds nothing on an empty machine, and makes nothing', async () => {
-    const { code, stdout } = await run(['setup', '--print']);
+    const { code, stdout } = await run(['setup']);
     expect(code).toBe(1);
     expect(stdout).toContain('No assistant was found. Looked for Claude Code, Claude Desktop, Cursor,');
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('--print shows the entry where no assistant is found, without what is not about the service', async () => {
+    const { code, stdout } = await run(['setup', '--print'], { COLLOQUY_LOG_LEVEL: 'debug' });
+    expect(code).toBe(0);
+    const entry = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    expect(entry).toEqual({
+      mcpServers: { colloquy: { command: process.execPath, args: [BINARY, '--read-only'] } },
+    });
     expect(readdirSync(home)).toEqual([]);
   });
 
@@ -65,6 +75,14 @@ describe('colloquy setup', () => {
     expect(stdout).toMatch(/^\+ {8}"--read-only"$/m);
     expect(readFileSync(file, 'utf8')).toBe('{}\n');
     expect(readdirSync(home)).toEqual(['.cursor']);
+  });
+
+  test.each([
+    [[], /--write offers those that change data/],
+    [['--write'], /It offers tools that change data, too/],
+    [['--write', '--profile', 'explore'], /It offers only tools that read: no other one/],
+  ])('says what the entry with %j offers', async (args, says) => {
+    expect((await run(['setup', '--print', ...args])).stdout).toMatch(says);
   });
 
   test('writes nothing where nobody can be asked', async () => {
@@ -122,6 +140,9 @@ describe('colloquy setup', () => {
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean "claude-code"?') });
     const missing = await run(['setup', '--client', 'zed', '--print']);
     expect(missing.stdout).toContain(`Zed was not found: there is no "${join(home, '.config', 'zed')}"`);
+    expect(missing.stdout).toContain(`Zed: put this in "${join(home, '.config', 'zed', 'settings.json')}":`);
+    expect(missing.stdout).toContain('"context_servers": {');
+    expect(missing.code).toBe(0);
     expect(existsSync(join(home, '.config'))).toBe(false);
   });
 });

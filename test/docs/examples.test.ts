@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { secretMeans } from '../../src/cli/means.ts';
+import { type JsonObject, parseJson } from '../../src/contract/json.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
@@ -55,7 +56,7 @@ describe('the examples in docs/', () => {
     const answer = await callTool({
       client,
       name: tool,
-      args: JSON.parse(filledIn(json ?? '{}')),
+      args: parseJson(filledIn(json ?? '{}')) as JsonObject,
       confirm: async () => true,
       means: {
         keepSecret,

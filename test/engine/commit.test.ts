@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Change, Engine } from '../../src/engine/engine.ts';
 import { doc, openSmall, rowsOf, temporaryFolder } from './harness.ts';
@@ -150,5 +151,73 @@ describe('stats()', () => {
     const after = await engine.stats('t');
     expect(after.docCount).toBe(1_000);
     expect(after.totalBytes).toBeGreaterThan(0);
+  });
+
+  const sized = (index: number) => ({ text: 'x'.repeat(50 + (index % 100)), n: index, o: { deep: true } });
+  const textBytes = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => JSON.stringify({ _id: String(from + at), ...sized(from + at) }))
+      .map((text) => text.length)
+      .reduce((sum, bytes) => sum + bytes, 0);
+  const fill = (count: number) =>
+    engine.addDocuments(
+      't',
+      Array.from({ length: count }, (_, index) => doc(String(index), sized(index))),
+    );
+
+  test('measures the text of the documents that are there', async () => {
+    await engine.commit([createCollection('t', 'commons', 'docs')]);
+    await fill(2_000);
+    expect(await engine.stats('t')).toEqual({ docCount: 2_000, totalBytes: textBytes(0, 2_000) });
+    await engine.deleteDocuments(
+      't',
+      Array.from({ length: 500 }, (_, index) => String(index)),
+    );
+    const rest = { docCount: 1_500, totalBytes: textBytes(500, 2_000) };
+    expect(await engine.stats('t')).toEqual(rest);
+    for (const id of ['600', '900', '1200']) await engine.changeDocuments('t', [id], (document) => document);
+    expect(await engine.stats('t')).toEqual(rest);
+    await reopen();
+    expect(await engine.stats('t')).toEqual(rest);
+  });
+
+  test('leaves out what a document does not have', async () => {
+    await engine.commit([createCollection('t', 'commons', 'docs')]);
+    await engine.addDocuments('t', [
+      doc('a', { long_name_of_a_field: 1 }),
+      doc('b', { 'odd "key"': 'ü' }),
+      doc('c', {}),
+    ]);
+    const bytes = ['{"_id":"a","long_name_of_a_field":1}', '{"_id":"b","odd \\"key\\"":"ü"}', '{"_id":"c"}'];
+    const { docCount, totalBytes } = await engine.stats('t');
+    expect(docCount).toBe(3);
+    expect(Math.abs(totalBytes - Buffer.byteLength(bytes.join('')))).toBeLessThan(30);
+  });
+
+  test('measures many by a sample, which stays the same until something is written', async () => {
+    await engine.commit([createCollection('t', 'commons', 'docs')]);
+    const count = 60_000;
+    for (let at = 0; at < count; at += 20_000) {
+      await engine.addDocuments(
+        't',
+        Array.from({ length: 20_000 }, (_, index) => doc(String(at + index), sized(at + index))),
+      );
+    }
+    const first = await engine.stats('t');
+    expect(first.docCount).toBe(count);
+    expect(first.totalBytes / textBytes(0, count)).toBeCloseTo(1, 1);
+    expect(await engine.stats('t')).toEqual(first);
+  });
+
+  test('takes large documents by their blocks', async () => {
+    await engine.commit([createCollection('t', 'commons', 'docs')]);
+    const large = Array.from({ length: 1_500 }, () => randomBytes(10_000).toString('hex'));
+    await engine.addDocuments(
+      't',
+      large.map((text, index) => doc(String(index), { text })),
+    );
+    await reopen();
+    const { totalBytes } = await engine.stats('t');
+    expect(totalBytes / (1_500 * 20_000)).toBeGreaterThan(0.4);
+    expect(totalBytes / (1_500 * 20_000)).toBeLessThan(1.5);
   });
 });

@@ -64,6 +64,7 @@ export const LIMITS: EngineLimits = {
   resultBytesMax: 64 * 1024 * 1024,
   queriesMax: 4,
   queueMax: 64,
+  stuckMax: 1,
   memoryBytes: 512 * 1024 * 1024,
   threads: 2,
   tempBytesMax: 1024 * 1024 * 1024,

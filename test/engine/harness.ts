@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
@@ -45,6 +46,12 @@ export async function readBack(
     throw new Error('only looking');
   });
   return documents;
+}
+
+/** Resolves when an endless statement, just asked for, is at work: it alone takes so much time of the processor. */
+export async function untilBusy(): Promise<void> {
+  const from = process.cpuUsage();
+  await vi.waitFor(() => expect(process.cpuUsage(from).user).toBeGreaterThan(50_000), { timeout: 20_000, interval: 5 });
 }
 
 /** Rows of a query, in order. */

@@ -152,4 +152,10 @@ export const LEGITIMATE: string[] = [
   `SELECT ${'('.repeat(200)}1${')'.repeat(200)}`,
   `SELECT 1${' + 1'.repeat(290)}`,
   `SELECT * FROM orders WHERE ${Array.from({ length: 3_000 }, (_, index) => `_id = '${index}'`).join(' OR ')}`,
+  'SELECT tag, count_if(amount > 1) FROM orders o, UNNEST(o.tags) tag WHERE tag IS NOT NULL GROUP BY tag',
+  'SELECT u.k, u.v FROM orders o, UNNEST(KEYS(o.customer) AS k, VALUES(o.customer) AS v) u',
+  'SELECT u.x, ordinality FROM orders o, UNNEST(o.tags AS x) WITH ORDINALITY AS u WHERE x IS NOT UNDEFINED',
+  "SELECT v FROM UNNEST(split(replace('a;b', ';', ','), ',')) u(v)",
+  "SELECT FORMAT_TIMESTAMP('%F %T %Ez', _event_time, 'Europe/Oslo'), PARSE_TIMESTAMP('%F %H:%M:%E*S', '2024-03-01 06:00:01') FROM orders",
+  "SELECT OBJECT(['a', 'b'], [amount, status]), ARRAY_CREATE('a', 1), MERGE(customer, {'x': 1}) FROM orders",
 ];

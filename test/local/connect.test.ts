@@ -225,7 +225,8 @@ describe('connectLocal()', () => {
 
   test('says so when another program holds the database', async () => {
     const instance = await DuckDBInstance.create(join(dataDir, '_colloquy.duckdb'));
-    const error = await failure(connect({}, { readyTimeoutMs: 1_500 }));
+    // Long enough for a process to start on a busy machine.
+    const error = await failure(connect({}, { readyTimeoutMs: 8_000 }));
     expect(error.message).toMatch(/held by another process/);
     instance.closeSync();
   });

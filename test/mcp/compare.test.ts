@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/contract/errors.ts';
+import type { Client } from '../../src/http/client.ts';
+import { lambdaColumns } from '../../src/mcp/lambda-columns.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 
 let stage: Stage;
@@ -68,6 +71,49 @@ describe('compare_lambda_versions', () => {
     expect(structuredContent['next']).toMatch(/1 change of parameters breaks callers/);
   });
 
+  it('says which result columns go, change their type, and come', async () => {
+    const query = "SELECT count(*) AS orders, 'x' AS total -- of a text\nFROM shop.orders WHERE total > :min;";
+    const sql = { query, default_parameters: [{ name: 'min', type: 'int', value: '10' }] };
+    const { structuredContent } = await compare({ from: 'production', sql });
+    expect(structuredContent['columns']).toEqual([
+      { name: '_id', change: 'removed', from: 'VARCHAR', breaks: true },
+      { name: 'total', change: 'changed', from: expect.any(String), to: 'VARCHAR', breaks: true },
+      { name: 'orders', change: 'added', to: 'BIGINT', breaks: false },
+    ]);
+    expect(structuredContent['next']).toMatch(/^2 changes of result columns break callers/);
+  });
+
+  it('finds columns of SQL with parameters that have no value', async () => {
+    const { structuredContent } = await compare({
+      from: 'production',
+      sql: { query: 'SELECT _id FROM shop.orders WHERE total > :min' },
+    });
+    expect(structuredContent).toMatchObject({
+      columns: [{ name: 'total', change: 'removed', breaks: true }],
+      null_taken_for: ['min'],
+      next: expect.stringMatching(/1 change of parameters and 1 change of result columns break callers/),
+    });
+  });
+
+  it('says that types of columns made of a parameter without a value may be others', async () => {
+    const { structuredContent } = await compare({
+      from: 'production',
+      sql: { query: 'SELECT :min AS _id, total FROM shop.orders' },
+    });
+    expect(structuredContent['next']).toMatch(/Types were found with NULL for the parameters/);
+  });
+
+  it.each([
+    ['SELECT _id FROM shop.nothing', /nothing/],
+    ['SELECT FROM WHERE', /syntax|parse/i],
+  ])('says that the draft %s does not run', async (query, why) => {
+    const { structuredContent } = await compare({ from: 'production', sql: { query } });
+    expect(structuredContent).toMatchObject({ does_not_run: { to: expect.stringMatching(why) } });
+    expect(structuredContent).not.toHaveProperty('columns');
+    expect(structuredContent['next']).toMatch(/SQL that does not run break/);
+    expect(structuredContent['next']).toMatch(/result columns could not be compared/);
+  });
+
   it('says where nothing differs', async () => {
     const { structuredContent } = await compare({ from: versions.first, to: 'production' });
     expect(structuredContent).toMatchObject({ same: true });
@@ -91,5 +137,28 @@ describe('compare_lambda_versions', () => {
     expect(JSON.stringify(other.structuredContent)).toMatch(/did.you.mean.{1,5}big/i);
     const unknown = await compare({ from: '0123456789abcdef', to: 'latest' });
     expect(unknown.structuredContent.error?.code).toBe('not_found');
+  });
+});
+
+describe('lambdaColumns', () => {
+  const sql = { query: 'SELECT a FROM shop.orders WHERE a > :min' };
+
+  it('says that a service tells no columns', async () => {
+    const silent = { validateQuery: async () => ({}), runQuery: async () => ({ results: [] }) } as unknown as Client;
+    expect(await lambdaColumns(silent, { sql }, undefined)).toEqual({
+      kind: 'unknown',
+      why: expect.stringContaining('tells no columns'),
+    });
+  });
+
+  it('says which parameters have no value where SQL runs with none', async () => {
+    const wanting = {
+      validateQuery: async () => ({ parameters: ['min'] }),
+      runQuery: async () => Promise.reject(new ApiError('query_error', 'Cannot run it.')),
+    } as unknown as Client;
+    expect(await lambdaColumns(wanting, { sql }, undefined)).toEqual({
+      kind: 'unknown',
+      why: 'No value is known for :min. Cannot run it.',
+    });
   });
 });

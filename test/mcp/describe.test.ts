@@ -194,6 +194,32 @@ describe('describeCollection()', () => {
     expect(next).toContain("TRY_CAST(x->>'$' AS DOUBLE)");
   });
 
+  it('names keys that differ only in case from a column, and how to read them', async () => {
+    const { client } = fakeClient({
+      getCollection: () => about,
+      runQuery: () => ({
+        column_fields: [
+          { name: 'Name', type: 'VARCHAR' },
+          { name: `It's "odd"`, type: 'BIGINT' },
+          { name: '_extra', type: 'JSON' },
+        ],
+        results: [
+          { Name: 'Ada', _extra: { '': 1 } },
+          { Name: null, _extra: { name: 'Bob', [`it's "odd"`]: 1 } },
+          { Name: null, _extra: { name: 'Cy' } },
+        ],
+      }),
+    });
+    const input = { workspace: 'w', collection: 'c' };
+    const { data, next } = await describeCollection({ client, signal: undefined }, input);
+    expect(data['in_other_case']).toEqual([
+      { column: 'Name', read: `_extra->>'name'` },
+      { column: `"It's ""odd"""`, read: String.raw`_extra->>'$."it''s \"odd\""'` },
+    ]);
+    expect(next).toContain(`coalesce(x, _extra->>'X')`);
+    expect(next).not.toContain('Name');
+  });
+
   it('says that it stops at a depth', async () => {
     let deep: Record<string, unknown> = { end: 1 };
     for (let level = 0; level < 20; level++) deep = { a: deep };

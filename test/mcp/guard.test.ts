@@ -162,7 +162,7 @@ describe('a tool that deletes', () => {
     expect(service.calls.find(({ operation }) => operation === 'runQuery')?.input).toEqual({
       sql: {
         query:
-          'SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM "shop"."orders" WHERE _id IN (SELECT unnest(:ids))',
+          '/* Colloquy asks what would be deleted */ SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM "shop"."orders" WHERE _id IN (SELECT unnest(:ids))',
         parameters: [{ name: 'ids', type: 'array', value: ['a', "b'); DROP"] }],
       },
     });

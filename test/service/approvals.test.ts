@@ -100,6 +100,17 @@ describe('createApprovalDesk()', () => {
     expect(at.request(ME, QUESTION).status).toBe('pending');
   });
 
+  it('takes a question back for the key that asked only', () => {
+    const { desk: at, state } = desk();
+    const { code } = at.request({ ...ME, client: 'a\u0000 chat\nof mine' }, QUESTION);
+    expect(at.find(code)?.asker.client).toBe('a chat of mine');
+    expect(at.withdraw(code, YOU.keyHash)).toBe(false);
+    expect(at.pending()).toHaveLength(1);
+    expect(at.withdraw(code, ME.keyHash)).toBe(true);
+    expect(at.pending()).toEqual([]);
+    expect(state.holds).toBe(0);
+  });
+
   it('has bounds for one key and for all', () => {
     const { desk: at } = desk();
     const ask = (keyHash: string, n: number) => at.request({ ...ME, keyHash }, { ...QUESTION, binding: `b${n}` });
@@ -357,7 +368,7 @@ describe('a service that has a question open', () => {
   });
 
   it('closes at once when it is asked to', async () => {
-    const service = await startTestService({ idleMs: 50 });
+    const service = await startTestService({ idleMs: 10_000 });
     const { url } = (await service.call('POST', PATH, body)).body.data;
     await service.remove();
     await expect(fetch(url)).rejects.toThrow();

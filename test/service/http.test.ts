@@ -38,7 +38,8 @@ describe('the service without a key', () => {
 
   it('answers GET /ready with version and process id', async () => {
     const answer = await service.call('GET', '/ready', undefined, { key: null });
-    expect(answer.body).toEqual({ message: expect.any(String), version: '0.0.1', pid: process.pid, ready: true });
+    const told = { message: expect.any(String), version: '0.0.1', pid: process.pid, ready: true, foreground: false };
+    expect(answer.body).toEqual(told);
   });
 
   it.each(OPERATIONS)('refuses %s', async (operation) => {

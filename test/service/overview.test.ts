@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OWN_QUERY } from '../../src/contract/own-query.ts';
 import type { Overview } from '../../src/service/overview.ts';
 import { overviewPage } from '../../src/service/overview-page.ts';
 import { pairAt } from './browser.ts';
@@ -181,12 +182,17 @@ describe('the page of a service', () => {
     expect((await send('GET', '/')).html).toMatch(/<span class="tag warm">query_stopped<\/span>/);
   });
 
-  it('lists a question, and shows it under its address', async () => {
+  it('lists a question without its code, and shows it to who has that', async () => {
     const asked = { tool: 'delete_x', binding: 'b', target: 't', message: 'Delete <x>?\nIt holds much.' };
     const { code } = (await service.call('POST', '/v1/colloquy/approvals', asked)).body.data;
     const { html } = await send('GET', '/');
     expect(html).toContain('Delete &lt;x&gt;?');
-    expect(html).toContain(`href="/approve/${code}"`);
+    expect(html).not.toContain(code);
+    expect(html).toContain('href="/approve"');
+    expect((await send('GET', '/approve')).html).toContain('<form method="get" action="/approve">');
+    const typed = await send('GET', `/approve?code=+${code}+`);
+    expect(typed).toMatchObject({ status: 303, headers: { location: `/approve/${code}` } });
+    expect((await send('GET', '/approve?code=<x>')).status).toBe(404);
     expect(html).toContain('<title>(1) Colloquy</title>');
     expect((await send('GET', `/approve/${code}`)).html).toContain('It holds much.');
   });
@@ -218,5 +224,52 @@ describe('a service that is looked at', () => {
     expect(isClosed).toBe(false);
     await service.service.closed;
     await service.remove();
+  });
+});
+
+describe('what grows on the page', () => {
+  const at = {
+    now: 100_000,
+    version: '1',
+    pid: 1,
+    folder: '/d',
+    startedAt: 0,
+    addresses: [],
+    memoryBytes: 1,
+    diskBytes: 1,
+  };
+  const size = { name: 'SMALL', threads: 1, memoryBytes: 1 };
+  const empty = { ...at, size, questions: [], running: [], workspaces: [], calls: [] };
+  const ended = (id: string, sql: string) => ({
+    ...{ id, sql, caller: { email: 'a@b', keyName: 'k' }, startedAt: 0, ms: 1, rows: 1, outcome: 'ok' },
+  });
+  const page = (recent: ReturnType<typeof ended>[]) => overviewPage({ ...empty, recent }, () => '').html;
+
+  it('shows ten queries, and the others where somebody unfolds them', () => {
+    const recent = Array.from({ length: 13 }, (_, index) => ended(`q${index}`, `SELECT ${index}`));
+    const [seen = '', folded = ''] = page(recent).split('id="recent-table-rest"');
+    expect(folded).toContain('>3 more</summary>');
+    expect([seen.includes('SELECT 9<'), seen.includes('SELECT 10<'), folded.includes('SELECT 12<')]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(page(recent.slice(3))).not.toContain('more</summary>');
+  });
+
+  it('shows apart what Colloquy ran by itself for a question', () => {
+    const [seen = '', own = ''] = page([ended('x', `${OWN_QUERY} SELECT 1`), ended('y', 'SELECT 2')]).split(
+      'id="own-queries"',
+    );
+    expect(seen).toContain('SELECT 2');
+    expect(seen).not.toContain('SELECT 1');
+    expect(own).toContain('1 query that Colloquy ran by itself');
+    expect(own).toContain('SELECT 1');
+  });
+
+  it('tells of the service in one line before all tables', () => {
+    const html = page([]);
+    expect(html.indexOf('This service: version 1')).toBeGreaterThan(0);
+    expect(html.indexOf('This service: version 1')).toBeLessThan(html.indexOf('Running queries'));
   });
 });

@@ -10,7 +10,7 @@ const HEAD = `# Functions that people bring along
 SQL here is DuckDB's. These names and forms of other SQL services work as well; \`expression\` → what it gives. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
 
 ## Forms
-\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags AS x) u\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; \`LIMIT n OFFSET m\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound).
+\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; \`LIMIT n OFFSET m\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound).
 `;
 
 /** One line each; those that say nothing by an example of their own share one. */

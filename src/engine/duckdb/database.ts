@@ -21,6 +21,11 @@ export const DEFAULT_SCHEMA = 'commons';
  */
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 
+/** Bytes of the log from which on it goes into the main file by itself, for an engine with so much memory. */
+export function logBytesMax(memoryBytes: number): number {
+  return Math.min(LOG_BYTES_MAX, Math.floor(memoryBytes / 4));
+}
+
 /**
  * How much of a table a checkpoint writes anew to take back the room of deleted rows; the next one goes on. Queries run
  * meanwhile, but writes wait: with DuckDB's own 100, seconds for a few million rows and longer for more. Measured, of
@@ -68,7 +73,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
       temp_directory: join(folder, 'temp'),
       // What a load took goes back to the system in seconds, not with the next load.
       allocator_background_threads: 'true',
-      checkpoint_threshold: `${Math.min(LOG_BYTES_MAX, Math.floor(limits.memoryBytes / 4))}B`,
+      checkpoint_threshold: `${logBytesMax(limits.memoryBytes)}B`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       allow_community_extensions: 'false',
@@ -82,7 +87,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     // Only now: it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change while it runs; of all settings, only these may.
-    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
+    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit', 'checkpoint_threshold']`);
     // Only so do errors tell their positions as numbers (`engine-error.ts`).
     await first.run('SET GLOBAL errors_as_json = true');
     await first.run('SET GLOBAL lock_configuration = true');

@@ -7,7 +7,7 @@ import type { Sql } from './store.ts';
 /** A document in its table. */
 export interface FoundRow {
   id: string;
-  /** Where it lies, until the transaction that found it ends; 0 in a table whose `RowKey` is another one. */
+  /** Where it lies, until the transaction that found it ends (see `findRows`); 0 in a table whose `RowKey` is another one. */
   place: bigint;
   eventTimeMicros: bigint;
 }
@@ -42,10 +42,16 @@ export function rowKeyOf({ shape }: Table): RowKey {
   return [...shape.columns.keys()].some((name) => foldName(name) === PLACE.column) ? ID : PLACE;
 }
 
-/** The rows that have these ids, also those past the retention, in no order. */
+/**
+ * The rows that have these ids, also those past the retention, in no order. `sql` is a transaction that may write.
+ *
+ * A checkpoint gives rows other numbers, between two statements of a transaction that has only read, too. It never runs
+ * beside one that writes, which a transaction is from its first such statement on, whatever that finds.
+ */
 export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
   if (ids.length === 0) return [];
   const key = rowKeyOf(table);
+  if (key === PLACE) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
   const place = key === PLACE ? PLACE.column : '0::BIGINT';
   const rows = await sql(
     `SELECT ${quoteName(ID_COLUMN)}, ${place}, epoch_us(${quoteName(TIME_COLUMN)})
@@ -101,5 +107,15 @@ export function conditionOf(table: Table, rows: readonly FoundRow[]): RowsCondit
 /** By their places, too: looking for their ids again takes three times as long. */
 export async function deleteRows(sql: Sql, table: Table, rows: readonly FoundRow[]): Promise<void> {
   const { condition, lists } = conditionOf(table, rows);
-  for (const list of lists) await sql(`DELETE FROM ${dataTable(table.id)} WHERE ${condition}`, list);
+  let deleted = 0;
+  for (const list of lists) {
+    const [counted] = await sql(`DELETE FROM ${dataTable(table.id)} WHERE ${condition}`, list);
+    deleted += Number(counted?.[0]);
+  }
+  requireAll(rows, deleted);
+}
+
+/** Throws, so that nothing of the transaction is done, where a statement by places met more or fewer rows than were found. */
+export function requireAll(rows: readonly unknown[], met: number): void {
+  if (met !== rows.length) throw new Error(`${met} rows were met in the places of ${rows.length} documents`);
 }

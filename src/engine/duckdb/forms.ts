@@ -1,9 +1,10 @@
+import { parseFormat, writtenFormat } from './compat/formats.ts';
 import { VALUES_OF } from './compat.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /**
  * Spellings of other SQL services, put into the engine's own before it parses: `names` in backticks, `* EXCEPT(a)`,
- * `UNNEST(list AS x) u` and `VALUES(object)`. The text keeps its length in bytes, so that positions in errors stay true.
+ * `UNNEST(list AS x) u`, `VALUES(object)` and others. Positions in the new text lead back to those in the caller's.
  */
 
 /** Words that cannot be the alias after a table function. */
@@ -19,7 +20,6 @@ const BEFORE_RELATIONS = new Set('from join into as union intersect except in wi
 interface Edit {
   start: number;
   end: number;
-  /** As long, in bytes, as what it replaces. */
   text: string;
 }
 
@@ -60,11 +60,10 @@ function exceptEdit(sql: string, list: readonly Token[], index: number): Edit | 
   return null;
 }
 
-/** `UNNEST(list AS x) u` is `UNNEST(list) u(x)`. */
-function unnestEdit(sql: string, list: readonly Token[], index: number): Edit | null {
-  if (!isMark(list[index + 1], '(')) return null;
+/** Index of the token that closes the bracket at `open`; the number of tokens where none does. */
+function closeOf(list: readonly Token[], open: number): number {
   let depth = 0;
-  let close = index + 1;
+  let close = open;
   for (; close < list.length; close++) {
     const token = list[close];
     if (token?.kind !== 'punctuation') continue;
@@ -72,20 +71,131 @@ function unnestEdit(sql: string, list: readonly Token[], index: number): Edit | 
     else if (')]}'.includes(token.text)) depth -= 1;
     if (depth === 0) break;
   }
-  const [before, as, name, bracket] = [list[close - 3], list[close - 2], list[close - 1], list[close]];
-  if (before === undefined || wordOf(as) !== 'as' || name === undefined || bracket === undefined) return null;
-  if (name.kind !== 'word' && name.kind !== 'quoted') return null;
-  const hasAs = wordOf(list[close + 1]) === 'as';
-  const next = list[close + (hasAs ? 2 : 1)];
-  const isAlias =
-    next !== undefined && (next.kind === 'quoted' || (next.kind === 'word' && !NO_ALIAS.has(wordOf(next))));
-  if (hasAs && !isAlias) return null;
-  const alias = isAlias ? sql.slice(bracket.end, next.end) : '_';
-  const end = isAlias ? next.end : bracket.end;
-  // A comment in between would be lost, and with it the line break that ends it.
-  const text = `)${alias}(${name.text})`;
-  const room = Buffer.byteLength(sql.slice(before.end, end)) - Buffer.byteLength(text);
-  return room < 0 || alias.includes('--') ? null : { start: before.end, end, text: text + ' '.repeat(room) };
+  return close;
+}
+
+/** Indexes of the tokens that end the arguments of a call: its commas, and the bracket at `close`. */
+function endsOf(list: readonly Token[], open: number, close: number): number[] {
+  const ends: number[] = [];
+  let depth = 0;
+  for (let index = open; index < close; index++) {
+    const token = list[index];
+    if (token?.kind !== 'punctuation') continue;
+    if ('([{'.includes(token.text)) depth += 1;
+    else if (')]}'.includes(token.text)) depth -= 1;
+    else if (token.text === ',' && depth === 1) ends.push(index);
+  }
+  return [...ends, close];
+}
+
+const isName = (token: Token | undefined) =>
+  token !== undefined && (token.kind === 'quoted' || (token.kind === 'word' && !NO_ALIAS.has(wordOf(token))));
+
+/** Whether the statement names the column that the engine calls `unnest` where nobody names it. */
+function namesUnnest(list: readonly Token[]): boolean {
+  return list.some((token, index) => /^"?unnest"?$/i.test(token.text) && !isMark(list[index + 1], '('));
+}
+
+/**
+ * In FROM, `UNNEST(list AS x) u` is `UNNEST(list) u(x)`, `UNNEST(list) x` is `UNNEST(list) x(x)`, so that `x` is the item,
+ * and `UNNEST(a AS x, b AS y) u` is a query of both side by side.
+ */
+function unnestEdits(list: readonly Token[], index: number, isRelation: boolean): Edit[] {
+  const [call, open] = [list[index], list[index + 1]];
+  if (call === undefined || !isMark(open, '(')) return [];
+  const close = closeOf(list, index + 1);
+  const bracket = list[close];
+  if (bracket === undefined) return [];
+  const ends = endsOf(list, index + 1, close);
+  const names = ends.map((end) =>
+    wordOf(list[end - 2]) === 'as' && isName(list[end - 1]) ? list[end - 1] : undefined,
+  );
+  const hasOrdinality = wordOf(list[close + 1]) === 'with' && wordOf(list[close + 2]) === 'ordinality';
+  const after = close + (hasOrdinality ? 3 : 1);
+  const isAs = wordOf(list[after]) === 'as';
+  const nameAt = isAs ? after + 1 : after;
+  const alias = isName(list[nameAt]) ? list[nameAt] : undefined;
+  if (alias === undefined && isAs) return [];
+  const hasColumns = alias !== undefined && isMark(list[nameAt + 1], '(');
+  if (names.every((name) => name === undefined)) {
+    const plain = isRelation && alias !== undefined && !hasColumns && ends.length === 1 && !namesUnnest(list);
+    const columns = hasOrdinality ? `(${alias?.text}, ordinality)` : `(${alias?.text})`;
+    return plain ? [{ start: alias.end, end: alias.end, text: columns }] : [];
+  }
+  if (names.includes(undefined) || hasColumns) return [];
+  const removed = ends.map((end) => {
+    const [as, name] = [list[end - 2], list[end - 1]];
+    return { start: as?.start ?? 0, end: name?.end ?? 0, text: '' };
+  });
+  if (ends.length === 1) {
+    const columns = `(${names[0]?.text}${hasOrdinality ? ', ordinality' : ''})`;
+    const at = alias ?? list[after - 1] ?? bracket;
+    return [...removed, { start: at.end, end: at.end, text: `${alias === undefined ? ' AS _' : ''}${columns}` }];
+  }
+  if (hasOrdinality) return [];
+  const asName = (at: number) => ` AS ${names[at]?.text}`;
+  const separated = ends.slice(0, -1).map((end, at) => {
+    const { start = 0, end: stop = 0 } = list[end] ?? {};
+    return { start, end: stop, text: `)${asName(at)}, UNNEST(` };
+  });
+  const last = {
+    start: bracket.end,
+    end: bracket.end,
+    text: `${asName(ends.length - 1)})${alias === undefined ? ' AS _' : ''}`,
+  };
+  const edits = [{ start: call.start, end: call.start, text: '(SELECT ' }, ...removed, ...separated, last];
+  return edits.toSorted((a, b) => a.start - b.start);
+}
+
+/** `COUNT_IF(x)` counts what is true: the engine's own gives null where there are no rows. */
+function countIfEdits(list: readonly Token[], index: number): Edit[] {
+  const [call, open, close] = [list[index], list[index + 1], list[closeOf(list, index + 1)]];
+  if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
+  if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
+  return [
+    { start: call.start, end: call.end, text: 'count' },
+    { start: open.end, end: open.end, text: '(' },
+    { start: close.start, end: close.start, text: ') OR NULL' },
+  ];
+}
+
+/** The letters of a format of time, where it is written out. */
+function formatEdits(list: readonly Token[], index: number, translated: (literal: string) => string): Edit[] {
+  const format = list[index + 2];
+  if (!isMark(list[index + 1], '(') || format?.kind !== 'string' || !format.text.startsWith("'")) return [];
+  const text = translated(format.text);
+  return text === format.text ? [] : [{ start: format.start, end: format.end, text }];
+}
+
+/** `OBJECT(keys, [1, 'x'])`: a list of the engine has items of one type, an array of JSON any. */
+function objectEdits(list: readonly Token[], index: number): Edit[] {
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const [first, second] = endsOf(list, index + 1, closeOf(list, index + 1));
+  if (first === undefined || second === undefined) return [];
+  const [open, close] = [list[first + 1], list[second - 1]];
+  if (open === undefined || close === undefined || !isMark(open, '[') || closeOf(list, first + 1) !== second - 1)
+    return [];
+  return [
+    { start: open.start, end: open.end, text: 'json_array(' },
+    { start: close.start, end: close.end, text: ')' },
+  ];
+}
+
+/** `ARRAY_CREATE('a', 1)` is an array of JSON, where its items are written out and differ in type. */
+function arrayEdits(list: readonly Token[], index: number): Edit[] {
+  const call = list[index];
+  if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const items = list.slice(index + 2, closeOf(list, index + 1)).filter((token) => !isMark(token, ','));
+  const kinds = new Set(items.map(({ kind }) => kind));
+  const isMixed = kinds.size === 2 && kinds.has('string') && kinds.has('number');
+  return isMixed ? [{ start: call.start, end: call.end, text: 'json_array' }] : [];
+}
+
+/** `x IS UNDEFINED`: null and missing are the same. */
+function undefinedEdits(list: readonly Token[], index: number): Edit[] {
+  const [before, word] = [list[index - 1], list[index]];
+  const isPredicate = wordOf(before) === 'is' || (wordOf(before) === 'not' && wordOf(list[index - 2]) === 'is');
+  return isPredicate && word !== undefined ? [{ start: word.start, end: word.end, text: 'NULL' }] : [];
 }
 
 /** The clauses that are open, by bracket. */
@@ -95,7 +205,8 @@ class Clauses {
   see(token: Token, before: Token | undefined): void {
     const word = wordOf(token);
     if (BEFORE_EXPRESSIONS.has(word)) this.#open[this.#open.length - 1] = 'expressions';
-    else if (BEFORE_RELATIONS.has(word)) this.#open[this.#open.length - 1] = 'relations';
+    else if (BEFORE_RELATIONS.has(word) && word !== 'as' && word !== 'in')
+      this.#open[this.#open.length - 1] = 'relations';
     else if (token.kind === 'punctuation' && '([{'.includes(token.text)) {
       const called = wordOf(before);
       const isCall = called !== '' && !BEFORE_RELATIONS.has(called) && !BEFORE_EXPRESSIONS.has(called);
@@ -113,31 +224,83 @@ function editsOf(sql: string): Edit[] {
   const edits: Edit[] = [];
   const clauses = new Clauses();
   for (const [index, token] of list.entries()) {
-    const word = wordOf(token);
-    let edit: Edit | null = null;
-    if (word === 'except') edit = exceptEdit(sql, list, index);
-    else if (word === 'unnest') edit = unnestEdit(sql, list, index);
-    else if (word === 'values' && clauses.areExpressions && isMark(list[index + 1], '(')) {
-      edit = { start: token.start, end: token.end, text: VALUES_OF };
-    }
-    // A rewritten part is not rewritten again: edits do not overlap.
-    if (edit !== null && edit.start >= (edits.at(-1)?.end ?? 0)) edits.push(edit);
+    edits.push(...editsAt(sql, list, index, clauses));
     clauses.see(token, list[index - 1]);
   }
-  return edits;
+  return edits.toSorted((a, b) => a.start - b.start);
 }
 
-const MAY_HAVE_FORMS = /\b(?:except|unnest|values)\b/i;
-
-/** The text as the engine spells it, as long in bytes. */
-export function ownForms(text: string): string {
-  const sql = withoutBackticks(text);
-  if (!MAY_HAVE_FORMS.test(sql)) return sql;
-  const parts: string[] = [];
-  let at = 0;
-  for (const edit of editsOf(sql)) {
-    parts.push(sql.slice(at, edit.start), edit.text);
-    at = edit.end;
+function editsAt(sql: string, list: readonly Token[], index: number, clauses: Clauses): Edit[] {
+  const token = list[index];
+  if (token === undefined) return [];
+  switch (wordOf(token)) {
+    case 'except': {
+      const edit = exceptEdit(sql, list, index);
+      return edit === null ? [] : [edit];
+    }
+    case 'unnest':
+      return unnestEdits(list, index, !clauses.areExpressions);
+    case 'values':
+      return clauses.areExpressions && isMark(list[index + 1], '(')
+        ? [{ start: token.start, end: token.end, text: VALUES_OF }]
+        : [];
+    case 'count_if':
+      return countIfEdits(list, index);
+    case 'object':
+      return objectEdits(list, index);
+    case 'array_create':
+      return arrayEdits(list, index);
+    case 'undefined':
+      return undefinedEdits(list, index);
+    case 'parse_timestamp':
+    case 'parse_datetime':
+    case 'parse_date':
+      return formatEdits(list, index, parseFormat);
+    case 'format_timestamp':
+    case 'format_datetime':
+    case 'format_date':
+      return formatEdits(list, index, writtenFormat);
+    default:
+      return [];
   }
-  return parts.join('') + sql.slice(at);
+}
+
+const MAY_HAVE_FORMS =
+  /\b(?:except|unnest|values|count_if|undefined|object|array_create|(?:parse|format)_(?:timestamp|datetime|date))\b/i;
+
+/** Text in the engine's spelling. */
+export interface OwnForms {
+  sql: string;
+  /** The byte offset in the caller's text for one in `sql`. */
+  originOf(offset: number): number;
+}
+
+/** The text as the engine spells it. */
+export function ownForms(text: string): OwnForms {
+  const sql = withoutBackticks(text);
+  const edits = MAY_HAVE_FORMS.test(sql) ? editsOf(sql) : [];
+  if (edits.length === 0) return { sql, originOf: (offset) => offset };
+  const parts: string[] = [];
+  /** Pieces that are new, in bytes of the new text, and where the text after each was. */
+  const pieces: { start: number; end: number; origin: number; originEnd: number }[] = [];
+  let at = 0;
+  let [bytes, originBytes] = [0, 0];
+  for (const edit of edits) {
+    // What is within a part that was replaced is gone.
+    if (edit.start < at) continue;
+    const kept = sql.slice(at, edit.start);
+    const replaced = Buffer.byteLength(sql.slice(edit.start, edit.end));
+    parts.push(kept, edit.text);
+    bytes += Buffer.byteLength(kept);
+    originBytes += Buffer.byteLength(kept);
+    const end = bytes + Buffer.byteLength(edit.text);
+    pieces.push({ start: bytes, end, origin: originBytes, originEnd: originBytes + replaced });
+    [bytes, originBytes, at] = [end, originBytes + replaced, edit.end];
+  }
+  const originOf = (offset: number) => {
+    const piece = pieces.findLast(({ start }) => start <= offset);
+    if (piece === undefined) return offset;
+    return offset < piece.end ? piece.origin : offset - piece.end + piece.originEnd;
+  };
+  return { sql: parts.join('') + sql.slice(at), originOf };
 }

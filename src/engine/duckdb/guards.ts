@@ -1,3 +1,5 @@
+import { computedOnce } from './computed-once.ts';
+
 /**
  * Functions that a single call of can end the process, each shadowed by a macro of its own name that looks first.
  *
@@ -7,8 +9,15 @@
  * end the process.
  */
 
-/** Largest text, in bytes, and longest list, in items, that these functions make. 2,048 rows are made at a time. */
-const SIZE_MAX = 100_000;
+/*
+ * The engine looks whether it is to stop only between two vectors of 2,048 rows. So what one row may take is bounded: as
+ * low as honest queries allow, since it comes 2,048 times.
+ */
+
+/** Longest list, in items, that these functions make: dates and numbers to join with are many, in one row. */
+const ITEMS_MAX = 100_000;
+/** Largest text, in bytes, and longest list, in items, that is filled with what is there already. */
+const FILLED_MAX = 10_000;
 /** Largest text that replacing makes longer than its input, in bytes. */
 const REPLACED_MAX = 16 * 1024 * 1024;
 
@@ -17,8 +26,8 @@ const BRACKETS_MAX = 3_000;
 
 interface Guard {
   name: string;
-  /** What its message calls the limit; default: SIZE_MAX bytes or items. */
-  limit?: string;
+  /** What its message calls the limit. */
+  limit: string;
   /** Overloads: parameters, with types where the overloads need them, and when their value would be too large. */
   overloads: Overload[];
 }
@@ -33,18 +42,18 @@ interface Overload {
 }
 
 const ITEMS = [
-  { parameters: ['a BIGINT'], isTooLarge: `p.a > ${SIZE_MAX}` },
-  { parameters: ['a BIGINT', 'b BIGINT'], isTooLarge: `p.b::HUGEINT - p.a > ${SIZE_MAX}` },
-  { parameters: ['a BIGINT', 'b BIGINT', 'c BIGINT'], isTooLarge: `(p.b::HUGEINT - p.a) // p.c > ${SIZE_MAX}` },
+  { parameters: ['a BIGINT'], isTooLarge: `p.a > ${ITEMS_MAX}` },
+  { parameters: ['a BIGINT', 'b BIGINT'], isTooLarge: `p.b::HUGEINT - p.a > ${ITEMS_MAX}` },
+  { parameters: ['a BIGINT', 'b BIGINT', 'c BIGINT'], isTooLarge: `(p.b::HUGEINT - p.a) // p.c > ${ITEMS_MAX}` },
   ...['TIMESTAMP', 'TIMESTAMPTZ'].map((type) => ({
     parameters: [`a ${type}`, `b ${type}`, 'c INTERVAL'],
-    isTooLarge: `abs((epoch(p.b) - epoch(p.a)) / epoch(p.c)) > ${SIZE_MAX}`,
+    isTooLarge: `abs((epoch(p.b) - epoch(p.a)) / epoch(p.c)) > ${ITEMS_MAX}`,
   })),
 ];
-const PADDED = [{ parameters: ['s', 'n', 'c'], isTooLarge: `p.n > ${SIZE_MAX}` }];
+const PADDED = [{ parameters: ['s', 'n', 'c'], isTooLarge: `p.n > ${FILLED_MAX}` }];
 const RESIZED = [
-  { parameters: ['l', 'n'], isTooLarge: `p.n > ${SIZE_MAX}` },
-  { parameters: ['l', 'n', 'v'], isTooLarge: `p.n > ${SIZE_MAX}` },
+  { parameters: ['l', 'n'], isTooLarge: `p.n > ${FILLED_MAX}` },
+  { parameters: ['l', 'n', 'v'], isTooLarge: `p.n > ${FILLED_MAX}` },
 ];
 
 /** Counts opening brackets: deep nesting needs as many. */
@@ -66,7 +75,11 @@ const REPLACE_BY_OPTIONS = `CASE array_to_string(list_sort(list_distinct(string_
 /** Bytes that one replacement can have: each reference to a group may bring the whole text. */
 const REPLACEMENT = `(strlen(p.t)::HUGEINT + (strlen(p.t) - strlen(system.main.replace(p.t, '\\', ''))) * strlen(p.s))`;
 
+const FILLED = `${FILLED_MAX} bytes or items`;
+
 const GUARDS: Guard[] = [
+  // Indents each line by its depth, so that what is deep becomes large.
+  { name: 'json_pretty', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
   { name: 'json_structure', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
   { name: 'json_contains', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a', 'b')] },
   {
@@ -76,17 +89,19 @@ const GUARDS: Guard[] = [
   },
   {
     name: 'repeat',
-    overloads: [{ parameters: ['s', 'n'], isTooLarge: `strlen(p.s::VARCHAR)::HUGEINT * p.n > ${SIZE_MAX}` }],
+    limit: FILLED,
+    overloads: [{ parameters: ['s', 'n'], isTooLarge: `strlen(p.s::VARCHAR)::HUGEINT * p.n > ${FILLED_MAX}` }],
   },
-  { name: 'range', overloads: ITEMS },
-  { name: 'generate_series', overloads: ITEMS },
-  { name: 'lpad', overloads: PADDED },
-  { name: 'rpad', overloads: PADDED },
-  { name: 'list_resize', overloads: RESIZED },
-  { name: 'array_resize', overloads: RESIZED },
+  { name: 'range', limit: `${ITEMS_MAX} items`, overloads: ITEMS },
+  { name: 'generate_series', limit: `${ITEMS_MAX} items`, overloads: ITEMS },
+  { name: 'lpad', limit: FILLED, overloads: PADDED },
+  { name: 'rpad', limit: FILLED, overloads: PADDED },
+  { name: 'list_resize', limit: FILLED, overloads: RESIZED },
+  { name: 'array_resize', limit: FILLED, overloads: RESIZED },
   {
     name: 'bitstring',
-    overloads: [{ parameters: ['s', 'n'], isTooLarge: `p.n > ${SIZE_MAX}` }],
+    limit: FILLED,
+    overloads: [{ parameters: ['s', 'n'], isTooLarge: `p.n > ${FILLED_MAX}` }],
   },
   {
     name: 'replace',
@@ -101,13 +116,20 @@ const GUARDS: Guard[] = [
   // Their time, and damerau_levenshtein's memory, is the product of two lengths.
   ...['levenshtein', 'editdist3', 'damerau_levenshtein'].map((name) => ({
     name,
-    limit: 'two texts of 1,000 bytes each',
-    overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 1000000' }],
+    limit: 'two texts of 500 bytes each',
+    overloads: [{ parameters: ['a', 'b'], isTooLarge: 'strlen(p.a)::HUGEINT * strlen(p.b) > 250000' }],
   })),
   {
     name: 'regexp_replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
+      // Of other SQL services: without what to put in, all matches go.
+      {
+        parameters: ['s', 'f'],
+        asWritten: ['f'],
+        isTooLarge: 'false',
+        call: "system.main.regexp_replace(p.s, f, '', 'g')",
+      },
       {
         parameters: ['s', 'f', 't'],
         asWritten: ['f'],
@@ -128,21 +150,15 @@ const GUARDS: Guard[] = [
 /** Functions that may be called by their plain names only, so that the macro is what is called. */
 export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name }) => name));
 
-function macroOf({ name, overloads, limit = `${SIZE_MAX} bytes or items` }: Guard): string {
+function macroOf({ name, overloads, limit }: Guard): string {
   const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
     const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
-    // In a lambda, so that each argument is computed once: one that changes from call to call would pass the check with
-    // one value and run with another.
-    const fields = names
-      .filter((field) => !asWritten.includes(field))
-      .map((field) => `'${field}': ${field}`)
-      .join(', ');
+    // Computed once: an argument that changes from call to call would pass the check with one value and run with another.
+    const checked = names.filter((field) => !asWritten.includes(field));
     const call = given ?? `system.main.${name}(${names.map((field) => `p.${field}`).join(', ')})`;
     const message = `${name}(): the value is too large or too deep; the limit is ${limit}.`;
-    return (
-      `(${parameters.join(', ')}) AS list_transform([{${fields}}], lambda p: ` +
-      `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END)[1]`
-    );
+    const body = `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END`;
+    return `(${parameters.join(', ')}) AS ${computedOnce(checked, body)}`;
   });
   return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }

@@ -12,7 +12,7 @@ import { migrate } from './migrations.ts';
 import { createQueries } from './queries.ts';
 import { createResults } from './result-reading.ts';
 import { createResultStore } from './result-store.ts';
-import { readStats } from './stats.ts';
+import { createStats } from './stats.ts';
 import { damageError, isDamage, resizeError, writeError } from './storage-errors.ts';
 import { type Log, Store } from './store.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
@@ -25,6 +25,11 @@ export interface OpenOptions {
   log?: Log | undefined;
   /** Called, with the reason, where nothing is left but to end the process; default: ends it at once. */
   giveUp?: ((message: string) => void) | undefined;
+  /**
+   * Called, with the reason, where queries that do not stop have kept others from running for a minute: close the engine,
+   * which finishes what else runs. Default: `giveUp`.
+   */
+  onStuck?: ((message: string) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -36,6 +41,7 @@ function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
     resultBytesMax: limits.resultBytesMax ?? 64 * MIB,
     queriesMax: limits.queriesMax ?? 4,
     queueMax: limits.queueMax ?? 64,
+    stuckMax: limits.stuckMax ?? 1,
     memoryBytes: limits.memoryBytes ?? Math.max(Math.floor(totalmem() / 4), 512 * MIB),
     threads: limits.threads ?? availableParallelism(),
     tempBytesMax: limits.tempBytesMax ?? 4 * 1024 * MIB,
@@ -61,19 +67,22 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp ?? endProcess);
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options);
   } catch (error) {
     openFiles.delete(file);
     throw error;
   }
 }
 
+type Ends = Pick<OpenOptions, 'giveUp' | 'onStuck'>;
+
 /** Whether a change ends the writing to a table. */
 function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
 
-async function compose(file: string, limits: EngineLimits, log: Log, end: (message: string) => void): Promise<Engine> {
+async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends): Promise<Engine> {
+  const { giveUp: end = endProcess, onStuck } = ends;
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -86,7 +95,8 @@ async function compose(file: string, limits: EngineLimits, log: Log, end: (messa
   });
   const records = catalog.records;
   const locks = createLocks();
-  const context = { file, catalog, locks, transaction: store.transaction.bind(store) };
+  const stats = createStats(store.read.bind(store));
+  const context = { file, catalog, locks, transaction: store.transaction.bind(store), written: stats.forget };
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);
@@ -100,6 +110,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, end: (messa
     limits,
     memoryBytes: () => store.size.memoryBytes,
     giveUp,
+    ...(onStuck && { onStuck }),
   });
   let closing: Promise<void> | undefined;
 
@@ -126,11 +137,9 @@ async function compose(file: string, limits: EngineLimits, log: Log, end: (messa
     ...createExpressions(queries, limits),
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
-      return store
-        .read((sql) => readStats(sql, found))
-        .catch((error: unknown) => {
-          throw writeError('read the statistics of a collection', file, error);
-        });
+      return stats.of(found).catch((error: unknown) => {
+        throw writeError('read the statistics of a collection', file, error);
+      });
     },
     query: (request) =>
       store

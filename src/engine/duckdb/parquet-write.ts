@@ -24,9 +24,9 @@ export async function writeParquet(connection: DuckDBConnection, source: Source,
   const retyped: Retyped[] = [];
   const list: string[] = [];
   for (const column of source.columns) {
-    const sql = quoteName(column.sqlName);
+    const sql = quoteName(column.name);
     const writtenAs = await typeToWrite(connection, source.table, column);
-    list.push(`${writtenAs === undefined ? sql : `CAST(${sql} AS ${writtenAs})`} AS ${quoteName(column.name)}`);
+    list.push(`${writtenAs === undefined ? sql : `CAST(${sql} AS ${writtenAs})`} AS ${sql}`);
     if (writtenAs !== undefined) retyped.push({ name: column.name, type: typeName(column.type), writtenAs });
   }
   const select = `SELECT ${list.join(', ')} FROM ${source.table}`;
@@ -38,14 +38,14 @@ export async function writeParquet(connection: DuckDBConnection, source: Source,
 async function typeToWrite(
   connection: DuckDBConnection,
   table: string,
-  { sqlName, type }: KeptColumn,
+  { name: columnName, type }: KeptColumn,
 ): Promise<string | undefined> {
   const own = typeName(type);
   const names = INTEGERS.map((integer) => typeName(type, (part) => insteadOf(part, integer)));
   const [first, ...others] = [...new Set(names)];
   if (first === undefined || first === own) return undefined;
   for (const name of [first, ...others].slice(0, -1)) {
-    const column = quoteName(sqlName);
+    const column = quoteName(columnName);
     // TRY_CAST makes what does not fit null, also inside of others, and then the texts differ.
     const text = `CAST(TRY_CAST(${column} AS ${name}) AS VARCHAR)`;
     const changed = `SELECT 1 FROM ${table} WHERE ${text} IS DISTINCT FROM CAST(${column} AS VARCHAR) LIMIT 1`;

@@ -6,6 +6,7 @@ import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
+import { syntaxHint, unreadableHint } from './syntax-hints.ts';
 import { tokens } from './tokens.ts';
 import { isSameTree } from './tree.ts';
 
@@ -66,10 +67,13 @@ interface ParsedText {
 function parseError(statement: Statement, parsed: ParsedText): ApiError {
   if (parsed.error_type === 'not implemented') {
     const start = tokens(statement.body).next().value?.start ?? 0;
-    return errorAt(statement, statement.offsetOf(start), notReadingMessage(statement.body));
+    const message = unreadableHint(statement.body) ?? notReadingMessage(statement.body);
+    return errorAt(statement, statement.offsetOf(start), message);
   }
   const message = parsed.error_message ?? 'The SQL cannot be parsed.';
-  return toParseError(message, Number.parseInt(parsed.position ?? '', 10), statement);
+  const offset = Number.parseInt(parsed.position ?? '', 10);
+  const at = Number.isNaN(offset) ? undefined : Buffer.from(statement.body).subarray(0, offset).toString().length;
+  return toParseError(syntaxHint(statement.body, message, at) ?? message, offset, statement);
 }
 
 /** What the engine's parser says of `sql`, which is the statement's body or was made of it. */

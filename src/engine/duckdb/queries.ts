@@ -64,6 +64,8 @@ interface Context {
   memoryBytes: () => number;
   /** Ends the process, where a query takes ever more memory and does not stop. */
   giveUp?: (message: string) => void;
+  /** Called where queries that do not stop have held the places of others for long; default: `giveUp`. */
+  onStuck?: (message: string) => void;
 }
 
 /** The second form of a statement that has one, as a statement that passed. */
@@ -102,6 +104,9 @@ function meant(name: string, parameters: readonly string[]): string {
   return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
 }
 
+/** How long a query that was told to stop may hold a place of others. */
+const STOP_MS = 500;
+
 /** How long `close` waits for queries, before it stops them and after. */
 const CLOSE_WAIT_MS = 5_000;
 
@@ -114,8 +119,14 @@ const CLOSE_WAIT_MS = 5_000;
  * the engine's `resultRowsMax`, or at `defaultRowLimit` where the statement has no outermost LIMIT: in both cases rows
  * that exist and were left out are told in `cut`, because the API calls either the row limit.
  */
-export function createQueries({ connect, results, names, limits, memoryBytes, giveUp = endProcess }: Context): Queries {
-  const scheduler = createScheduler(limits.queriesMax, limits.queueMax);
+export function createQueries(context: Context): Queries {
+  const { connect, results, names, limits, memoryBytes, giveUp = endProcess, onStuck = giveUp } = context;
+  const scheduler = createScheduler({
+    places: limits.queriesMax,
+    queueMax: limits.queueMax,
+    stuckMax: limits.stuckMax,
+    onLost: () => onStuck('queries do not stop and keep others from running, so this service ends.'),
+  });
   const sessions = createSessions(connect);
   const known = createKnownStatements(names);
   /** The same ones in their second forms. */
@@ -131,7 +142,12 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
       const watched = { stop };
       const unwatch = watchdog.watch(watched);
       running.add(watched);
+      let timer: NodeJS.Timeout | undefined;
+      stopped.addEventListener('abort', () => {
+        timer = setTimeout(place.setAside, STOP_MS);
+      });
       const onIdle = () => {
+        clearTimeout(timer);
         running.delete(watched);
         unwatch();
         place.leave();
@@ -146,14 +162,15 @@ export function createQueries({ connect, results, names, limits, memoryBytes, gi
     };
     let queuedMs = 0;
     try {
-      for (let isLong = false; ; isLong = true) {
+      for (let level = 0; ; ) {
         const askedAt = performance.now();
-        const place = await scheduler.enter(signal, { isLong, mayYield: request.mayRestart });
+        const place = await scheduler.enter(signal, { level, mayYield: request.mayRestart });
         queuedMs += performance.now() - askedAt;
         try {
           return await runOnce(place, Math.round(queuedMs * 1_000));
         } catch (error) {
           if (!place.recall.aborted || signal.aborted) throw error;
+          level = place.nextLevel();
         }
       }
     } catch (error) {

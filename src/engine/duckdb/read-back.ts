@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, type TableShape } from './columns.ts';
-import { conditionOf, type FoundRow } from './find-rows.ts';
+import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
 import { quoteName, quoteText } from './names.ts';
 import { isListShape, isObjectShape, type Shape } from './shape.ts';
 import type { Sql } from './store.ts';
@@ -30,12 +30,14 @@ export async function readDocuments(
       list,
     );
     for (const [id, text, extraText] of found) {
+      if (!times.has(String(id))) throw new Error('another document was met in the place of one that was found');
       documents.set(String(id), {
         eventTimeMicros: times.get(String(id)) ?? 0n,
         read: () => documentOf(shape, String(text), typeof extraText === 'string' ? extraText : null),
       });
     }
   }
+  requireAll(rows, documents.size);
   return documents;
 }
 

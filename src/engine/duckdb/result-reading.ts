@@ -78,7 +78,7 @@ function namesOf(table: KeptTable): Names {
     workspace: DEFAULT_WORKSPACE,
     name: RESULT_TABLE,
     kind: 'collection',
-    columns: () => table.columns.map(({ sqlName }) => sqlName),
+    columns: () => table.columns.map(({ name }) => name),
   };
   return {
     version: 0,
@@ -170,7 +170,7 @@ async function readPage(
     runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers }, signal);
   const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
   const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n, ${tieBreak(table)}`;
-  const list = columns.map(({ sqlName }) => quoteName(sqlName)).join(', ');
+  const list = columns.map(({ name }) => quoteName(name)).join(', ');
   const listLines = list.split('\n').length - 1;
   const whereLines = where === undefined ? 0 : where.split('\n').length + 1;
   const parts = [
@@ -194,7 +194,7 @@ async function readPage(
  * where a column hides these by its name, all columns.
  */
 function tieBreak({ columns }: KeptTable): string {
-  const names = columns.map(({ sqlName }) => sqlName);
+  const names = columns.map(({ name }) => name);
   return names.some((name) => foldName(name) === ROW_PLACE) ? names.map(quoteName).join(', ') : ROW_PLACE;
 }
 
@@ -217,8 +217,7 @@ async function runGated(connection: DuckDBConnection, table: KeptTable, text: st
 function columnsOf(table: KeptTable, wanted: readonly string[] | undefined): readonly KeptColumn[] {
   if (wanted === undefined || wanted.length === 0) return table.columns;
   return wanted.map((name) => {
-    const exact = table.columns.find((column) => column.name === name);
-    const found = exact ?? table.columns.find((column) => foldName(column.sqlName) === foldName(name));
+    const found = table.columns.find((column) => foldName(column.name) === foldName(name));
     if (found !== undefined) return found;
     const names = table.columns.map((column) => column.name);
     const near = nearest(name, names);
@@ -265,8 +264,8 @@ const COMPARED = new Set([
 ]);
 
 /** Count, different values, least, greatest and most frequent value of a column; NULL where values are not compared. */
-function profileOf({ sqlName, type }: KeptColumn, isExact: boolean, few: string): string[] {
-  const column = quoteName(sqlName);
+function profileOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
+  const column = quoteName(name);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;
   if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
     return [`count(${column})`, 'NULL', 'NULL', 'NULL', 'NULL'];

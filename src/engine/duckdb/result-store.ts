@@ -8,17 +8,16 @@ import type { TakeChunk } from './rows.ts';
 import { createSessions, type Sessions } from './session.ts';
 import { isFatal } from './storage-errors.ts';
 import type { Log } from './store.ts';
-import { typeName, uniqueNames } from './values.ts';
+import { asWritten, typeName, uniqueNames } from './values.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 /** Name of the table that holds a result; each has a schema of its own. */
 export const RESULT_TABLE = 'result';
 
 export interface KeptColumn {
+  /** In SQL as well: no other has it in other letter case. */
   name: string;
   type: DuckDBType;
-  /** Its name in SQL: the same, unless another column has that in other letter case. */
-  sqlName: string;
 }
 
 export interface KeptTable {
@@ -215,7 +214,7 @@ function createKeeper({ id, rowsMax }: KeepRequest, result: DuckDBResult, contex
   const begin = async () => {
     const connection = await context.connect();
     try {
-      const definitions = columns.map(({ sqlName, type }) => `${quoteName(sqlName)} ${typeName(type)}`);
+      const definitions = columns.map(({ name, type }) => `${quoteName(name)} ${typeName(type)}`);
       await connection.run(`CREATE SCHEMA ${quoteName(schema)}`);
       await connection.run(`CREATE TABLE ${quoteName(schema)}.${RESULT_TABLE} (${definitions.join(', ')})`);
       const appender = await connection.createAppender(RESULT_TABLE, schema);
@@ -277,18 +276,14 @@ function createKeeper({ id, rowsMax }: KeepRequest, result: DuckDBResult, contex
   };
 }
 
+/** As the table has them that keeps the result, where `a` and `A` are one name. */
+export function keptNames(result: DuckDBResult): string[] {
+  return uniqueNames(result.columnNames().map(asWritten), foldName);
+}
+
 function columnsOf(result: DuckDBResult): KeptColumn[] {
   const types = result.columnTypes();
-  const names = uniqueNames(result.columnNames());
-  const folded = new Map<string, string>();
-  return names.map((name, index) => {
-    let sqlName = name;
-    for (let count = 1; folded.has(foldName(sqlName)) || (sqlName !== name && names.includes(sqlName)); count++) {
-      sqlName = `${name}_${count}`;
-    }
-    folded.set(foldName(sqlName), name);
-    return { name, sqlName, type: types[index] as DuckDBType };
-  });
+  return keptNames(result).map((name, index) => ({ name, type: types[index] as DuckDBType }));
 }
 
 /** What a model may read; the log has the details. */

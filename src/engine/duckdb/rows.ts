@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBDataChunk, DuckDBResult, DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
-import { estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
+import { asWritten, estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
@@ -25,7 +25,7 @@ export async function readRows(
   take?: TakeChunk | undefined,
 ): Promise<Rows> {
   const types = result.columnTypes();
-  const names = uniqueNames(result.columnNames());
+  const names = uniqueNames(result.columnNames().map(asWritten));
   const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
   const decode = decoder(
     types.map((type) => readerOf(type, caps.numbers)),

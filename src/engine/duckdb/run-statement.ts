@@ -9,7 +9,7 @@ import type { JsonValue } from '../../contract/json.ts';
 import type { Unbound } from '../engine.ts';
 import type { Keeping } from '../results.ts';
 import type { Opened } from './parse.ts';
-import type { Keeper } from './result-store.ts';
+import { type Keeper, keptNames } from './result-store.ts';
 import { type Caps, type Rows, readRows } from './rows.ts';
 import { closeResult } from './session.ts';
 import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
@@ -122,8 +122,11 @@ async function readKeeping(
   keeper: Keeper,
 ): Promise<Rows & { keeping: Keeping }> {
   try {
-    const rows = await readRows(result, caps, signal, keeper.take);
-    return { ...rows, keeping: await keeper.finish(rows.rows.length) };
+    const read = await readRows(result, caps, signal, keeper.take);
+    // What is kept is asked for by these names.
+    const names = keptNames(result);
+    const columns = read.columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+    return { ...read, columns, keeping: await keeper.finish(read.rows.length) };
   } catch (error) {
     await keeper.discard();
     throw error;

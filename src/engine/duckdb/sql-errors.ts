@@ -60,6 +60,19 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
   return `\nFields without a column of their own are in ${EXTRA_COLUMN}: ${EXTRA_COLUMN}->>${quoteText(jsonPath(name))}`;
 }
 
+/** What to do about a message that does not say it. */
+const ADVICE: [RegExp, string][] = [
+  [
+    /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
+    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'.",
+  ],
+  [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
+  [
+    /json_group_object/,
+    '\nMAP_AGG and OBJECT_AGG (json_group_object) take no DISTINCT, FILTER or ORDER BY, and no key that is null: filter and order in a subquery.',
+  ],
+];
+
 const MESSAGES: [RegExp, string][] = [
   [/^Max expression depth limit.*/s, 'The SQL is nested too deeply. Simplify it, or split it with WITH.'],
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
@@ -94,7 +107,8 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const origin = offset === undefined ? undefined : failure.originOf(offset);
   const position = origin === undefined ? {} : failure.statement.locate(origin);
   const message = cleanMessage(text);
-  const hints = `${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
+  const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? '';
+  const hints = `${advice}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
   return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
 }
 

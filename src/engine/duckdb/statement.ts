@@ -16,7 +16,8 @@ const TOKENS_MAX = 1_000_000;
 /** One statement, made ready for the engine; positions in it are byte offsets. */
 export interface Statement {
   /**
-   * What the engine parses: as long as the caller's text, byte for byte, with `$name` for `:name` and EXPLAIN blank.
+   * What the engine parses: the caller's text in the engine's own spelling (`forms.ts`), with `$name` for `:name` and
+   * EXPLAIN blank.
    * Whatever is changed by our own reading of the text is changed here, before the engine parses it: the tree that the
    * gate sees must be the tree of what runs.
    */
@@ -25,7 +26,7 @@ export interface Statement {
   explain: string;
   /** Names of the parameters, in order of first use. */
   parameters: string[];
-  /** The place of a byte offset in the caller's text, 1-based; a column is one character, emoji included. */
+  /** The place in the caller's text of a byte offset in `body`, 1-based; a column is one character, emoji included. */
   locate(offset: number): Position;
   /** Byte offset of a position in UTF-16 units. */
   offsetOf(index: number): number;
@@ -80,6 +81,13 @@ function readExplain(sql: string): { text: string; end: number } | null {
   return token.text === ')' && options.length > 0 ? { text: `EXPLAIN (${options.join(' ')}) `, end: token.end } : plain;
 }
 
+/** Where a backtick stands that is no part of a name, in UTF-16 units. */
+function openBacktick(sql: string): number | undefined {
+  if (!sql.includes('`')) return undefined;
+  for (const { text, kind, start } of tokens(sql)) if (kind === 'punctuation' && text === '`') return start;
+  return undefined;
+}
+
 /** Spaces outside ASCII are spaces to the engine too, but it moves positions when it replaces them. */
 const WIDE_SPACE = new RegExp(`[${WIDE_SPACES}]`, 'g');
 
@@ -105,14 +113,17 @@ export function readStatement(text: string): Statement {
   }
   // The engine takes no lone surrogates: writing the text as bytes makes each a replacement character.
   const original = Buffer.from(text);
-  const caller = ownForms(plainSpaces(original.toString()));
+  const { sql: caller, originOf } = ownForms(plainSpaces(original.toString()));
   const bytes = Buffer.from(caller);
   const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));
-  const locate = (offset: number) => positionAt(original, Math.max(0, Math.min(offset, bytes.length)));
+  const locate = (offset: number) => positionAt(original, originOf(Math.max(0, Math.min(offset, bytes.length))));
   const fail = (index: number, message: string) => new ApiError('query_error', message, locate(offsetOf(index)));
 
   const nul = caller.indexOf('\0');
   if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
+  const tick = openBacktick(caller);
+  if (tick !== undefined)
+    throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
   checkNesting(caller, fail);
   if (parsedTokens(caller) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
-import { CATALOG, type Database, openDatabase } from './database.ts';
+import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
 import { quoteName } from './names.ts';
 import { isCommitted, isFatal, isLost, mayBeCommitted, OutcomeUnknown, openError } from './storage-errors.ts';
 
@@ -214,6 +214,7 @@ export class Store {
     const connection = await this.connect();
     const set = async ({ threads, memoryBytes }: EngineSize) => {
       await connection.run(`SET GLOBAL memory_limit = '${memoryBytes}B'`);
+      await connection.run(`SET GLOBAL checkpoint_threshold = '${logBytesMax(memoryBytes)}B'`);
       await connection.run(`SET GLOBAL threads = ${threads}`);
     };
     try {

@@ -3,7 +3,7 @@ import type { Kept } from '../engine.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, TIME_COLUMN, tableShapeToJson } from './columns.ts';
-import { conditionOf, type FoundRow, LISTED } from './find-rows.ts';
+import { conditionOf, type FoundRow, LISTED, requireAll } from './find-rows.ts';
 import { quoteName } from './names.ts';
 import { documentOf, rowText } from './read-back.ts';
 import { isKept } from './retention.ts';
@@ -20,7 +20,9 @@ const STEP_BYTES_MAX = 16 * 1024 * 1024;
 export async function keepDocuments(sql: Sql, table: Table, rows: readonly FoundRow[], trash: string): Promise<number> {
   const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
   const { condition, lists } = conditionOf(table, rows);
+  const wanted = new Set(rows.map(({ id }) => id));
   let sum = 0;
+  let kept = 0;
   for (const list of lists) {
     const sizes = await sql(
       `INSERT INTO "_meta"."trash_documents"
@@ -28,12 +30,16 @@ export async function keepDocuments(sql: Sql, table: Table, rows: readonly Found
        FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
                ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
              FROM ${dataTable(table.id)} WHERE ${condition})
-       RETURNING bytes`,
+       RETURNING bytes, id`,
       list,
       trash,
     );
-    for (const [bytes] of sizes) sum += Number(bytes);
+    for (const [bytes, id] of sizes) {
+      sum += Number(bytes);
+      if (wanted.has(String(id))) kept += 1;
+    }
   }
+  requireAll(rows, kept);
   await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, stringifyJson(tableShapeToJson(table.shape)));
   return sum;
 }

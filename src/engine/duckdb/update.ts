@@ -2,7 +2,7 @@ import { type JsonObject, stringifyJson } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
 import { exactText } from './exact-text.ts';
-import { type FoundRow, type RowKey, rowKeyOf } from './find-rows.ts';
+import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Sql } from './store.ts';
 
@@ -37,7 +37,10 @@ export async function updateRows(
   let lines: string[] = [];
   let length = 0;
   const flush = async () => {
-    if (lines.length > 0) await sql(statement, lines.join('\n'));
+    if (lines.length > 0) {
+      const [counted] = await sql(statement, lines.join('\n'));
+      requireAll(lines, Number(counted?.[0]));
+    }
     lines = [];
     length = 0;
   };

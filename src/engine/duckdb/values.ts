@@ -141,9 +141,12 @@ function arrayReader(length: number, readItem: Reader): Reader {
   };
 }
 
+/** A struct is an object; one without names, of `row(1, 2)` or list_zip(), is a list. */
 function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
+  const hasNames = names.some((name) => name !== '');
   return (vector, row) => {
     if (!(vector instanceof DuckDBStructVector) || !vector.isItemValid(row)) return null;
+    if (!hasNames) return readers.map((read, index) => read(vector.entryVectorAt(index), row));
     const object: { [key: string]: JsonValue } = {};
     for (let index = 0; index < names.length; index++) {
       const value = readers[index]?.(vector.entryVectorAt(index), row) ?? null;
@@ -306,15 +309,27 @@ export function typeName(type: DuckDBType, instead?: (part: DuckDBType) => strin
   }
 }
 
-/** Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. */
-export function uniqueNames(names: readonly string[]): string[] {
-  const taken = new Set(names);
+/** What the engine calls a column that nobody named, with its inner names and our marks as they are written in SQL. */
+export function asWritten(name: string): string {
+  return name
+    .replace(/\bmain\.(?:"(\w+)"|(\w+))(?=\()/g, '$1$2')
+    .replace(/\bo_vals(?=\()/g, 'values')
+    .replaceAll('\u0001', '%')
+    .replaceAll('\u0002', '');
+}
+
+/**
+ * Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. Names are the same that `sameAs` makes
+ * equal (default: those that are spelled alike).
+ */
+export function uniqueNames(names: readonly string[], sameAs = (name: string) => name): string[] {
+  const taken = new Set(names.map(sameAs));
   const seen = new Set<string>();
   return names.map((name) => {
     let unique = name;
-    for (let count = 1; seen.has(unique) || (unique !== name && taken.has(unique)); count++)
+    for (let count = 1; seen.has(sameAs(unique)) || (unique !== name && taken.has(sameAs(unique))); count++)
       unique = `${name}_${count}`;
-    seen.add(unique);
+    seen.add(sameAs(unique));
     return unique;
   });
 }

@@ -92,7 +92,7 @@ export function createWatchdog({
     if (bytes > endAt && stopped.size > 0) {
       giveUp(
         `queries took ${Math.round(bytes / 1024 ** 2)} MiB of memory and do not stop, so this service ends. ` +
-          'What was written is safe, and the service starts again with the next request.',
+          'What was written is safe.',
       );
       return;
     }

@@ -35,6 +35,8 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
+  /** Called after each write to a table, whatever became of it. */
+  written(table: string): void;
 }
 
 /** The writing half of the engine; see there for what each does. */
@@ -68,6 +70,8 @@ export function createWrites(context: WritesContext): Writes {
         return await work(table);
       } catch (error) {
         throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+      } finally {
+        context.written(id);
       }
     });
 

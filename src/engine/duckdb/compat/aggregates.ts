@@ -1,0 +1,25 @@
+import type { CompatFunction } from './entry.ts';
+
+export const AGGREGATES: readonly CompatFunction[] = [
+  { name: 'COUNT_IF', example: 'COUNT_IF(n > 1)', gives: 2 },
+  { name: 'APPROX_DISTINCT', renamed: 'approx_count_distinct', example: 'APPROX_DISTINCT(s)', gives: 2 },
+  { name: 'APPROX_PERCENTILE', renamed: 'approx_quantile', example: 'APPROX_PERCENTILE(n, 0.5)', gives: 2 },
+  { name: 'ARBITRARY', example: "ARBITRARY(s) FILTER (WHERE s = 'b')", gives: 'b' },
+  { name: 'EVERY', renamed: 'bool_and', example: 'EVERY(n > 0)', gives: true },
+  { name: 'MAX_BY', example: 'MAX_BY(s, n)', gives: 'b' },
+  { name: 'MIN_BY', example: 'MIN_BY(s, n)', gives: 'a' },
+  {
+    name: 'MAP_AGG',
+    renamed: 'json_group_object',
+    example: "MAP_AGG(n, s)->>'$.1'",
+    gives: 'a',
+    note: 'Gives JSON; of two equal keys the later one counts.',
+  },
+  {
+    name: 'OBJECT_AGG',
+    listedWith: 'MAP_AGG',
+    renamed: 'json_group_object',
+    example: "OBJECT_AGG(s, n)->>'$.a'",
+    gives: '1',
+  },
+].map((one) => ({ group: 'Aggregates', ...one }));

@@ -1,0 +1,84 @@
+import { type CompatFunction, once } from './entry.ts';
+import { fieldsOf } from './objects.ts';
+
+/** `count` items from position `p.s` on. */
+const sliced = (
+  count: string,
+) => `CASE WHEN p.s = 0 THEN error('SLICE: positions start at 1, or at -1 from the end; 0 is none.')
+  WHEN p.s < 0 AND len(p.l) + p.s < 0 THEN list_slice(p.l, 1, 0)
+  WHEN p.s < 0 THEN list_slice(p.l, len(p.l) + p.s + 1, len(p.l) + p.s + ${count})
+  ELSE list_slice(p.l, p.s, p.s + ${count} - 1) END`;
+
+export const ARRAYS: readonly CompatFunction[] = [
+  { name: 'ARRAY_CREATE', renamed: 'list_value', example: 'ARRAY_CREATE(1, 2)', gives: [1, 2] },
+  { name: 'ARRAY_CONTAINS', example: 'ARRAY_CONTAINS([1, 2], 2)', gives: true },
+  { name: 'ARRAY_POSITION', example: "ARRAY_POSITION(['a', 'b'], 'b')", gives: 2 },
+  {
+    name: 'ARRAY_REMOVE',
+    macro: ['(l, v) AS list_filter(l, lambda x: x IS DISTINCT FROM v)'],
+    example: 'ARRAY_REMOVE([1, 2, 1], 1)',
+    gives: [2],
+  },
+  { name: 'ARRAY_DISTINCT', example: 'len(ARRAY_DISTINCT([1, 2, 1]))', gives: 2 },
+  {
+    name: 'ARRAY_JOIN',
+    macro: [
+      '(l, d) AS array_to_string(l, d)',
+      '(l, d, n) AS array_to_string(list_transform(l, lambda x: coalesce(x::VARCHAR, n)), d)',
+    ],
+    example: "ARRAY_JOIN(['a', NULL], '-', '?')",
+    gives: 'a-?',
+  },
+  { name: 'ARRAY_MAX', renamed: 'list_max', example: 'ARRAY_MAX([1, 3])', gives: 3 },
+  { name: 'ARRAY_MIN', listedWith: 'ARRAY_MAX', renamed: 'list_min', example: 'ARRAY_MIN([1, 3])', gives: 1 },
+  { name: 'ARRAY_SUM', listedWith: 'ARRAY_MAX', renamed: 'list_sum', example: 'ARRAY_SUM([1, 3])', gives: 4 },
+  { name: 'ARRAY_FLATTEN', renamed: 'flatten', example: 'ARRAY_FLATTEN([[1], [2]])', gives: [1, 2] },
+  {
+    name: 'ARRAY_UNION',
+    macro: ['(a, b) AS list_distinct(list_concat(a, b))'],
+    example: 'list_sort(ARRAY_UNION([1, 2], [2, 3]))',
+    gives: [1, 2, 3],
+  },
+  {
+    name: 'ARRAY_EXCEPT',
+    macro: [
+      once(
+        'a b',
+        'list_filter(p.a, lambda x: NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END)',
+      ),
+    ],
+    example: 'ARRAY_EXCEPT([1, 2], [2])',
+    gives: [1],
+  },
+  { name: 'ARRAYS_OVERLAP', renamed: 'list_has_any', example: 'ARRAYS_OVERLAP([1, 2], [2])', gives: true },
+  {
+    name: 'SLICE',
+    macro: [once('l s', sliced('len(p.l)')), once('l s n', sliced('p.n'))],
+    example: 'SLICE([1, 2, 3, 4], 2, 2)',
+    gives: [2, 3],
+    note: 'Array, first position (from 1, or from -1 at the end), length.',
+  },
+  {
+    name: 'CARDINALITY',
+    macro: [
+      once(
+        'c',
+        `CASE coalesce(json_type(to_json(p.c)), 'NULL') WHEN 'ARRAY' THEN json_array_length(to_json(p.c))::BIGINT
+          WHEN 'OBJECT' THEN len(map_keys(${fieldsOf('p.c')}))
+          WHEN 'NULL' THEN NULL ELSE error('CARDINALITY takes an array, a map or an object.') END`,
+      ),
+    ],
+    example: 'CARDINALITY([7, 8])',
+    gives: 2,
+    note: 'Of arrays, maps and objects; what is null in an object is missing.',
+  },
+  {
+    name: 'SEQUENCE',
+    renamed: 'generate_series',
+    example: 'SEQUENCE(1, 7, 3)',
+    gives: [1, 4, 7],
+    note: 'The end is included.',
+  },
+  { name: 'ZIP', renamed: 'list_zip', example: "len(ZIP([1, 2], ['a', 'b']))", gives: 2 },
+  { name: 'TRANSFORM', renamed: 'list_transform', example: 'TRANSFORM([1, 2], x -> x + 1)', gives: [2, 3] },
+].map((one) => ({ group: 'Arrays', ...one }));

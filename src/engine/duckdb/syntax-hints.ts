@@ -1,0 +1,46 @@
+import { type Token, tokens } from './tokens.ts';
+
+/** Words that the engine takes for its own without quotes, and that are likely to name a field. */
+const RESERVED = new Set(
+  `all any array asc at both case check column constraint create default desc do else end except fetch foreign from group
+  having in initially intersect into lambda lateral leading limit offset on only or order placing primary references
+  returning select show some summarize symmetric table then to trailing union unique user using when where window with`.split(
+    /\s+/,
+  ),
+);
+/** What may stand after a field and not after the keyword that is spelled like it. */
+const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
+
+const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
+
+/** What is more helpful than the parser's own words; null where nothing is known. `at` counts UTF-16 units. */
+export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {
+  const list = [...tokens(sql)];
+  if (message.includes('errhint NOT IMPLEMENTED')) return limitHint(list);
+  if (!message.startsWith('syntax error') || at === undefined) return null;
+  const index = list.findIndex((token) => token.start >= at);
+  const here = list[index];
+  const before = list[index - 1];
+  const name = [before, here].find((token, place) => {
+    const next = place === 0 ? here : list[index + 1];
+    return token !== undefined && RESERVED.has(wordOf(token)) && (next === undefined || AFTER_FIELD.test(next.text));
+  });
+  if (name === undefined) return null;
+  return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
+}
+
+function limitHint(list: readonly Token[]): string | null {
+  const index = list.findIndex((token, place) => wordOf(token) === 'limit' && list[place + 2]?.text === ',');
+  const [skip, take] = [list[index + 1]?.text, list[index + 3]?.text];
+  if (index === -1 || skip === undefined || take === undefined) return null;
+  return `LIMIT ${skip}, ${take} is not available: write LIMIT ${take} OFFSET ${skip}.`;
+}
+
+/** What a statement that the engine cannot make a tree of holds, where it reads all the same. */
+export function unreadableHint(sql: string): string | null {
+  const list = [...tokens(sql)];
+  const isSymmetric = list.some(
+    (token, index) => wordOf(token) === 'symmetric' && wordOf(list[index - 1]) === 'between',
+  );
+  return isSymmetric ? 'BETWEEN SYMMETRIC is not available: write x BETWEEN least(a, b) AND greatest(a, b).' : null;
+}
