@@ -361,6 +361,8 @@ export interface EngineLimits extends EngineSize {
   queueMax: number;
   /** Queries that do not stop when told to, for each of which another may run all the same (default 1). */
   stuckMax: number;
+  /** Rows of a collection from which on the document of an id is looked up by its hash; of fewer, all are read (default 50,000). */
+  lookupRowsMin: number;
   /** Memory of the engine in bytes (default: a quarter of the machine's, at least 512 MiB). */
   memoryBytes: number;
   /** Threads of the engine (default: all cores). */

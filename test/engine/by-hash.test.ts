@@ -131,6 +131,16 @@ describe('a document that a statement asks for by its id', () => {
   });
 });
 
+test('few documents are all read, which takes less', async () => {
+  const few = await createFixture({ lookupRowsMin: ODD_IDS.length + 1 }, 'wrong');
+  const enough = await createFixture({ lookupRowsMin: ODD_IDS.length }, 'wrong');
+  const sql = 'SELECT n FROM odd WHERE _id = :id';
+  expect(await few.rows(sql, { parameters: given('7') })).toEqual([[2]]);
+  expect(await enough.rows(sql, { parameters: given('7') })).toEqual([]);
+  await few.close();
+  await enough.close();
+});
+
 test('answers and errors are those of the statement as it is written, for every id and as often as it comes', async () => {
   const values: JsonValue[] = [
     '7',

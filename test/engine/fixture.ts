@@ -65,6 +65,7 @@ export const LIMITS: EngineLimits = {
   queriesMax: 4,
   queueMax: 64,
   stuckMax: 1,
+  lookupRowsMin: 0,
   memoryBytes: 512 * 1024 * 1024,
   threads: 2,
   tempBytesMax: 1024 * 1024 * 1024,
@@ -112,7 +113,7 @@ export async function createFixture(limits: Partial<EngineLimits> = {}, hashes: 
       name,
       kind: 'collection',
       columns: () => columns,
-      ...(hashes === 'none' ? {} : { rows }),
+      ...(hashes === 'none' ? {} : { rows, storedAs: `t${index}` }),
     });
   }
   await admin.run('CREATE VIEW commons.recent AS SELECT * FROM commons.orders');

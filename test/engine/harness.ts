@@ -16,7 +16,8 @@ export function temporaryFolder() {
   };
 }
 
-const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024 };
+// Documents are looked up as in large collections.
+const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024, lookupRowsMin: 0 };
 
 export function openSmall(file: string, limits: Partial<EngineLimits> = {}): Promise<Engine> {
   return openEngine({ file, limits: { ...SMALL, ...limits } });

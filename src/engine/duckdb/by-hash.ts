@@ -1,4 +1,4 @@
-import { VARCHAR } from '@duckdb/node-api';
+import { type DuckDBConnection, VARCHAR } from '@duckdb/node-api';
 import { HASH_COLUMN, hashOf, ID_COLUMN } from './columns.ts';
 import { CATALOG } from './database.ts';
 import { foldName, type NamedTable, type Names, quoteName, quoteText } from './names.ts';
@@ -16,6 +16,8 @@ export interface ByHash {
   sql: string;
   /** The parameter that is the id, if it is one: the form holds where its value is a text. */
   parameters: readonly string[];
+  /** The collection's own table. */
+  table: string;
 }
 
 /** A second form that has yet to be checked (`isByHash`). */
@@ -23,6 +25,7 @@ export interface ByHashDraft {
   /** What stands in the place of the collection. */
   splice: Splice;
   parameters: readonly string[];
+  table: string;
   /** A statement of our own that selects from the very same. */
   template: string;
   /** The collection in the statement's tree. */
@@ -150,7 +153,7 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
     (one) =>
       foldName(one.name) === foldName(name) && names.schemaOf(one.workspace) === schema && one.kind === 'collection',
   );
-  if (written === undefined || table?.rows === undefined) return null;
+  if (written === undefined || table?.rows === undefined || table.storedAs === undefined) return null;
   const known = typeof alias === 'string' && alias !== '' ? alias : name;
   if (table.columns().some((column) => foldName(column) === foldName(known))) return null;
   const found = conjunctsOf(query['where_clause']).flatMap((condition) => wantedBy(condition, known) ?? [])[0];
@@ -163,9 +166,20 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
   return {
     splice: { at, length, text: known === alias ? rows : `${rows} AS ${quoteName(name)}` },
     parameters: found.parameters,
+    table: table.storedAs,
     template: `SELECT 1 FROM ${rows} AS ${quoteName(known)}`,
     from,
   };
+}
+
+/** How many rows the table of the second form has, deleted ones that take up room included. */
+export async function rowsOf(connection: DuckDBConnection, { table }: ByHash): Promise<number> {
+  const result = await connection.runAndReadAll(
+    `SELECT estimated_size FROM duckdb_tables()
+     WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = $1`,
+    [table],
+  );
+  return Number(result.getRows()[0]?.[0] ?? 0);
 }
 
 /** Names of a statement's parameters: their numbers follow their order, which is another in the second form. */

@@ -56,7 +56,7 @@ export function tableOf(
 ): Table {
   const columns = () => columnNames(shape);
   const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
-  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, rows };
+  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, rows, storedAs: id };
 }
 
 /**

@@ -7,6 +7,8 @@ export interface NamedTable {
   columns(): readonly string[];
   /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
   rows?(condition: string): string;
+  /** A collection's own table, in the schema `_data`. */
+  storedAs?: string;
   /** The collections that an alias stands for, now. */
   behind?(): readonly NamedTable[];
 }

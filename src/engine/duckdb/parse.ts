@@ -141,5 +141,7 @@ async function checkByHash(
   const { statements = [] } = await serialize(connection, statement, `${byHash.template};\n${byHash.sql}`, signal);
   const [template, second, ...more] = statements;
   if (more.length > 0) return null;
-  return isByHash(byHash, tree, second, template) ? { sql: byHash.sql, parameters: byHash.parameters } : null;
+  if (!isByHash(byHash, tree, second, template)) return null;
+  const { sql, parameters, table } = byHash;
+  return { sql, parameters, table };
 }

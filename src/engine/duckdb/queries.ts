@@ -10,7 +10,7 @@ import type {
   QueryRequest,
   Unbound,
 } from '../engine.ts';
-import { holdsFor } from './by-hash.ts';
+import { holdsFor, rowsOf } from './by-hash.ts';
 import { deadline, orStopped } from './deadline.ts';
 import { endProcess } from './end-process.ts';
 import { createKnownStatements } from './known-statements.ts';
@@ -196,7 +196,10 @@ export function createQueries(context: Context): Queries {
       await makeMacros(connection, found.passed.macros);
       return found;
     }
-    const opened = await open(connection, statement, names, signal);
+    const first = await open(connection, statement, names, signal);
+    const { byHash } = first;
+    const isLarge = byHash !== null && (await rowsOf(connection, byHash)) >= limits.lookupRowsMin;
+    const opened = isLarge ? first : { ...first, byHash: null };
     known.add(sql, opened);
     const second = secondOf(opened);
     if (second !== null) knownByHash.add(sql, second);
