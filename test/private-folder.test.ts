@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,13 @@ describe.skipIf(process.platform === 'win32')('isPrivateFolder()', () => {
     for (const path of ['link', 'file', 'file/below']) expect(isPrivateFolder(join(base, path))).toBe(false);
   });
 
-  it.skipIf(process.getuid?.() === 0)("does not trust another user's", () => {
-    expect(isPrivateFolder('/')).toBe(false);
+  it("does not trust another user's", () => {
+    const isRoot = process.getuid?.() === 0;
+    const path = isRoot ? join(base, 'other') : '/';
+    if (isRoot) {
+      mkdirSync(path, { mode: 0o700 });
+      chownSync(path, 65_534, 65_534);
+    }
+    expect(isPrivateFolder(path)).toBe(false);
   });
 });

@@ -34,7 +34,7 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
     const folder = await openFolder(config.dataDir);
     await refuseWhileServed(folder);
     if (!yes && !(await confirm(folder, manifest))) return 1;
-    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const time = new Date().toISOString().replace(/[-:.]/g, '');
     staging = join(folder.path, `restoring-${time}`);
     await mkdir(staging, { mode: 0o700 });
     await stage({ from, manifest }, { staging, databaseFile: folder.databaseFile }, (done, total) =>

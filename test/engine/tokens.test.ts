@@ -84,7 +84,8 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
   test('for odd and for ordinary statements', async () => {
     let parsed = 0;
     for (const sql of [...DISGUISED, ...LEGITIMATE]) {
-      if (sql.startsWith('EXPLAIN')) continue;
+      // What stands beside these is ours and not the engine's.
+      if (/^EXPLAIN|\b(?:UNNEST|OBJECT|ARRAY_CREATE)\(|\b(?:FORMAT|PARSE)_|\bUNDEFINED\b/i.test(sql)) continue;
       if (await expectSameTree(sql)) parsed++;
     }
     expect(parsed).toBeGreaterThan(80);
