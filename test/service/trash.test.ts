@@ -390,7 +390,7 @@ describe('the trash', () => {
     expect(await entries()).toHaveLength(3);
     await until(async () => (await entries()).length === 1);
     expect(await entries()).toMatchObject([{ kind: 'documents', documents: 1 }]);
-    await restart({ trashDays: 0.000_001, purgeEveryMs: 3_600_000 });
+    await restart({ trashDays: 1 / 86_400_000, purgeEveryMs: 3_600_000 });
     await create('docs');
     await ok('DELETE', `${COLLECTIONS}/docs`);
     expect(await entries()).toHaveLength(2);
