@@ -32,7 +32,7 @@ export async function backup({ config, path }: { config: Config; path: string },
     const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
     done.abort();
     await looks;
-    const what = `${counted(made.documents ?? 0, 'document')} in ${counted(made.collections ?? 0, 'collection')}`;
+    const what = `${counted(made.documents ?? 0, 'documents')} in ${counted(made.collections ?? 0, 'collections')}`;
     process.stdout.write(
       plainText(
         `Backup made: ${what}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,

@@ -146,7 +146,7 @@ function refusedText({ counts }: Readonly<Record<string, unknown>>): string {
   const refused = numbers.find(([status]) => status === 'ERROR')?.[1] ?? 0;
   if (refused === 0) return '';
   const all = numbers.reduce((sum, [, count]) => sum + count, 0);
-  return `colloquy: ${refused} of ${counted(all, 'document')} ${refused === 1 ? 'was' : 'were'} refused; the answer says which and why.\n`;
+  return `colloquy: ${refused} of ${counted(all, 'documents')} ${refused === 1 ? 'was' : 'were'} refused; the answer says which and why.\n`;
 }
 
 /** Asks the person at the terminal; without one the answer is no, so that no program can give it. */

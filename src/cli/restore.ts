@@ -73,7 +73,9 @@ async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean>
 function contentsOf({ counts, created_at: createdAt, files }: Manifest): string {
   const bytes = bytesText(files.reduce((sum, file) => sum + file.bytes, 0));
   const held =
-    counts === null ? '' : `${counted(counts.documents, 'document')} in ${counted(counts.collections, 'collection')}, `;
+    counts === null
+      ? ''
+      : `${counted(counts.documents, 'documents')} in ${counted(counts.collections, 'collections')}, `;
   return `${held}${bytes}, of ${createdAt.slice(0, 16).replace('T', ' ')}Z`;
 }
 

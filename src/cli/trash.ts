@@ -48,15 +48,15 @@ async function restore(client: Client, id: string): Promise<number> {
   const what = `${kindText(kind)} ${workspace}.${name}`;
   const left = skipped ?? 0;
   if (kind !== 'documents') {
-    print([`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'document')}` : ''}.`]);
+    print([`Restored: ${what}${typeof documents === 'number' ? ` with ${counted(documents, 'documents')}` : ''}.`]);
     return 0;
   }
-  print([`Restored: ${counted(documents ?? 0, 'document')} of ${workspace}.${name}.`]);
+  print([`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`]);
   if (left === 0) return 0;
   const shown = (ids ?? []).map((one) => JSON.stringify(one)).join(', ');
   const more = left > (ids ?? []).length ? ', …' : '';
   process.stderr.write(
-    `colloquy: ${plainText(`${counted(left, 'document')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}${more}`)}\n`,
+    `colloquy: ${plainText(`${counted(left, 'documents')} stay${left === 1 ? 's' : ''} in the trash, because the _id exists again: ${shown}${more}`)}\n`,
   );
   return 1;
 }
@@ -117,7 +117,7 @@ function tableOf(entries: readonly TrashEntry[]): string[] {
 function sumOf(entries: readonly TrashEntry[]): string {
   const documents = entries.reduce((sum, entry) => sum + (entry.documents ?? 0), 0);
   const bytes = entries.reduce((sum, entry) => sum + (entry.bytes ?? 0), 0);
-  return `${entriesText(entries.length)}, ${counted(documents, 'document')}, ${bytesText(bytes)}.`;
+  return `${entriesText(entries.length)}, ${counted(documents, 'documents')}, ${bytesText(bytes)}.`;
 }
 
 function kindText(kind: TrashEntry['kind']): string {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { counted } from './in-words.ts';
 
 /**
  * How much goes with a delete, by the plural noun of its kind: how many, and where it matters which ones, a digest of
@@ -24,10 +25,4 @@ export function growth(agreed: Extent, now: Extent): string | undefined {
     else if (before !== undefined && before.which !== after.which) found.push(`it has other ${kind} than before`);
   }
   return found.length === 0 ? undefined : found.join(' and ');
-}
-
-/** `1 document`, `2 documents`: a number with the noun that is given in the plural. */
-export function counted(count: number, plural: string): string {
-  const noun = count === 1 ? plural.replace(/(?<=s|x|ch|sh)es$|s$/, '') : plural;
-  return `${count.toLocaleString('en-US')} ${noun}`;
 }

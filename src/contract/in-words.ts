@@ -8,6 +8,8 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${UNITS[unit]}`;
 }
 
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
+/** `1 document`, `2 documents`: a number with the noun that is given in the plural. */
+export function counted(count: number, plural: string): string {
+  const noun = count === 1 ? plural.replace(/ies$/, 'y').replace(/(?<=s|x|ch|sh)es$|s$/, '') : plural;
+  return `${count.toLocaleString('en-US')} ${noun}`;
 }

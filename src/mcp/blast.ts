@@ -1,4 +1,5 @@
-import { counted, type Extent } from '../contract/extent.ts';
+import type { Extent } from '../contract/extent.ts';
+import { counted } from '../contract/in-words.ts';
 import { distinctText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { RowTool } from './catalog.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
-import { counted } from '../contract/extent.ts';
+import { counted } from '../contract/in-words.ts';
 import { LATEST, LambdaSql, type QueryLambdaVersion } from '../contract/lambdas.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';

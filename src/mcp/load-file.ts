@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
-import { counted } from '../contract/extent.ts';
+import { counted } from '../contract/in-words.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import { unwritable } from '../http/request.ts';
 import { nearestNames, toApiError } from './errors.ts';

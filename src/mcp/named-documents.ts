@@ -1,6 +1,6 @@
 import { DOCUMENTS_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
-import { counted } from '../contract/extent.ts';
+import { counted } from '../contract/in-words.ts';
 import { OWN_QUERY } from '../contract/own-query.ts';
 import type { Client } from '../http/client.ts';
 import { quotedIdentifier } from './infer.ts';

@@ -18,7 +18,9 @@ export function overviewPage(seen: Overview, tokenOf: (queryId: string) => strin
   const { questions, running, recent, workspaces, calls, now } = seen;
   const waiting = questions.length;
   const news =
-    waiting === 0 ? '' : `${counted(waiting, 'question')} of an assistant ${waiting === 1 ? 'waits' : 'wait'} for you.`;
+    waiting === 0
+      ? ''
+      : `${counted(waiting, 'questions')} of an assistant ${waiting === 1 ? 'waits' : 'wait'} for you.`;
   const body = `<p id="trouble" role="alert" hidden></p>
 <p id="news" class="unseen" role="status"></p>
 <main data-news="${escaped(news)}">
@@ -97,7 +99,7 @@ function questionList(questions: readonly Asked[], now: number): string {
   const items = questions.map(({ message, tool, asker, expiresAt }) => {
     const [first = ''] = message.split('\n', 1);
     const left = Math.max(1, Math.ceil((expiresAt - now) / 60_000));
-    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> ${asker.client === undefined ? '' : `by ${name(asker.client)} `}for ${name(asker.email)}, ${counted(left, 'minute')} left</span></p></li>`;
+    return `<li><p>${escaped(short(first))}<br><span class="note"><code>${escaped(tool)}</code> ${asker.client === undefined ? '' : `by ${name(asker.client)} `}for ${name(asker.email)}, ${counted(left, 'minutes')} left</span></p></li>`;
   });
   return `<section class="alert" aria-labelledby="questions-h"><h2 id="questions-h" tabindex="-1">Waiting for your answer</h2><ul class="questions">${items.join('')}</ul>
 <p><a class="button small" id="answer" href="/approve">Read and answer by its code</a></p></section>`;
@@ -120,7 +122,7 @@ function runningTable(running: readonly RunningQuery[], tokenOf: (id: string) =>
   ] as const;
   return table({
     id: 'running-table',
-    caption: `${counted(running.length, 'query', 'queries')}, running or waiting for a turn`,
+    caption: `${counted(running.length, 'queries')}, running or waiting for a turn`,
     columns,
     rows,
   });
@@ -136,7 +138,7 @@ function workspaceTable({ workspace, collections, left }: WorkspaceFigures, inde
     one.bytes === null ? '…' : bytesText(one.bytes),
   ]);
   const more = left === 0 ? '' : `, and ${left.toLocaleString('en-US')} more that are not shown`;
-  const caption = `Workspace ${name(workspace)}: ${counted(collections.length, 'collection')}${more}, ${counted(sum('documents'), 'document')}, about ${bytesText(sum('bytes'))}`;
+  const caption = `Workspace ${name(workspace)}: ${counted(collections.length, 'collections')}${more}, ${counted(sum('documents'), 'documents')}, about ${bytesText(sum('bytes'))}`;
   const columns = [
     ['Collection', ''],
     ['Documents', 'n'],
@@ -173,7 +175,7 @@ function recentTable(recent: readonly EndedQuery[], now: number): string {
       ? ''
       : folded(
           'own-queries',
-          `${counted(own.length, 'query', 'queries')} that Colloquy ran by itself, to say what would be deleted`,
+          `${counted(own.length, 'queries')} that Colloquy ran by itself, to say what would be deleted`,
           table({ id: 'own-table', caption, columns, rows: own.map(rowOf) }),
         ),
   ].join('');
@@ -225,7 +227,7 @@ function facts({ version, pid, folder, startedAt, addresses, size, memoryBytes, 
     ['Listens at', addresses.map((address) => `<code>${escaped(address)}</code>`).join('<br>')],
     [
       'Virtual instance',
-      `${escaped(size.name)}: ${counted(size.threads, 'thread')}, ${bytesText(size.memoryBytes)} of memory at most`,
+      `${escaped(size.name)}: ${counted(size.threads, 'threads')}, ${bytesText(size.memoryBytes)} of memory at most`,
     ],
     ['Memory of the process', bytesText(memoryBytes)],
   ];

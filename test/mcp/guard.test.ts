@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { ApiError } from '../../src/contract/errors.ts';
-import { counted } from '../../src/contract/extent.ts';
 import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
 import { canShowForms, elicitingHuman, type Round } from '../../src/mcp/guard.ts';
@@ -452,21 +451,6 @@ describe('a tool that deletes', () => {
     const service = fakeClient({ getCollection: () => ({ name: 'x', stats: { doc_count: 1 } }) });
     const asked = await desk(service).ask('delete_collection', { workspace: 'w\u202e', collection: 'c\u200b' });
     expect(asked.inputRequests.approval.params.message).toContain('workspace "w\\u202e", collection "c\\u200b"');
-  });
-});
-
-describe('counted()', () => {
-  it('says one thing in the singular', () => {
-    expect([0, 1, 2_000].map((count) => counted(count, 'child workspaces'))).toEqual([
-      '0 child workspaces',
-      '1 child workspace',
-      '2,000 child workspaces',
-    ]);
-    expect([counted(1, 'aliases'), counted(1, 'sources'), counted(1, 'lambdas')]).toEqual([
-      '1 alias',
-      '1 source',
-      '1 lambda',
-    ]);
   });
 });
 
