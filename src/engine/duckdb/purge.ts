@@ -2,7 +2,7 @@ import type { Purged } from '../engine.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames } from './columns.ts';
 import { rowKeyOf } from './find-rows.ts';
-import { quoteName } from './names.ts';
+import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 import type { Sql } from './store.ts';
 
@@ -13,12 +13,11 @@ const STEP_MAX = 10_000;
 export async function purgeExpired(sql: Sql, table: Table): Promise<Purged> {
   if (table.retentionSecs === null) return { docCount: 0, bytes: 0 };
   const name = dataTable(table.id);
-  const fields = columnNames(table.shape).map((column) => `${quoteName(column)} := ${quoteName(column)}`);
   const key = rowKeyOf(table).column;
   const rows = await sql(
     `DELETE FROM ${name} WHERE ${key} IN
        (SELECT ${key} FROM ${name} WHERE NOT (${isKept(table.retentionSecs)}) LIMIT ${STEP_MAX})
-     RETURNING strlen(to_json(struct_pack(${fields.join(', ')}))::VARCHAR)`,
+     RETURNING strlen(${columnsText(columnNames(table.shape))})`,
   );
   return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };
 }

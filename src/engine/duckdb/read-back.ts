@@ -43,7 +43,12 @@ export async function readDocuments(
 
 /** SQL for the columns of a row as the text that `documentOf` reads. */
 export function rowText({ columns }: TableShape): string {
-  const fields = [...columns.keys()].map((name) => `${quoteName(name)} := ${quoteName(name)}`);
+  return columnsText([...columns.keys()]);
+}
+
+/** SQL for columns of a row as the text of one JSON object. */
+export function columnsText(names: readonly string[]): string {
+  const fields = names.map((name) => `${quoteName(name)} := ${quoteName(name)}`);
   return fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))::VARCHAR`;
 }
 

@@ -35,7 +35,6 @@ export interface Sessions {
    *
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
    * `signal.reason`. It settles only when the engine has let go of the statement.
-   *
    */
   run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
   /** Lets go of the connections; nothing may run. */

@@ -2,6 +2,7 @@ import type { TableStats } from '../engine.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { quoteName, quoteText } from './names.ts';
+import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 import type { Sql, Transaction } from './store.ts';
 
@@ -93,10 +94,9 @@ async function averageBytes(sql: Sql, table: Table, docCount: number): Promise<n
 /** SQL for the bytes of a document's own fields as JSON text: without its event time, and without those that are null. */
 function documentBytes(table: Table): string {
   const names = columnNames(table.shape).filter((column) => column !== TIME_COLUMN);
-  const fields = names.map((column) => `${quoteName(column)} := ${quoteName(column)}`);
   const nulls = names.map((column) => {
     const member = Buffer.byteLength(`${JSON.stringify(column)}:null,`);
     return `CASE WHEN ${quoteName(column)} IS NULL THEN ${member} ELSE 0 END`;
   });
-  return `strlen(to_json(struct_pack(${fields.join(', ')}))::VARCHAR) - (${nulls.join(' + ')})`;
+  return `strlen(${columnsText(names)}) - (${nulls.join(' + ')})`;
 }
