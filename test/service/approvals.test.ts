@@ -1,10 +1,9 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { type Asked, createApprovalDesk, type Matter, OPEN_MAX, PER_KEY_MAX } from '../../src/service/approval-desk.ts';
 import { answeredPage, cameFromElsewherePage, questionPage, unpairedPage } from '../../src/service/approve-page.ts';
 import { failurePage } from '../../src/service/html.ts';
-import { pairAt } from './browser.ts';
+import { pairAt, sendTo } from './browser.ts';
 import { startTestService, type TestService } from './harness.ts';
 import { addUser } from './people.ts';
 
@@ -189,21 +188,9 @@ describe('a question over HTTP', () => {
     asked = await ask();
   });
 
-  /** Sends as a paired browser does, and headers as they are, which fetch() does not. */
-  function send(method: string, path: string, more: Record<string, string> = {}, text = '') {
-    const headers = { cookie, ...more };
-    const { hostname, port } = new URL(asked.url);
-    return new Promise<{ status: number; html: string; headers: object }>((resolve, reject) => {
-      const sent = request({ hostname, port, method, path, headers }, (response) => {
-        let html = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          html += chunk;
-        });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, html, headers: response.headers }));
-      });
-      sent.on('error', reject).end(text);
-    });
-  }
+  /** Sends as a paired browser does. */
+  const send = (method: string, at: string, more: Record<string, string> = {}, text = '') =>
+    sendTo(asked.url, method, at, { cookie, ...more }, text);
   const path = () => new URL(asked.url).pathname;
   const origin = () => new URL(asked.url).origin;
   const form = { 'content-type': 'application/x-www-form-urlencoded' };

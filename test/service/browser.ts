@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { expect } from 'vitest';
 
 /** Opens an address that pairs a browser, and returns the `Cookie` header with which that browser comes back. */
@@ -6,4 +7,32 @@ export async function pairAt(url: string | null | undefined): Promise<string> {
   expect(answer.status).toBe(303);
   expect(answer.headers.get('location')).toBe('/');
   return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+/** An answer as a browser gets it. */
+export interface Seen {
+  status: number;
+  html: string;
+  headers: Record<string, unknown>;
+}
+
+/** Sends to a path of `base` with the headers as they are, which fetch() does not do. */
+export function sendTo(
+  base: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  text = '',
+): Promise<Seen> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, method, path, headers }, (response) => {
+      let html = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        html += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, html, headers: response.headers }));
+    });
+    sent.on('error', reject).end(text);
+  });
 }

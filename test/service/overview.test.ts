@@ -1,9 +1,8 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWN_QUERY } from '../../src/contract/own-query.ts';
 import type { Overview } from '../../src/service/overview.ts';
 import { overviewPage } from '../../src/service/overview-page.ts';
-import { pairAt } from './browser.ts';
+import { pairAt, sendTo } from './browser.ts';
 import { startTestService, type TestService } from './harness.ts';
 
 const HOSTILE = `</script><script>alert(1)</script>"'&<img src=x onerror=alert(1)>\u202Egnp.exe`;
@@ -87,20 +86,8 @@ describe('the page of a service', () => {
   });
   afterAll(() => service.remove());
 
-  /** Headers go as they are, which fetch() does not do. */
-  function send(method: string, path: string, headers: Record<string, string> = { cookie }, text = '') {
-    const { hostname, port } = new URL(base);
-    return new Promise<{ status: number; html: string; headers: Record<string, unknown> }>((resolve, reject) => {
-      const sent = request({ hostname, port, method, path, headers }, (response) => {
-        let html = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          html += chunk;
-        });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, html, headers: response.headers }));
-      });
-      sent.on('error', reject).end(text);
-    });
-  }
+  const send = (method: string, path: string, headers: Record<string, string> = { cookie }, text = '') =>
+    sendTo(base, method, path, headers, text);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const stop = (fields: Record<string, string>, headers: Record<string, string> = { cookie, origin: base }) =>
     send('POST', '/stop', { ...form, ...headers }, new URLSearchParams(fields).toString());
