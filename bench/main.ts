@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -6,11 +5,13 @@ import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { type Client, createClient } from '../src/http/client.ts';
+import type { Client } from '../src/http/client.ts';
 import { benchQueries } from './analytic.ts';
 import { loadSql, openBaseline } from './baseline.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
+import { benchGrowth } from './growth.ts';
 import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
+import { startService, stopService } from './local-service.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchPeers } from './peers.ts';
 import { benchFreshness, benchIngest, load } from './service.ts';
@@ -20,6 +21,8 @@ import { benchMemory, benchWrites } from './writes.ts';
 const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
+/** Sections that start what they need themselves. */
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -28,42 +31,6 @@ async function writeLines(file: string, count: number): Promise<void> {
   }
   out.end();
   await once(out, 'finish');
-}
-
-/** Starts the service on a folder of its own and waits until it answers. */
-async function startService(bin: string, folder: string): Promise<{ child: ChildProcess; client: Client; url: URL }> {
-  const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
-  const child = spawn(process.execPath, [bin, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
-  const url = new URL('/mcp', await addressOf(child));
-  const target = { socketPath: join(folder, 'service.sock') };
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
-      const client = createClient({ target, apiKey });
-      await client.getCurrentUser({});
-      return { child, client, url };
-    } catch (error) {
-      if (attempt > 1_000) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
-}
-
-async function stop({ child, client }: { child: ChildProcess; client: Client }): Promise<void> {
-  await client.close();
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
-
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  if (stdout === null) throw new Error('the service has no standard output');
-  let text = '';
-  for await (const chunk of stdout) {
-    text += String(chunk);
-    const address = /^ {2}(http:\S+)$/m.exec(text)?.[1];
-    if (address !== undefined) return address;
-  }
-  throw new Error('the service did not start');
 }
 
 /** (d) One query through the whole MCP server against the HTTP core by itself. */
@@ -111,6 +78,11 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       COLLOQUY_DATA_DIR: join(folder, 'spawn'),
     });
   }
+  // Not by default: it takes some minutes.
+  if (sections.includes('k')) await benchGrowth(bin, folder);
+  if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
+    return await rm(folder, { recursive: true, force: true });
+  }
   const data = join(folder, 'data');
   const socketPath = join(data, 'service.sock');
   const start = () => startService(bin, data);
@@ -142,10 +114,10 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
     // Not by default: it loads the documents into other databases.
     if (sections.includes('j')) await benchPeers(client, 'big', folder, file);
     if (wanted('i')) {
-      await stop({ child, client });
+      await stopService({ child, client, url });
       await benchCold(async () => {
         const service = await start();
-        return { ...service, stop: () => stop(service) };
+        return { ...service, stop: () => stopService(service) };
       }, 'big');
       ({ child, client, url } = await start());
     }
@@ -154,7 +126,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
     if (wanted('f')) await benchWrites(client, baseline, 'big', QUERY_DOCUMENTS, join(folder, 'written.jsonl'));
   } finally {
     baseline.close();
-    await stop({ child, client });
+    await stopService({ child, client, url });
     await rm(folder, { recursive: true, force: true });
   }
 }

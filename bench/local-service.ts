@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Client, createClient } from '../src/http/client.ts';
+
+/** A service of its own process, and a client of it. */
+export interface LocalService {
+  child: ChildProcess;
+  client: Client;
+  /** Where it serves MCP. */
+  url: URL;
+}
+
+/** Starts the service on a folder of its own and waits until it answers. */
+export async function startService(bin: string, folder: string): Promise<LocalService> {
+  const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
+  const child = spawn(process.execPath, [bin, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const url = new URL('/mcp', await addressOf(child));
+  const target = { socketPath: join(folder, 'service.sock') };
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
+      const client = createClient({ target, apiKey });
+      await client.getCurrentUser({});
+      return { child, client, url };
+    } catch (error) {
+      if (attempt > 1_000) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+export async function stopService({ child, client }: LocalService): Promise<void> {
+  await client.close();
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error('the service has no standard output');
+  let text = '';
+  for await (const chunk of stdout) {
+    text += String(chunk);
+    const address = /^ {2}(http:\S+)$/m.exec(text)?.[1];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the service did not start');
+}
