@@ -17,7 +17,7 @@ const COLLECTION = { workspace: 'bench', collection: 'big' };
 /** Figures of one size by what they say: milliseconds, but for those in `MEMORY`. */
 type Figures = Record<string, number>;
 
-const MEMORY = 'memory of the service after all (MiB)';
+const MEMORY = 'memory of the service then (MiB)';
 
 /** (k) What each thing costs as a collection grows, each size in a service of its own. */
 export async function benchGrowth(bin: string, folder: string): Promise<void> {

@@ -1,87 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { APPROVAL_TTL_MS } from '../../src/contract/approvals.ts';
 import { ApiError } from '../../src/contract/errors.ts';
-import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
-import { canShowForms, elicitingHuman, type Round } from '../../src/mcp/guard.ts';
-import { type Approvals, createApprovals } from '../../src/mcp/signed-states.ts';
-import { tools } from '../../src/mcp/tools.ts';
-import { type FakeClient, fakeClient, notFound } from './fake-client.ts';
+import { canShowForms, elicitingHuman } from '../../src/mcp/guard.ts';
+import { createApprovals } from '../../src/mcp/signed-states.ts';
+import { fakeClient } from './fake-client.ts';
 
-const ARGS = { workspace: 'shop', collection: 'orders' };
-
-function shop(part: { documents?: number; existing?: number; createdAt?: () => string } = {}): FakeClient {
-  const { documents = 3, existing, createdAt = () => '2026-01-01T00:00:00Z' } = part;
-  return fakeClient({
-    getCollection: ({ collection }) => {
-      if (collection !== 'orders') throw notFound(`Collection "${collection}" does not exist in workspace "shop"`);
-      return { name: 'orders', workspace: 'shop', created_at: createdAt(), stats: { doc_count: documents } };
-    },
-    listWorkspaces: () => [{ name: 'shop' }],
-    listWorkspaceCollections: () => [{ name: 'orders' }],
-    runQuery: ({ sql }) => {
-      const { parameters } = sql as { parameters: { value: unknown[] }[] };
-      return { results: [{ n: existing ?? parameters[0]?.value.length }] };
-    },
-    listCollectionAliases: () => [],
-    listCollectionLambdas: () => [],
-    listWorkspaceAliases: () => [],
-    listWorkspaceLambdas: () => [],
-    requestApproval: () => {
-      throw notFound('There is no endpoint at the path "/v1/colloquy/approvals".');
-    },
-    deleteCollection: () => ({ name: 'orders', workspace: 'shop', status: 'DELETED' }),
-    deleteDocuments: () => ({ data: [{ _id: 'a', status: 'DELETED' }], last_offset: '1' }),
-  });
-}
-
-interface Asked {
-  resultType: 'input_required';
-  inputRequests: { approval: { method: string; params: { message: string; requestedSchema: { properties: object } } } };
-  requestState: string;
-}
-
-function desk(service: FakeClient, options: { now?: () => number; principal?: string; approvals?: Approvals } = {}) {
-  const { principal = 'me', approvals = createApprovals(options) } = options;
-  const asker = { principal, command: 'colloquy', approveCommand: 'colloquy approve' };
-  const call = async (name: string, args: Record<string, unknown>, round: Partial<Round> = {}) => {
-    const tool = tools().get(name);
-    if (tool === undefined) throw new Error(`no tool ${name}`);
-    const human = elicitingHuman(approvals, { canAsk: true, state: undefined, responses: undefined, ...round }, asker);
-    const faults: unknown[] = [];
-    const result = await runTool({
-      tool,
-      args,
-      connect: async () => service.client,
-      human,
-      signal: undefined,
-      onFault: (error) => faults.push(error),
-    });
-    expect(faults).toEqual([]);
-    return result;
-  };
-  const ask = async (name = 'delete_collection', args: Record<string, unknown> = ARGS) => {
-    const asked = (await call(name, args)) as unknown as Asked;
-    expect(asked.resultType).toBe('input_required');
-    return asked;
-  };
-  const answer = (
-    state: unknown,
-    approval: unknown,
-    args: Record<string, unknown> = ARGS,
-    name = 'delete_collection',
-  ) => call(name, args, { state, responses: { approval } }) as Promise<ToolResult>;
-  return { call, ask, answer, approvals };
-}
-
-const typed = (name: string) => ({ action: 'accept', content: { name } });
-
-function expectUntouched(service: FakeClient, result: ToolResult, code: string) {
-  expect(service.calls.filter(({ operation }) => operation.startsWith('delete'))).toEqual([]);
-  expect(result.isError).toBe(true);
-  expect(result.structuredContent['error']).toMatchObject({ code });
-  expect(result.content[0]?.text).toContain('Nothing was changed');
-}
+import { ARGS, desk, expectUntouched, shop, typed } from './guard-desk.ts';
 
 describe('a tool that deletes', () => {
   it('asks first, with what would go at this moment', async () => {
