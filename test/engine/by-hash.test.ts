@@ -141,6 +141,22 @@ test('few documents are all read, which takes less', async () => {
   await enough.close();
 });
 
+test('a result of one row is cut, empty, or an error as any other', async () => {
+  const fixture = await createFixture({ resultBytesMax: 2_000 }, 'right');
+  const ask = (sql: string, value: JsonValue) => answerOf(fixture, sql, given(value));
+  for (const _ of [0, 1, 2]) {
+    const long = { rows: [], cut: { reason: 'bytes', limit: 2_000 } };
+    expect(await ask('SELECT _id FROM odd WHERE _id = :id', 'x'.repeat(3_000))).toMatchObject(long);
+    expect(await ask('SELECT :id', 'x'.repeat(3_000))).toMatchObject(long);
+    expect(await ask('SELECT n FROM odd WHERE _id = :id LIMIT 0', '7')).toMatchObject({ rows: [], cut: null });
+    expect(await ask('SELECT n FROM odd WHERE _id = :id', 'none')).toMatchObject({ rows: [], cut: null });
+    expect(await ask('SELECT n, _id FROM odd WHERE _id = :id', '7')).toMatchObject({ rows: [[2, '7']], cut: null });
+    expect(await ask('SELECT n FROM numbers WHERE _id = :id ORDER BY n', 7)).toMatchObject({ rows: [[1], [2]] });
+    expect(await ask('SELECT :id::INTEGER', 'x')).toMatchObject({ code: 'query_error' });
+  }
+  await fixture.close();
+});
+
 test('answers and errors are those of the statement as it is written, for every id and as often as it comes', async () => {
   const values: JsonValue[] = [
     '7',
