@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import { quoteText } from '../../src/engine/duckdb/names.ts';
 import type { Engine, Parameter } from '../../src/engine/engine.ts';
@@ -139,6 +139,41 @@ test('few documents are all read, which takes less', async () => {
   expect(await enough.rows(sql, { parameters: given('7') })).toEqual([]);
   await few.close();
   await enough.close();
+});
+
+test('a result of one row is cut, empty, or an error as any other', async () => {
+  const fixture = await createFixture({ resultBytesMax: 2_000 }, 'right');
+  const ask = (sql: string, value: JsonValue) => answerOf(fixture, sql, given(value));
+  for (const _ of [0, 1, 2]) {
+    const long = { rows: [], cut: { reason: 'bytes', limit: 2_000 } };
+    expect(await ask('SELECT _id FROM odd WHERE _id = :id', 'x'.repeat(3_000))).toMatchObject(long);
+    expect(await ask('SELECT :id', 'x'.repeat(3_000))).toMatchObject(long);
+    expect(await ask('SELECT n FROM odd WHERE _id = :id LIMIT 0', '7')).toMatchObject({ rows: [], cut: null });
+    expect(await ask('SELECT n FROM odd WHERE _id = :id', 'none')).toMatchObject({ rows: [], cut: null });
+    expect(await ask('SELECT n, _id FROM odd WHERE _id = :id', '7')).toMatchObject({ rows: [[2, '7']], cut: null });
+    expect(await ask('SELECT n FROM numbers WHERE _id = :id ORDER BY n', 7)).toMatchObject({ rows: [[1], [2]] });
+    expect(await ask('SELECT :id::INTEGER', 'x')).toMatchObject({ code: 'query_error' });
+  }
+  await fixture.close();
+});
+
+test('a collection that grows large is looked up by hash after a while', async () => {
+  const fixture = await createFixture({ lookupRowsMin: ODD_IDS.length + 1 }, 'wrong');
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const sql = 'SELECT n FROM odd WHERE _id = :id';
+    const ask = () => fixture.rows(sql, { parameters: given('7') });
+    for (const _ of [0, 1, 2]) expect(await ask()).toEqual([[2]]);
+    await fixture.direct("INSERT INTO _data.t8 SELECT * REPLACE ('more' AS _id) FROM _data.t8 LIMIT 1");
+    vi.advanceTimersByTime(20_000);
+    expect(await ask()).toEqual([[2]]);
+    vi.advanceTimersByTime(20_000);
+    // By its hash, which is wrong here, it is not found.
+    for (const _ of [0, 1, 2]) expect(await ask()).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+    await fixture.close();
+  }
 });
 
 test('answers and errors are those of the statement as it is written, for every id and as often as it comes', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKnownStatements } from '../../src/engine/duckdb/known-statements.ts';
 import type { Opened } from '../../src/engine/duckdb/parse.ts';
-import type { Engine } from '../../src/engine/engine.ts';
+import type { Engine, Parameter } from '../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder, untilBusy } from './harness.ts';
 
 describe('a statement that has passed the gate before', () => {
@@ -30,6 +30,64 @@ describe('a statement that has passed the gate before', () => {
     await engine.addDocuments('t', [doc('c', { later: true })]);
     const after = (await engine.query({ sql })).columns.map(({ name }) => name);
     expect(after).toEqual([...before, 'later']);
+  });
+
+  test('is right whatever was written, widened, moved or made anew between two runs of it', async () => {
+    const [o, p] = [
+      { do: 'createCollection', table: 'o', workspace: 'commons', name: 'o' } as const,
+      { do: 'createCollection', table: 'p', workspace: 'commons', name: 'p' } as const,
+    ];
+    await engine.commit([o, p]);
+    const point = (table: string) =>
+      engine.commit([{ do: 'putAlias', workspace: 'commons', name: 'al', tables: [table] }]);
+    await engine.addDocuments(
+      'o',
+      Array.from({ length: 20 }, (_, n) => doc(`o${n}`, { n, s: `s${n % 3}` })),
+    );
+    await engine.addDocuments('p', [doc('p', { n: 5, s: 'p' })]);
+    await point('o');
+    // Of these a plan that was kept would answer by what the table held when it was made.
+    const texts = [
+      'SELECT count(*)::INT FROM o WHERE n > 100',
+      'SELECT count(n)::INT, min(n), max(n) FROM o',
+      'SELECT count(*)::INT FROM o WHERE n IS NULL',
+      'SELECT n, count(*)::INT FROM o GROUP BY n ORDER BY n DESC LIMIT 2',
+      'SELECT n FROM o ORDER BY n DESC NULLS LAST LIMIT 1',
+      "SELECT n, s FROM o WHERE _id = 'o1'",
+      'SELECT max(n), count(*)::INT FROM al',
+      'SELECT 1 AS one, typeof(max(n)) FROM o',
+    ];
+    const byParameter = 'SELECT n FROM o WHERE _id = :x OR n = TRY_CAST(:x AS DOUBLE) ORDER BY n';
+    const check = async () => {
+      const differs: unknown[] = [];
+      const compare = async (sql: string, parameters: Parameter[] = []) => {
+        // One that is known, and one that never came before.
+        const [known, fresh] = [sql, `${sql} /* ${Math.random()} */`].map((text) =>
+          engine.query({ sql: text, parameters }).then(
+            ({ columns, rows }) => ({ columns, rows }),
+            ({ code }: { code: string }) => ({ code }),
+          ),
+        );
+        if (JSON.stringify(await known) !== JSON.stringify(await fresh)) differs.push({ sql, is: await known });
+      };
+      for (const sql of texts) for (const _ of [0, 1, 2]) await compare(sql);
+      for (const value of ['o1', 5, null, true, 'o2']) await compare(byParameter, [{ name: 'x', value }]);
+      expect(differs).toEqual([]);
+    };
+    await check();
+    await engine.addDocuments('o', [doc('big', { n: 1_000_000_000 }), doc('none', { s: 'x' })]);
+    await check();
+    await engine.addDocuments('o', [doc('o1', { n: 'text', s: ['list'] })]);
+    await check();
+    await point('p');
+    await check();
+    await engine.deleteDocuments('o', ['big', 'o1']);
+    await engine.commit([{ do: 'dropCollection', table: 'o' }]);
+    await check();
+    await engine.commit([{ ...o, table: 'o2' }]);
+    await check();
+    await engine.addDocuments('o2', [doc('o1', { s: 'other', n: 0.5 })]);
+    await check();
   });
 
   test('takes new values of its parameters', async () => {

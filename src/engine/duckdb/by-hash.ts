@@ -99,6 +99,24 @@ function conjunctsOf(where: unknown): unknown[] {
   return isAnd && Array.isArray(where['children']) ? where['children'] : [where];
 }
 
+/** Whether a query has nothing after FROM. */
+export function isWithoutFrom(query: Node): boolean {
+  const from = query['from_table'];
+  return query['type'] === 'SELECT_NODE' && isNode(from) && from['type'] === 'EMPTY';
+}
+
+/**
+ * Whether a query makes of a row no more than one row, which is not larger than what it was made of: no function, which
+ * could be one that makes rows, nor a query in it.
+ */
+export function isOfFewParts(query: Node): boolean {
+  for (const node of nodesIn(query)) {
+    if (node['class'] === 'FUNCTION' && node['is_operator'] !== true) return false;
+    if (node['class'] === 'SUBQUERY' || node['class'] === 'WINDOW') return false;
+  }
+  return true;
+}
+
 /** Every node, without recursion: trees may be deep. */
 function* nodesIn(root: unknown): Generator<Node> {
   const left: unknown[] = [root];

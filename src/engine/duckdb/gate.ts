@@ -1,4 +1,4 @@
-import { type ByHashDraft, draftByHash } from './by-hash.ts';
+import { type ByHashDraft, draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
@@ -25,6 +25,8 @@ export interface Passed {
   originOf(offset: number): number;
   /** Another text, that may be run in the place of `sql` once `isByHash` holds for it; null where there is none. */
   byHash: (ByHashDraft & { sql: string }) | null;
+  /** The result has one row at most, where what is compared with an id is a text, and is made of that row alone. */
+  isSingle: boolean;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
   /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
@@ -386,6 +388,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     tables: [...new Set(tables)],
     missing: walk.missing,
     macros: walk.macros,
+    isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
     hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };

@@ -1,4 +1,4 @@
-import { blobValue } from '@duckdb/node-api';
+import { blobValue, type DuckDBBlobValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import {
@@ -25,6 +25,9 @@ export interface FittedDocument {
   extraKeys: readonly string[];
 }
 
+/** For so few bytes of documents it takes longer to prepare a statement than to run it. */
+const SMALL_BYTES = 64 * 1024;
+
 /** Text that one statement carries, in UTF-16 units; a larger document goes alone. */
 const TEXT_MAX = 4 * 1024 * 1024;
 
@@ -34,11 +37,13 @@ const TEXT_MAX = 4 * 1024 * 1024;
  * JSON array.
  */
 export async function insertDocuments(sql: Sql, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
-  const statement = insertStatement(dataTable(table.id), table.shape);
+  const name = dataTable(table.id);
   let lines: string[] = [];
   let length = 0;
   const flush = async () => {
-    if (lines.length > 0) await sql(statement, lines.join('\n'));
+    const text = lines.join('\n');
+    const statement = insertStatement(name, table.shape, linesIn('$1', 10, lines.length));
+    if (lines.length > 0) await (length <= SMALL_BYTES ? sql.again(statement, text) : sql(statement, text));
     lines = [];
     length = 0;
   };
@@ -109,26 +114,36 @@ async function insertSome(
   const times = documents.map(timeOf);
   const [time = 0n] = times;
   const name = dataTable(table.id);
-  const run = async (statement: string, lineOfOne: (document: TextDocument, index: number) => Line) => {
+  const linesOf = (lineOfOne: (document: TextDocument, index: number) => Line) => {
     const lines = documents.map(lineOfOne);
     const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
-    await withRoom(size, async (room) => {
-      await sql(statement, blobValue(room.subarray(0, join(room, text, documents, lines))));
-    });
+    return { lines, size };
   };
+  const run = ({ lines, size }: ReturnType<typeof linesOf>, insert: (value: DuckDBBlobValue) => Promise<unknown>) =>
+    withRoom(size, async (room) => {
+      await insert(blobValue(room.subarray(0, join(room, text, documents, lines))));
+    });
   // What the documents have in common need not stand in each of them.
+  const inText = linesIn('decode($1)', SEPARATOR, documents.length);
   if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
-    await run(plainStatement(name, table.shape, time), ({ id, isMade, start }) => {
+    const lines = linesOf(({ id, isMade, start }) => {
       if (!isMade) return null;
       return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
     });
+    await run(lines, (value) =>
+      lines.size <= SMALL_BYTES
+        ? sql.again(plainStatement(name, table.shape, inText, '$2::VARCHAR'), value, String(time))
+        : sql(plainStatement(name, table.shape, inText, String(time)), value),
+    );
     return;
   }
-  await run(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), ({ id, parsed }, index) => {
+  const lines = linesOf(({ id, parsed }, index) => {
     const eventTimeMicros = times[index] ?? time;
     if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
     return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
   });
+  const statement = insertStatement(name, table.shape, inText);
+  await run(lines, (value) => (lines.size <= SMALL_BYTES ? sql.again(statement, value) : sql(statement, value)));
 }
 
 /**
@@ -161,11 +176,16 @@ function roomOf(line: Line, { start, end }: TextDocument): number {
   return Buffer.byteLength(line[0]) + end - start + line[1].length + 1;
 }
 
+/** SQL for the lines of a text, a row each; for a single one in half the time. */
+function linesIn(text: string, separator: number, count: number): string {
+  return count === 1 ? text : `unnest(string_split(${text}, chr(${separator})))`;
+}
+
 /**
- * `$1`: documents with their ids in them, all of which happened at `time`. Measured: as a second parameter the time makes
- * the statement cost twice as much.
+ * `lines`: documents with their ids in them, all of which happened at `time`, in microseconds. Measured: as a parameter
+ * the time makes the statement for many documents cost twice as much.
  */
-function plainStatement(table: string, shape: TableShape, time: bigint): string {
+function plainStatement(table: string, shape: TableShape, lines: string, time: string): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = [
@@ -176,10 +196,10 @@ function plainStatement(table: string, shape: TableShape, time: bigint): string 
   ];
   const structure = structureOfFields(new Map<string, Shape>([[ID_COLUMN, 'string'], ...shape.columns]));
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')}
-    FROM (SELECT from_json(unnest(string_split(decode($1), chr(${SEPARATOR}))), ${quoteText(structure)}) AS d)`;
+    FROM (SELECT from_json(${lines}, ${quoteText(structure)}) AS d)`;
 }
 
-function insertStatement(table: string, shape: TableShape, lines = '$1', separator = 10): string {
+function insertStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = ['d.i', 'make_timestamptz(d.t)', hashOf('d.i'), ...names.map((name) => `d.f.${quoteName(name)}`)];
@@ -190,6 +210,6 @@ function insertStatement(table: string, shape: TableShape, lines = '$1', separat
     values.push('d.x');
     structure.push('"x":"JSON"');
   }
-  const parsed = `from_json(unnest(string_split(${lines}, chr(${separator}))), ${quoteText(`{${structure.join(',')}}`)})`;
+  const parsed = `from_json(${lines}, ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;
 }

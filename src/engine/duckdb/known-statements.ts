@@ -8,12 +8,19 @@ const CHARACTERS_MAX = 2 * 1024 * 1024;
 const STATEMENT_CHARACTERS_MAX = 16 * 1024;
 
 /**
+ * So long a statement is known that would have a second form in a larger collection: after that it is opened anew, which
+ * looks how large that is by now.
+ */
+const SMALL_MS = 30_000;
+
+/**
  * Statements that passed the gate, by the text that the caller wrote. What passes depends on the text and on the names
  * alone, so that any change of names forgets them all. Values of parameters are no part of it.
  */
 export interface KnownStatements {
   find(sql: string): Known | undefined;
-  add(sql: string, opened: Opened): void;
+  /** `isForNow`: only for a while. */
+  add(sql: string, opened: Opened, isForNow?: boolean): void;
   /** A statement that passed as `opened` has run to its end in a transaction that cannot write. */
   hasOnlyRead(sql: string, opened: Opened): void;
 }
@@ -21,6 +28,8 @@ export interface KnownStatements {
 export interface Known extends Opened {
   /** It is known not to write, not only to look as if it did not. */
   hasOnlyRead: boolean;
+  /** By `performance.now()`. */
+  until: number;
 }
 
 /** The ones used last stay. */
@@ -45,16 +54,22 @@ export function createKnownStatements(names: Pick<Names, 'version'>): KnownState
       version = names.version;
     }
     const opened = known.get(sql);
-    if (opened !== undefined) put(sql, opened);
+    if (opened === undefined) return undefined;
+    if (opened.until < performance.now()) {
+      drop(sql);
+      return undefined;
+    }
+    put(sql, opened);
     return opened;
   };
 
   return {
     find,
-    add(sql, opened) {
+    add(sql, opened, isForNow = false) {
       if (opened.namesVersion !== names.version || opened.namesVersion !== version) return;
       if (sql.length > STATEMENT_CHARACTERS_MAX || opened.passed.missing.length > 0) return;
-      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined, byHash: null }, hasOnlyRead: false });
+      const until = isForNow ? performance.now() + SMALL_MS : Number.POSITIVE_INFINITY;
+      put(sql, { ...opened, passed: { ...opened.passed, tree: undefined, byHash: null }, hasOnlyRead: false, until });
       for (const oldest of known.keys()) {
         if (known.size <= STATEMENTS_MAX && characters <= CHARACTERS_MAX) break;
         drop(oldest);

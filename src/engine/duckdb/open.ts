@@ -7,6 +7,7 @@ import { planChanges } from './changes.ts';
 import { copyStored, countStored, syncCopy } from './copy.ts';
 import { endProcess } from './end-process.ts';
 import { createExpressions } from './expressions.ts';
+import { createKnownIds } from './known-ids.ts';
 import { createLocks } from './locks.ts';
 import { migrate } from './migrations.ts';
 import { createQueries } from './queries.ts';
@@ -98,7 +99,8 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const records = catalog.records;
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
-  const context = { file, catalog, locks, transaction: store.transaction.bind(store), written: stats.forget };
+  const knownIds = createKnownIds(() => store.connect());
+  const context = { file, catalog, locks, transaction: store.transaction.bind(store), knownIds, written: stats.forget };
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);
@@ -174,6 +176,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
         if (stuck > 0)
           giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
         results.close();
+        await knownIds.close();
         await store.close();
         openFiles.delete(file);
       })();

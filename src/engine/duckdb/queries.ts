@@ -200,7 +200,7 @@ export function createQueries(context: Context): Queries {
     const { byHash } = first;
     const isLarge = byHash !== null && (await rowsOf(connection, byHash)) >= limits.lookupRowsMin;
     const opened = isLarge ? first : { ...first, byHash: null };
-    known.add(sql, opened);
+    known.add(sql, opened, byHash !== null && !isLarge);
     const second = secondOf(opened);
     if (second !== null) knownByHash.add(sql, second);
     return opened;

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { DuckDBDataChunk, DuckDBResult, DuckDBVector } from '@duckdb/node-api';
+import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
 import { asWritten, estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
@@ -33,12 +33,20 @@ export async function readRows(
   );
   const rows: JsonValue[][] = [];
   let cut: Rows['cut'] = null;
-  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+  const next = nextOf(result);
+  for (let chunk = await next(); chunk !== null && chunk.rowCount > 0; chunk = await next()) {
     if (signal.aborted) throw signal.reason;
     cut ??= await decode(chunk, rows);
     if (take === undefined ? cut !== null : !(await take(chunk))) break;
   }
   return { columns, rows, cut };
+}
+
+/** What gives the chunks of a result in order, then null. */
+function nextOf(result: DuckDBResult): () => Promise<DuckDBDataChunk | null> | DuckDBDataChunk | null {
+  if (!(result instanceof DuckDBMaterializedResult)) return () => result.fetchChunk();
+  let index = 0;
+  return () => (index < result.chunkCount ? result.getChunk(index++) : null);
 }
 
 /** How much more room values may take in the engine than as JSON text. */

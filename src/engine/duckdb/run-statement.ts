@@ -3,6 +3,7 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBResult,
   StatementType,
+  VARCHAR,
 } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
@@ -67,7 +68,9 @@ export async function runStatement(
   const { explain } = opened.statement;
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
-    const read = await runPrepared(prepared, explain === '' ? reading : { ...reading, keeperOf: undefined }, signal);
+    const isSingle = explain === '' && hasOneRow(opened, reading);
+    const ofThis = explain === '' ? reading : { ...reading, keeperOf: undefined };
+    const read = await runPrepared(prepared, ofThis, signal, isSingle);
     return explain === '' ? read : { ...read, rows: read.rows.map(cleanRow) };
   } catch (error) {
     throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
@@ -91,7 +94,7 @@ export async function runPlain(
     return undefined;
   }
   try {
-    const read = await runPrepared(prepared, reading, signal);
+    const read = await runPrepared(prepared, reading, signal, hasOneRow(opened, reading));
     if (read.cut !== null || read.keeping !== null) await closeResult(connection);
     return read;
   } catch (error) {
@@ -99,14 +102,21 @@ export async function runPlain(
   }
 }
 
+/** Whether the result has one row at most. A number as an id would be that of several documents: "7" and "007". */
+function hasOneRow({ passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
+  return isSingle && (tables.length === 0 || [...values.values()].every(({ type }) => type === VARCHAR));
+}
+
+/** `isSingle`: the result has one row at most, so that all of it may be in memory. That takes fewer turns of threads. */
 async function runPrepared(
   prepared: DuckDBPreparedStatement,
   { values, caps, keeperOf }: Reading,
   signal: AbortSignal,
+  isSingle: boolean,
 ): Promise<ReadRows> {
   try {
     bind(prepared, values);
-    const result = await prepared.stream();
+    const result = isSingle && keeperOf === undefined ? await prepared.run() : await prepared.stream();
     if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
     return { ...(await readRows(result, caps, signal)), keeping: null };
   } finally {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
 import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
@@ -14,8 +14,15 @@ export interface Log {
   error(details: object, message: string): void;
 }
 
-/** Statements on one connection. Values for `$1`, `$2`, … come after the text. */
-export type Sql = (text: string, ...values: DuckDBValue[]) => Promise<DuckDBValue[][]>;
+/** Statements on one connection, each in a text of its own. Values for `$1`, `$2`, … come after the text. */
+export interface Sql {
+  (text: string, ...values: DuckDBValue[]): Promise<DuckDBValue[][]>;
+  /**
+   * The same for a text that comes often: it stays prepared. It must read no table: a plan that is kept knows what a table
+   * held when it was made, and answers wrongly once that has changed. A change of the schema does no harm.
+   */
+  again(text: string, ...values: DuckDBValue[]): Promise<DuckDBValue[][]>;
+}
 
 /** Runs `work` in one transaction: all of it is durable when this resolves, or none of it is in effect. */
 export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
@@ -346,8 +353,52 @@ async function lend(session: Session): Promise<DuckDBConnection> {
 
 async function openWriter(database: Database): Promise<Writer> {
   const connection = await database.connect();
-  const sql: Sql = async (text, ...values) => (await connection.runAndReadAll(text, values)).getRows();
-  return { connection, sql };
+  return { connection, sql: sqlOn(connection) };
+}
+
+/** Most statements that a connection keeps prepared. */
+const KEPT_MAX = 32;
+
+/** Statements on a connection. They end, and what they kept with them, when it is closed. */
+export function sqlOn(connection: DuckDBConnection): Sql {
+  const kept = new Map<string, DuckDBPreparedStatement>();
+
+  const again = async (text: string, ...values: DuckDBValue[]) => {
+    const prepared = kept.get(text) ?? (await connection.prepare(text));
+    kept.delete(text);
+    try {
+      const rows = await runPrepared(prepared, values);
+      kept.set(text, prepared);
+      if (kept.size > KEPT_MAX) {
+        const [oldest] = kept.keys();
+        if (oldest !== undefined) kept.get(oldest)?.destroySync();
+        if (oldest !== undefined) kept.delete(oldest);
+      }
+      return rows;
+    } catch (error) {
+      prepared.destroySync();
+      throw error;
+    }
+  };
+
+  const once = async (text: string, ...values: DuckDBValue[]) => {
+    const prepared = await connection.prepare(text);
+    try {
+      return await runPrepared(prepared, values);
+    } finally {
+      prepared.destroySync();
+    }
+  };
+  return Object.assign(once, { again });
+}
+
+/** All of a result is there when its statement has run: to read it takes no more turns of the engine's threads. */
+async function runPrepared(prepared: DuckDBPreparedStatement, values: DuckDBValue[]): Promise<DuckDBValue[][]> {
+  if (values.length > 0) prepared.bind(values);
+  const result = await prepared.run();
+  const rows: DuckDBValue[][] = [];
+  for (let index = 0; index < result.chunkCount; index++) rows.push(...result.getChunk(index).getRows());
+  return rows;
 }
 
 /** `onLate` hears of an error that came after the commit: the work is done, but the database may be unusable. */
@@ -356,17 +407,17 @@ async function inTransaction<T>(
   work: (sql: Sql) => Promise<T>,
   onLate: (error: unknown) => void,
 ): Promise<T> {
-  await sql('BEGIN TRANSACTION');
+  await sql.again('BEGIN TRANSACTION');
   try {
     const result = await work(sql);
-    await sql('COMMIT').catch((error: unknown) => {
+    await sql.again('COMMIT').catch((error: unknown) => {
       if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
       onLate(error);
     });
     return result;
   } catch (error) {
     // A failed COMMIT has rolled back by itself already.
-    await sql('ROLLBACK').catch(() => undefined);
+    await sql.again('ROLLBACK').catch(() => undefined);
     throw error;
   }
 }

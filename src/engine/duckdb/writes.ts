@@ -19,6 +19,7 @@ import { exactText } from './exact-text.ts';
 import { describeFault } from './faults.ts';
 import { deleteRows, type FoundRow, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments, insertText } from './insert.ts';
+import type { KnownIds } from './known-ids.ts';
 import type { Locks } from './locks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
@@ -35,6 +36,7 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
+  knownIds: KnownIds;
   /** Called after each write to a table, whatever became of it. */
   written(table: string): void;
 }
@@ -146,7 +148,7 @@ async function storeDocuments(
   const widening = widenTable(before.shape);
   const extraKeys = documents.map(({ fields }) => widening.add(fields));
   const ids = documents.map(({ id }) => id);
-  return store(context, before, widening.result(), ids, async (sql, table, timeOf) => {
+  return store(context, before, { shape: widening.result(), ids }, async (sql, table, timeOf) => {
     const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
       id,
       fields,
@@ -164,9 +166,10 @@ async function storeText(
   { bytes }: DocumentsText,
   { documents, shape }: ScannedText,
 ): Promise<TextOutcome[]> {
+  const ids = documents.map(({ id }) => id);
   // An id that was just made cannot be there.
-  const ids = documents.filter(({ isMade }) => !isMade).map(({ id }) => id);
-  const existed = await store(context, before, shape, ids, (sql, table, timeOf) =>
+  const given = documents.filter(({ isMade }) => !isMade).map(({ id }) => id);
+  const existed = await store(context, before, { shape, ids, given }, (sql, table, timeOf) =>
     insertText(sql, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );
   return documents.map(({ id, start, end }) => ({
@@ -176,28 +179,41 @@ async function storeText(
   }));
 }
 
+/** What is stored. */
+interface Stored {
+  /** Of the table, after it. */
+  shape: TableShape;
+  ids: readonly string[];
+  /** Those of the ids that may be there already; default: all. */
+  given?: readonly string[];
+}
+
 /**
  * Puts what `insert` inserts in the place of the documents that have these ids now, and answers the event times of these
  * by id; `timeOf` is that of the replaced document, or now. One transaction; the table's wider shape is remembered once
  * it is durable.
  */
 async function store(
-  { catalog, locks, transaction }: WritesContext,
+  { catalog, locks, transaction, knownIds }: WritesContext,
   before: Table,
-  shape: TableShape,
-  ids: readonly string[],
+  { shape, ids, given = ids }: Stored,
   insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
 ): Promise<Map<string, bigint>> {
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
   const now = BigInt(Date.now()) * 1_000n;
-  const run = () =>
-    transaction(async (sql) => {
+  const sought = knownIds.mayHave(before.id, given);
+  knownIds.add(before.id, ids);
+  const run = async () => {
+    const stored = await transaction(async (sql) => {
       if (isWider) await alterTable(sql, catalog, before, table);
-      const existed = ids.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, ids);
+      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
       await insert(sql, table, (id) => existed.get(id) ?? now);
       return existed;
     });
+    knownIds.stored(before.id, ids.length);
+    return stored;
+  };
   if (!isWider) return run();
   return locks.hold([METADATA_LOCK], async () => {
     const existed = await run();

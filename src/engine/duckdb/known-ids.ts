@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { dataTable } from './catalog.ts';
+import { HASH_COLUMN, ID_COLUMN } from './columns.ts';
+import { quoteName } from './names.ts';
+
+/**
+ * Which ids a table does not have, known without asking the engine: nearly every new document is one of these, and to look
+ * for it among a million takes longer than to store it.
+ *
+ * A filter of a table (a Bloom filter) holds every id that was ever put in since it was made, and what the table held then;
+ * it never says of one that is there that it is not. Deleted ids stay in it. It is in memory only, and made in the
+ * background, after small writes to the table.
+ */
+export interface KnownIds {
+  /** Of these ids, those that the table may have: all of them where nothing is known. */
+  mayHave(table: string, ids: readonly string[]): readonly string[];
+  /** To be called before documents with these ids are stored. */
+  add(table: string, ids: readonly string[]): void;
+  /** So many documents were stored. Whoever calls holds the table's lock, so that nothing else writes to it just now. */
+  stored(table: string, count: number): void;
+  /** Resolves when nothing of it uses the engine any more. */
+  close(): Promise<void>;
+}
+
+/** Writes of no more documents count as small. After so many of them a table gets its filter. */
+const SMALL = 200;
+const SMALL_WRITES = 2;
+
+/** Bits for each id that a filter has room for, at least, and how many of them an id sets: one in a thousand is wrong. */
+const BITS = 16;
+const BITS_SET = 6;
+const BITS_MIN = 2 ** 16;
+/** A larger table has none: its hashes are read at once. */
+const ROWS_MAX = 8_000_000;
+/** Of all filters; the one not used for longest goes. */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** What is stored while a filter is being made. */
+const EARLY_MAX = 1_000_000;
+
+/** Two halves of the hash of an id (`hashOf`). */
+type Hash = readonly [low: number, high: number];
+
+class Filter {
+  readonly bits: Uint32Array;
+  readonly #mask: number;
+  readonly #idsMax: number;
+  #ids = 0;
+
+  constructor(rows: number) {
+    let size = BITS_MIN;
+    while (size < rows * 1.5 * BITS) size *= 2;
+    this.bits = new Uint32Array(size / 32);
+    this.#mask = size - 1;
+    this.#idsMax = size / BITS;
+  }
+
+  get isFull(): boolean {
+    return this.#ids > this.#idsMax;
+  }
+
+  add([low, high]: Hash): void {
+    this.#ids += 1;
+    for (let index = 0; index < BITS_SET; index++) {
+      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
+      this.bits[bit >>> 5] = (this.bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
+    }
+  }
+
+  has([low, high]: Hash): boolean {
+    for (let index = 0; index < BITS_SET; index++) {
+      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
+      if (((this.bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
+    }
+    return true;
+  }
+}
+
+/** The hash of an id as the engine makes it; undefined for text that is none, of which the engine makes something else. */
+function hashOfId(id: string): Hash | undefined {
+  if (/\p{Surrogate}/u.test(id)) return undefined;
+  const digest = createHash('md5').update(id).digest();
+  return [digest.readUInt32LE(8), digest.readUInt32LE(12)];
+}
+
+/** A table of which there is no filter yet, or one that is being made. */
+interface Wish {
+  smallWrites: number;
+  /** Stored since the making began. */
+  early: Hash[] | undefined;
+}
+
+/** `connect`: a connection for reading, which is closed here. */
+export function createKnownIds(connect: () => Promise<DuckDBConnection>): KnownIds {
+  /** The ones used last stay. */
+  const filters = new Map<string, Filter>();
+  const wishes = new Map<string, Wish>();
+  const making = new Set<Promise<void>>();
+  let isClosed = false;
+
+  const put = (table: string, filter: Filter) => {
+    filters.delete(table);
+    filters.set(table, filter);
+    let bytes = [...filters.values()].reduce((sum, one) => sum + one.bits.byteLength, 0);
+    for (const [oldest, { bits }] of filters) {
+      if (bytes <= BYTES_MAX) break;
+      filters.delete(oldest);
+      bytes -= bits.byteLength;
+    }
+  };
+
+  const make = async (table: string, wish: Wish) => {
+    const connection = await connect();
+    try {
+      const filter = await readFilter(connection, table, () => isClosed);
+      const { early = [] } = wish;
+      if (filter === undefined || early.length > EARLY_MAX || isClosed) return;
+      for (const hash of early) filter.add(hash);
+      put(table, filter);
+      wishes.delete(table);
+    } finally {
+      connection.closeSync();
+    }
+  };
+
+  return {
+    mayHave(table, ids) {
+      const filter = filters.get(table);
+      if (filter === undefined) return ids;
+      put(table, filter);
+      return ids.filter((id) => {
+        const hash = hashOfId(id);
+        return hash === undefined || filter.has(hash);
+      });
+    },
+    add(table, ids) {
+      const filter = filters.get(table);
+      const early = wishes.get(table)?.early;
+      if (filter === undefined && (early === undefined || early.length > EARLY_MAX)) return;
+      for (const id of ids) {
+        const hash = hashOfId(id);
+        if (hash === undefined) continue;
+        filter?.add(hash);
+        early?.push(hash);
+      }
+      if (filter?.isFull) filters.delete(table);
+    },
+    stored(table, count) {
+      if (count > SMALL || filters.has(table) || isClosed) return;
+      const wish = wishes.get(table) ?? { smallWrites: 0, early: undefined };
+      wishes.set(table, wish);
+      wish.smallWrites += 1;
+      if (wish.smallWrites !== SMALL_WRITES) return;
+      // From now on nothing is stored that is not either seen by what reads the table, or noted.
+      wish.early = [];
+      const made = make(table, wish)
+        // It is only slower without. A table that could not be read is not tried again.
+        .catch(() => undefined)
+        .finally(() => {
+          wish.early = undefined;
+          making.delete(made);
+        });
+      making.add(made);
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(making);
+    },
+  };
+}
+
+/** Chunks, of 2,048 rows, that are read before others get their turn. */
+const CHUNKS_AT_ONCE = 16;
+/** Rows whose hashes are made here as well. */
+const SAMPLE = 64;
+
+/** The filter of what a table holds; undefined where it is too large, or hashes are made otherwise than here. */
+async function readFilter(
+  connection: DuckDBConnection,
+  table: string,
+  isClosed: () => boolean,
+): Promise<Filter | undefined> {
+  // Where this machine has no such hash, it throws here.
+  hashOfId('');
+  const [name, hash] = [dataTable(table), quoteName(HASH_COLUMN)];
+  const halves = `(${hash} & 4294967295)::UINTEGER, (${hash} >> 32)::UINTEGER`;
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${name}`);
+  const rows = Number(counted.getRows()[0]?.[0]);
+  if (rows > ROWS_MAX) return undefined;
+  const sample = await connection.runAndReadAll(
+    `SELECT ${halves}, ${quoteName(ID_COLUMN)} FROM ${name} LIMIT ${SAMPLE}`,
+  );
+  const isSame = sample.getRows().every(([low, high, id]) => {
+    const own = hashOfId(String(id));
+    return own === undefined || (own[0] === low && own[1] === high);
+  });
+  if (!isSame) return undefined;
+  const filter = new Filter(rows);
+  const result = await connection.run(`SELECT ${halves} FROM ${name}`);
+  for (let index = 0; index < result.chunkCount; index++) {
+    if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();
+    if (isClosed()) return undefined;
+    const chunk = result.getChunk(index);
+    const [low, high] = [chunk.getColumnVector(0), chunk.getColumnVector(1)];
+    for (let row = 0; row < chunk.rowCount; row++)
+      filter.add([low.getItem(row) as number, high.getItem(row) as number]);
+  }
+  return filter;
+}
