@@ -162,6 +162,7 @@ describe('what fits', () => {
     ['minus zero', '{"d":-0}'],
     ['minus zero with a fraction', '{"d":-0.00}'],
     ['minus zero with an exponent', '{"d":-0e5}'],
+    ['what is as good as minus zero', `{"d":-0.${'0'.repeat(330)}1}`],
     ['a number too large for a double', '{"d":1e400}'],
     ['a number that is none', '{"n":01}'],
     ['a fraction without digits', '{"d":1.}'],
