@@ -127,6 +127,40 @@ describe('functions that people bring along', () => {
     expect(await value(`SELECT ${nested}`)).toEqual([1, 2]);
   });
 
+  test.each('abcdefghijklmnopqrstuvwxyz'.split(''))('take a name of the caller for what it is: %s', async (name) => {
+    const calls: [string, unknown[], unknown][] = [
+      [
+        `ARRAY_REMOVE([1, 2, 3], ${name})`,
+        [1, 2],
+        [
+          [2, 3],
+          [1, 3],
+        ],
+      ],
+      [
+        `ARRAY_EXCEPT([1, 2, 3], [${name}])`,
+        [1, 2],
+        [
+          [2, 3],
+          [1, 3],
+        ],
+      ],
+      [`ARRAY_JOIN(['a', NULL], '-', ${name})`, ['?', '!'], ['a-?', 'a-!']],
+      [`ERASE({'a': 1, 'b': 2}, ${name})`, ['a', 'b'], [{ b: 2 }, { a: 1 }]],
+      [`SLICE([1, 2, 3], ${name}, 1)`, [1, 2], [[1], [2]]],
+      [`NGRAMS('abc', ${name})[1]`, [1, 2], ['a', 'ab']],
+      [`regexp_replace('aabb', ${name}, '-')`, ['a', 'b'], ['-abb', 'aa-b']],
+      [`regexp_replace('aabb', ${name}, '-', 'g')`, ['a', 'b'], ['--bb', 'aa--']],
+      [`FORMAT_TIMESTAMP('%H', TIMESTAMP '2024-03-01', ${name})`, ['UTC', 'Europe/Berlin'], ['00', '01']],
+    ];
+    for (const [call, given, gives] of calls) {
+      const list = `[${given.map((one) => (typeof one === 'string' ? `'${one}'` : one)).join(', ')}]`;
+      expect.soft(await value(`SELECT [${call} for ${name} in ${list}]`).catch(String), call).toEqual(gives);
+      const alias = `SELECT ${list}[2] AS ${name}, ${call} AS value`;
+      expect.soft((await fixture.rows(alias).catch(String))[0]?.[1], alias).toEqual((gives as unknown[])[1]);
+    }
+  });
+
   test('know the edges of a polygon, and its holes', async () => {
     const inside = (lon: number, lat: number) =>
       value(
@@ -194,6 +228,13 @@ describe('functions that people bring along give what they gave there', () => {
     ["NGRAMS(repeat('äb', 200), 3)[399] || len(NGRAMS(repeat('äb', 200), 3))", null],
     ["len(NGRAMS(repeat('äb', 200), 3)) || NGRAMS(repeat('äb', 200), 3)[398]", '398bäb'],
     ['NULL IS UNDEFINED AND 1 IS NOT UNDEFINED', true],
+    ['SLICE([1, 2], 1, 0)', []],
+    ['ARRAY_EXCEPT([1], NULL)', null],
+    ['ARRAY_REMOVE([1, 2], (SELECT 1))', [2]],
+    ["ERASE({'a': 1}, NULL)", { a: 1 }],
+    ['[WIDTH_BUCKET(n, 10, 0, 5) for n in [11, 10, 3, 0]]', [0, 1, 4, 6]],
+    ['WIDTH_BUCKET(3, NULL, 1, 5)', null],
+    ["ELEMENT_AT('[5, 6]'::JSON, 1)", 6],
   ];
   test.each(cases)('%s', async (expression, gives) => {
     expect(await value(`SELECT ${expression}`)).toEqual(gives);
@@ -205,6 +246,8 @@ describe('functions that people bring along give what they gave there', () => {
     ['SELECT ST_CONTAINS(ST_GEOGPOINT(5, 5), ST_GEOGPOINT(5, 5))', /takes a polygon first/],
     ['SELECT ST_GEOGPOINT(200, 100)', /longitude from -180 to 180/],
     ['SELECT SLICE([1, 2], 0, 1)', /positions start at 1/],
+    ['SELECT SLICE([1, 2], 1, -1)', /a length is not negative/],
+    ['SELECT WIDTH_BUCKET(1, 2, 2, 5)', /the two bounds are the same/],
     ["SELECT NGRAMS('abc', 0)", /at least one character/],
     ["SELECT NGRAMS(repeat('x', 10000), 1, 20)", /the limit is/],
     ["SELECT PARSE_DATETIME_ISO8601('2024-03-01T07:00:00+01:00')", /PARSE_TIMESTAMP_ISO8601/],
@@ -288,6 +331,15 @@ describe('forms that people bring along', () => {
     ['SELECT u.x, u.ordinality FROM UNNEST([7] AS x) WITH ORDINALITY AS u', [[7, 1]]],
     ["SELECT u.k, v FROM (SELECT {'a': 1} AS o) f, UNNEST(KEYS(o) AS k, VALUES(o) AS v) u", [['a', 1]]],
     ['SELECT UNNEST([1]) x, UNNEST([2]) AS y', [[1, 2]]],
+    [
+      'SELECT x, y FROM (SELECT [7] AS l) f JOIN (SELECT 1 AS n) g ON g.n IN (1, 2), UNNEST(f.l) x, UNNEST(f.l) AS y',
+      [[7, 7]],
+    ],
+    ['SELECT DISTINCT ON (n) UNNEST([1]) x, UNNEST([2]) AS y FROM (SELECT 1 AS n)', [[1, 2]]],
+    ['SELECT a FROM (SELECT 1 AS n) f, LATERAL (VALUES (n), (n + 1)) v(a) ORDER BY a', [[1], [2]]],
+    ['SELECT 2 = ANY (VALUES (1), (2)), EXISTS (VALUES (1)), ARRAY(VALUES (3), (4))', [[true, true, [3, 4]]]],
+    ['WITH v AS MATERIALIZED (VALUES (1)) FROM v UNION ALL (VALUES (2))', [[1], [2]]],
+    ["SELECT 1 WHERE true AND (VALUES({'a': 1}) IS NOT NULL)", [[1]]],
     ['SELECT COUNT_IF(n > 1 -- one\n) FILTER (WHERE n < 3) FROM (VALUES (1), (2), (3)) t(n)', [[1]]],
   );
   test.each(forms)('%s', async (sql, rows) => {

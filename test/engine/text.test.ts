@@ -6,6 +6,7 @@ import { NO_COLUMNS, type TableShape, widenTable } from '../../src/engine/duckdb
 import { exactText } from '../../src/engine/duckdb/exact-text.ts';
 import { describeFault } from '../../src/engine/duckdb/faults.ts';
 import { createScanner, patternOf } from '../../src/engine/duckdb/scan.ts';
+import { scanText } from '../../src/engine/duckdb/text.ts';
 import type { DocumentsText, Engine, NewDocument } from '../../src/engine/engine.ts';
 import { propertyRuns } from '../property.ts';
 import { canonical, nastyDocument } from './documents.ts';
@@ -161,6 +162,7 @@ describe('what fits', () => {
     ['minus zero', '{"d":-0}'],
     ['minus zero with a fraction', '{"d":-0.00}'],
     ['minus zero with an exponent', '{"d":-0e5}'],
+    ['what is as good as minus zero', `{"d":-0.${'0'.repeat(330)}1}`],
     ['a number too large for a double', '{"d":1e400}'],
     ['a number that is none', '{"n":01}'],
     ['a fraction without digits', '{"d":1.}'],
@@ -279,6 +281,31 @@ describe('a text', () => {
       { n: 9007199254740993n },
       { n: 170141183460469231731687303715884105727n },
     ]);
+  });
+
+  test.each([
+    ['a column', '[{"_id":"a","d":3.0},{"_id":"b","d":9007199254740993}]', 'd::VARCHAR'],
+    ['a list', '[{"_id":"a","l":[3.0,1E2]},{"_id":"b","l":["x"]}]', 'l::VARCHAR'],
+    ['an object', '[{"_id":"a","o":{"p":3.0}},{"_id":"b","o":7}]', 'o::VARCHAR'],
+    ['a column that came with it', '[{"_id":"a","n":0.5},{"_id":"b","n":3.0},{"_id":"c","n":"x"}]', 'n::VARCHAR'],
+  ])('has no other spelling of a number where %s becomes JSON', async (_, list, column) => {
+    const [asText, asDocuments] = [await newTable(), await newTable()];
+    const before = [doc('z', { d: 0.5, l: [0.5], o: { p: 0.5 } })];
+    for (const table of [asText, asDocuments]) await engine.addDocuments(table, before);
+    const given = (parseJson(list) as JsonObject[]).map(({ _id, ...fields }) => doc(String(_id), fields));
+    if ((await engine.addText(asText, textOf(list))) === undefined) await engine.addDocuments(asText, given);
+    await engine.addDocuments(asDocuments, given);
+    const texts = (table: string) => rowsOf(engine, `SELECT ${column} FROM ${table} ORDER BY _id`);
+    expect(await texts(asText)).toEqual(await texts(asDocuments));
+  });
+
+  test('in which each document has a field that is new is read once, and not again for each of them', () => {
+    const documents = Array.from({ length: 5_000 }, (_, n) => ({
+      [`c${n % 100}`]: { [`f${Math.floor(n / 100)}`]: n },
+    }));
+    const scanned = scanText({ ...textOf(stringifyJson(documents)), max: documents.length }, NO_COLUMNS);
+    expect(scanned?.documents).toHaveLength(documents.length);
+    expect(scanned?.shape).toEqual(shapeOf(documents));
   });
 
   test('of many documents is stored in several statements', async () => {

@@ -2,6 +2,9 @@
  * The body of a macro in which each of these parameters is computed once, however often the expression names it, as
  * `p.<name>`; or each of these expressions by its name. An argument that changes from call to call has the same value everywhere, and none is copied.
  *
+ * An argument that has to stay as written stands inside the lambda, where a name of the caller's must not come to mean its
+ * parameter: hence the odd name.
+ *
  * In the argument of a table function the engine takes a dotted name in a macro for text, so the fields are taken by
  * subscript there as everywhere.
  */
@@ -11,6 +14,6 @@ export function computedOnce(
 ): string {
   const given = Array.isArray(parameters) ? parameters.map((name) => [name, name]) : Object.entries(parameters);
   const fields = given.map(([name, value]) => `'${name}': ${value}`).join(', ');
-  const body = expression.replace(/\bp\.([a-z]\w*)/g, "p['$1']");
-  return `list_transform([{${fields}}], lambda p: ${body})[1]`;
+  const body = expression.replace(/\bp\.([a-z]\w*)/g, "_p_['$1']");
+  return `list_transform([{${fields}}], lambda _p_: ${body})[1]`;
 }

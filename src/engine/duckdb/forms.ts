@@ -16,6 +16,8 @@ const NO_ALIAS = new Set(
 const BEFORE_EXPRESSIONS = new Set('select where having on by qualify returning'.split(' '));
 /** Words after which relations or whole queries come. */
 const BEFORE_RELATIONS = new Set('from join into as union intersect except in with'.split(' '));
+/** Other words before brackets that hold a query. */
+const BEFORE_QUERIES = new Set('all any array exists lateral materialized some'.split(' '));
 
 interface Edit {
   start: number;
@@ -200,22 +202,27 @@ function undefinedEdits(list: readonly Token[], index: number): Edit[] {
 
 /** The clauses that are open, by bracket. */
 class Clauses {
-  #open: ('expressions' | 'relations')[] = ['relations'];
+  /** `condition`: of a join, after which a comma brings the next relation. */
+  #open: ('expressions' | 'condition' | 'relations')[] = ['relations'];
 
   see(token: Token, before: Token | undefined): void {
     const word = wordOf(token);
-    if (BEFORE_EXPRESSIONS.has(word)) this.#open[this.#open.length - 1] = 'expressions';
+    const isCondition = word === 'on' && wordOf(before) !== 'distinct';
+    if (isCondition) this.#open[this.#open.length - 1] = 'condition';
+    else if (isMark(token, ',') && this.#open.at(-1) === 'condition') this.#open[this.#open.length - 1] = 'relations';
+    else if (BEFORE_EXPRESSIONS.has(word)) this.#open[this.#open.length - 1] = 'expressions';
     else if (BEFORE_RELATIONS.has(word) && word !== 'as' && word !== 'in')
       this.#open[this.#open.length - 1] = 'relations';
     else if (token.kind === 'punctuation' && '([{'.includes(token.text)) {
       const called = wordOf(before);
-      const isCall = called !== '' && !BEFORE_RELATIONS.has(called) && !BEFORE_EXPRESSIONS.has(called);
+      const isCall =
+        called !== '' && ![BEFORE_RELATIONS, BEFORE_EXPRESSIONS, BEFORE_QUERIES].some((words) => words.has(called));
       this.#open.push(isCall || token.text !== '(' ? 'expressions' : 'relations');
     } else if (token.kind === 'punctuation' && ')]}'.includes(token.text) && this.#open.length > 1) this.#open.pop();
   }
 
   get areExpressions(): boolean {
-    return this.#open.at(-1) === 'expressions';
+    return this.#open.at(-1) !== 'relations';
   }
 }
 

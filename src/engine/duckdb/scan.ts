@@ -98,8 +98,9 @@ const CLOSE = 0x7d;
 
 /** Integers of so many digits are exact as doubles. */
 const DIGITS_MAX = 15;
-/** Exponents of so many digits make no infinity of `DIGITS_MAX` digits. */
+/** Exponents of so many digits make no infinity of `DIGITS_MAX` digits, and no zero of so many digits of a fraction. */
 const EXPONENT_DIGITS_MAX = 2;
+const FRACTION_DIGITS_MAX = 200;
 /** A longer `_id` is for others to look at. */
 const ID_BYTES_MAX = 255;
 
@@ -236,7 +237,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     let isOther = !mustBeOther;
     if (bytes[at] === DOT) {
       at = digits(start + 1);
-      if (at === start + 1) return -1;
+      if (at === start + 1 || at - start > FRACTION_DIGITS_MAX) return -1;
       for (let index = start + 1; !isOther && index < at; index += 1) isOther = bytes[index] !== ZERO;
     }
     if (bytes[at] === 0x65 || bytes[at] === 0x45) {

@@ -3,6 +3,7 @@ import type { DocumentsText, NewDocument } from '../engine.ts';
 import { faultOf } from './accept.ts';
 import { type TableShape, type TableWidening, widenTable } from './columns.ts';
 import { createScanner, patternOf, type Scanner, skipNested, skipSpace } from './scan.ts';
+import { isListShape, isObjectShape, type Shape } from './shape.ts';
 
 /** A document in a text. */
 export interface TextDocument {
@@ -34,31 +35,77 @@ const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
 
 /**
+ * A wider shape is not compared with before so many bytes per field that it had were parsed: where each document brings
+ * something new, that would take longer than to parse them all. Until then what fits the shape from before is taken still.
+ */
+const PARSED_BYTES_PER_FIELD = 32;
+
+/**
  * Reads the documents of a text. Those of the shape that is known are not parsed; each of another is, and the shape grows.
- * Undefined where one cannot be stored, or two have one id.
+ * Undefined where one cannot be stored, two have one id, or fractions that were read before become JSON after all, which
+ * would keep them as they are spelled.
  */
 export function scanText(text: DocumentsText, shape: TableShape): ScannedText | undefined {
   const { bytes } = text;
   const widening = widenTable(shape);
-  let scanner = createScanner(bytes, patternOf(shape));
+  let known = shape;
+  let scanner = createScanner(bytes, patternOf(known));
+  let fields = fieldsIn(known.columns.values());
+  let { changes } = widening;
+  let parsedBytes = 0;
   const documents: TextDocument[] = [];
   let at = skipSpace(bytes, text.start + 1);
   if (bytes[at] === CLOSE_LIST) return undefined;
   for (;;) {
     if (documents.length === text.max) return undefined;
-    const { changes } = widening;
     const document = fitting(text, scanner, at) ?? parseOne(text, widening, at);
     if (document === undefined) return undefined;
     documents.push(document);
-    if (widening.changes > changes) scanner = createScanner(bytes, patternOf(widening.result()));
+    if (document.parsed !== null) parsedBytes += document.end - document.start;
+    if (widening.changes > changes && parsedBytes > fields * PARSED_BYTES_PER_FIELD) {
+      const wider = widening.result();
+      if (losesDoubles(known, wider)) return undefined;
+      known = { ...wider, columns: new Map(wider.columns) };
+      scanner = createScanner(bytes, patternOf(known));
+      fields = fieldsIn(known.columns.values());
+      changes = widening.changes;
+      parsedBytes = 0;
+    }
     at = skipSpace(bytes, document.end);
     if (bytes[at] === CLOSE_LIST) break;
     if (bytes[at] !== COMMA) return undefined;
     at = skipSpace(bytes, at + 1);
   }
-  if (at + 1 !== text.end) return undefined;
+  if (at + 1 !== text.end || losesDoubles(known, widening.result())) return undefined;
   const ids = new Set(documents.map(({ id }) => id));
   return ids.size === documents.length ? { documents, shape: widening.result() } : undefined;
+}
+
+/** Whether numbers of a column of doubles, or within a column, are JSON from now on. */
+function losesDoubles(before: TableShape, after: TableShape): boolean {
+  const turns = (from: Shape, to: Shape | undefined): boolean => {
+    if (from === to || to === undefined) return false;
+    if (to === 'json') return holdsDouble(from);
+    if (isListShape(from)) return isListShape(to) && turns(from.element, to.element);
+    if (!isObjectShape(from) || !isObjectShape(to)) return false;
+    return [...from.fields].some(([key, field]) => turns(field, to.fields.get(key)));
+  };
+  return [...before.columns].some(([key, from]) => turns(from, after.columns.get(key)));
+}
+
+function fieldsIn(shapes: Iterable<Shape>): number {
+  let count = 0;
+  for (const shape of shapes) {
+    count += 1;
+    if (isListShape(shape)) count += fieldsIn([shape.element]);
+    else if (isObjectShape(shape)) count += fieldsIn(shape.fields.values());
+  }
+  return count;
+}
+
+function holdsDouble(shape: Shape): boolean {
+  if (isListShape(shape)) return holdsDouble(shape.element);
+  return isObjectShape(shape) ? [...shape.fields.values()].some(holdsDouble) : shape === 'double';
 }
 
 function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {

@@ -1,3 +1,4 @@
+import { computedOnce } from '../computed-once.ts';
 import { type CompatFunction, once } from './entry.ts';
 import { fieldsOf } from './objects.ts';
 
@@ -15,7 +16,7 @@ export const ARRAYS: readonly CompatFunction[] = [
   { name: 'ARRAY_POSITION', example: "ARRAY_POSITION(['a', 'b'], 'b')", gives: 2 },
   {
     name: 'ARRAY_REMOVE',
-    macro: ['(l, v) AS list_filter(l, lambda x: x IS DISTINCT FROM v)'],
+    macro: [once('l v', 'list_filter(p.l, lambda x: x IS DISTINCT FROM p.v)')],
     example: 'ARRAY_REMOVE([1, 2, 1], 1)',
     gives: [2],
   },
@@ -24,7 +25,7 @@ export const ARRAYS: readonly CompatFunction[] = [
     name: 'ARRAY_JOIN',
     macro: [
       '(l, d) AS array_to_string(l, d)',
-      '(l, d, n) AS array_to_string(list_transform(l, lambda x: coalesce(x::VARCHAR, n)), d)',
+      `(l, d, n) AS array_to_string(${computedOnce(['l', 'n'], 'list_transform(p.l, lambda x: coalesce(x::VARCHAR, p.n))')}, d)`,
     ],
     example: "ARRAY_JOIN(['a', NULL], '-', '?')",
     gives: 'a-?',
@@ -44,7 +45,8 @@ export const ARRAYS: readonly CompatFunction[] = [
     macro: [
       once(
         'a b',
-        'list_filter(p.a, lambda x: NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END)',
+        `CASE WHEN p.b IS NOT NULL THEN
+          list_filter(p.a, lambda x: NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END) END`,
       ),
     ],
     example: 'ARRAY_EXCEPT([1, 2], [2])',
@@ -53,7 +55,10 @@ export const ARRAYS: readonly CompatFunction[] = [
   { name: 'ARRAYS_OVERLAP', renamed: 'list_has_any', example: 'ARRAYS_OVERLAP([1, 2], [2])', gives: true },
   {
     name: 'SLICE',
-    macro: [once('l s', sliced('len(p.l)')), once('l s n', sliced('p.n'))],
+    macro: [
+      once('l s', sliced('len(p.l)')),
+      once('l s n', `CASE WHEN p.n < 0 THEN error('SLICE: a length is not negative.') ELSE ${sliced('p.n')} END`),
+    ],
     example: 'SLICE([1, 2, 3, 4], 2, 2)',
     gives: [2, 3],
     note: 'Array, first position (from 1, or from -1 at the end), length.',

@@ -15,7 +15,11 @@ export const NUMBERS: readonly CompatFunction[] = [
     macro: [
       once(
         'x a b n',
-        'CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1 ELSE floor((p.x - p.a)::DOUBLE * p.n / (p.b - p.a))::BIGINT + 1 END',
+        `CASE WHEN p.a > p.b THEN CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
+          ELSE floor((p.a - p.x)::DOUBLE * p.n / (p.a - p.b))::BIGINT + 1 END
+        WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1
+          ELSE floor((p.x - p.a)::DOUBLE * p.n / (p.b - p.a))::BIGINT + 1 END
+        WHEN p.a = p.b THEN error('WIDTH_BUCKET: the two bounds are the same.') END`,
       ),
     ],
     example: 'WIDTH_BUCKET(3, 0, 10, 5)',

@@ -1,4 +1,4 @@
-import type { CompatFunction } from './entry.ts';
+import { type CompatFunction, once } from './entry.ts';
 
 /** The fields of an object as a map of JSON. What is null is left out: null and missing are the same. */
 export const fieldsOf = (value: string): string =>
@@ -25,7 +25,7 @@ export const OBJECTS: readonly CompatFunction[] = [
     macro: ['(c, k) AS c[k]'],
     example: "ELEMENT_AT(['a', 'b'], 2)",
     gives: 'b',
-    note: 'Position in an array, from 1, or key of a map or an object.',
+    note: 'Position in an array, from 1 (in one of JSON, from 0), or key of a map or an object.',
   },
   {
     name: 'KEYS',
@@ -56,7 +56,12 @@ export const OBJECTS: readonly CompatFunction[] = [
   },
   {
     name: 'ERASE',
-    macro: [`(o, k) AS to_json(map_from_entries(list_filter(map_entries(${fieldsOf('o')}), lambda e: e['key'] <> k)))`],
+    macro: [
+      once(
+        'o k',
+        `to_json(map_from_entries(list_filter(map_entries(${fieldsOf('p.o')}), lambda e: e['key'] IS DISTINCT FROM p.k)))`,
+      ),
+    ],
     example: "KEYS(ERASE({'a': 1, 'b': 2}, 'a'))",
     gives: ['b'],
     note: 'Gives JSON.',
