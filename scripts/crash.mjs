@@ -12,6 +12,7 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  external: ['@duckdb/node-api'],
   banner: { js: "import{createRequire as crashRequire}from'node:module';const require=crashRequire(import.meta.url);" },
   logLevel: 'warning',
   outfile,

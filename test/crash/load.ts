@@ -39,8 +39,8 @@ const HEAVY_IDS = 150;
 const HEAVY_CHARS = 20_000;
 const TRASHED = '(documents in the trash)';
 
-type Random = () => number;
-const pick = (random: Random, count: number) => Math.floor(random() * count);
+export type Random = () => number;
+export const pick = (random: Random, count: number) => Math.floor(random() * count);
 
 /** Different ids below `count`. */
 function someIds(random: Random, prefix: string, count: number, most: number): string[] {
@@ -69,9 +69,12 @@ export function documentsWorker(collection: string, prefix: string, random: Rand
     const padding =
       pad === 0 ? {} : { pad: Array.from({ length: pad / 10 }, () => random().toString(36).slice(2, 12)).join('') };
     const added = Object.fromEntries(documents.map((document) => [document._id, textOf(document)]));
+    // Of several with one id the last is stored.
+    const doubled = random() < 0.2 ? ids.slice(0, 2).map((id) => documentOf(random, id, step - 1)) : [];
     return {
       name: `add ${ids.length} documents`,
-      run: (client) => client.addDocuments({ ...place, data: documents.map((one) => ({ ...one, ...padding })) }),
+      run: (client) =>
+        client.addDocuments({ ...place, data: [...doubled, ...documents.map((one) => ({ ...one, ...padding }))] }),
       after: { ...state, ...added },
     };
   }

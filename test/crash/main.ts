@@ -7,7 +7,18 @@ const [bin = '', rounds = '200', seed = String(Math.floor(Math.random() * 2 ** 3
 const folder = mkdtempSync(join(tmpdir(), 'colloquy-crash-'));
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`seed ${seed}, in ${folder}`);
-const result = await playRounds({ bin, folder, rounds: Number(rounds), seed: Number(seed), report: say });
+const result = await playRounds({
+  bin,
+  folder,
+  rounds: Number(rounds),
+  seed: Number(seed),
+  // More than two pieces of a table, as the engine divides it.
+  documents: 260_000,
+  loadMs: 4_000,
+  quietShare: 0.15,
+  backupShare: 0.15,
+  report: say,
+});
 say(summary(result));
 for (const text of [...result.lost.map((one) => `LOST ${one}`), ...result.half.map((one) => `HALF ${one}`)]) say(text);
 const isFine = result.lost.length + result.half.length === 0;

@@ -1,20 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, createClient } from '../../src/http/client.ts';
-import { probe } from '../../src/local/probe.ts';
+import type { Client } from '../../src/http/client.ts';
+import { largeWorker, readAlong } from './large.ts';
 import {
   documentsWorker,
   lambdaWorker,
   metadataWorker,
+  type Random,
   randomFrom,
   type State,
   type Step,
   WORKSPACE,
   type Worker,
 } from './load.ts';
+import { lookInside } from './look.ts';
+import { retentionWorker, userWorker } from './more.ts';
+import { kill, restore, type Served, spawnService, start } from './service.ts';
 
 export interface RoundsOptions {
   /** The built program. */
@@ -23,6 +26,14 @@ export interface RoundsOptions {
   folder: string;
   rounds: number;
   seed: number;
+  /** Documents of the large collection. The engine divides a table into pieces of 122,880 rows. */
+  documents: number;
+  /** At most so long is written between two kills. */
+  loadMs: number;
+  /** So many of the rounds end in a pause, long enough for what the engine does when nothing is written. */
+  quietShare: number;
+  /** In so many of the rounds a backup is made; those that are whole are restored and compared. */
+  backupShare: number;
   /** Hears how it goes. */
   report?: (line: string) => void;
 }
@@ -36,19 +47,39 @@ export interface RoundsReport {
   cutOffStored: number;
   /** Times that a service was killed while it opened the database. */
   killedOpening: number;
+  /** Queries that were answered while others wrote. */
+  queries: number;
+  /** Backups that were whole before the kill, which were restored, and those that it cut off. */
+  backups: number;
+  backupsCutOff: number;
   /** What must not be: each a text that says where and what. */
   lost: string[];
   half: string[];
 }
 
-const LOAD_MS = 1_200;
-const OPENING_MS = 500;
+const OPENING_MS = 1_500;
 /** So many of the starts are killed as well. */
-const OPENING_SHARE = 0.2;
-const READY_MS = 60_000;
+const OPENING_SHARE = 0.3;
+/** As long as the engine waits before it puts its log into the file, by how long that is, and a little more. */
+const QUIET_MS = 950;
+const QUIET_MORE_MS = 5_000;
+/** The copy of the files is looked into in so many of the rounds. */
+const LOOK_SHARE = 0.2;
+
+/** What a game of rounds has. */
+interface Game {
+  options: RoundsOptions;
+  random: Random;
+  workers: readonly Worker[];
+  states: Map<Worker, State>;
+  /** States of each worker since the round began, to compare a backup with. */
+  past: Map<Worker, State[]>;
+  result: RoundsReport;
+}
 
 /** Kills a service at random moments of a mixed load, starts it again, and compares what is stored with what it said. */
-export async function playRounds({ bin, folder, rounds, seed, report }: RoundsOptions): Promise<RoundsReport> {
+export async function playRounds(options: RoundsOptions): Promise<RoundsReport> {
+  const { bin, folder, rounds, seed, documents, report } = options;
   const random = randomFrom(seed);
   const result: RoundsReport = {
     rounds: 0,
@@ -56,6 +87,9 @@ export async function playRounds({ bin, folder, rounds, seed, report }: RoundsOp
     cutOff: 0,
     cutOffStored: 0,
     killedOpening: 0,
+    queries: 0,
+    backups: 0,
+    backupsCutOff: 0,
     lost: [],
     half: [],
   };
@@ -65,37 +99,27 @@ export async function playRounds({ bin, folder, rounds, seed, report }: RoundsOp
     documentsWorker('others', 'c', random, true),
     metadataWorker(random),
     lambdaWorker(random),
+    retentionWorker(random),
+    userWorker(random),
+    largeWorker({ collection: 'large', documents, isRemade: false }, random),
+    largeWorker({ collection: 'second', documents: Math.ceil(documents / 20), isRemade: true }, random),
   ];
-  const states = new Map<Worker, State>();
-  let served = await start(bin, folder);
+  const game: Game = { options, random, workers, states: new Map(), past: new Map(), result };
+  const data = join(folder, 'd');
+  let served = await start(bin, data);
   try {
     await served.client.createWorkspace({ name: WORKSPACE });
     for (const worker of workers) await worker.prepare(served.client);
-    for (const worker of workers) states.set(worker, await worker.read(served.client));
-    for (let round = 0; round < rounds; round++) {
-      const { client, child } = served;
-      let isKilled = false;
-      const loads = workers.map((worker) => load(worker, states, client, () => isKilled, result));
-      await Promise.race([sleep(40 + random() * LOAD_MS), failureOf(loads)]);
-      isKilled = true;
-      await kill(child);
-      const pending = await Promise.all(loads);
-      await client.close();
-      while (random() < OPENING_SHARE) {
-        const opening = spawnService(bin, folder);
-        await sleep(random() * OPENING_MS);
-        await kill(opening);
-        result.killedOpening += 1;
-      }
-      served = await start(bin, folder);
-      for (const [index, worker] of workers.entries()) {
-        const before = states.get(worker) ?? {};
-        const actual = await worker.read(served.client);
-        judge(worker, before, pending[index], actual, round, result);
-        states.set(worker, actual);
-      }
+    // Ended in peace, it has put all into the file.
+    await served.client.close();
+    served.child.kill('SIGTERM');
+    await once(served.child, 'exit');
+    served = await start(bin, data);
+    for (const worker of workers) game.states.set(worker, await worker.read(served.client));
+    for (let round = 1; round <= rounds; round++) {
+      served = await playRound(game, served, round);
       result.rounds += 1;
-      if ((round + 1) % 10 === 0) report?.(`${summary(result)}, ${databaseSize(folder)}`);
+      if (round % 10 === 0) report?.(`${summary(result)}, ${databaseSize(data)}`);
     }
   } finally {
     await served.client.close();
@@ -104,16 +128,73 @@ export async function playRounds({ bin, folder, rounds, seed, report }: RoundsOp
   return result;
 }
 
-export function summary({
-  rounds,
-  acknowledged,
-  cutOff,
-  cutOffStored,
-  killedOpening,
-  lost,
-  half,
-}: RoundsReport): string {
-  return `${rounds} rounds: ${acknowledged} changes acknowledged, ${cutOff} cut off (${cutOffStored} of them stored), ${killedOpening} killed while opening; ${lost.length} lost, ${half.length} half applied`;
+/** Writes and kills; answers the service that runs after it, of which all was compared. */
+async function playRound(game: Game, { client, child }: Served, round: number): Promise<Served> {
+  const { options, random, workers, states, result } = game;
+  const { bin, folder, loadMs, quietShare, backupShare } = options;
+  const data = join(folder, 'd');
+  // Drawn first, so that they do not depend on what happens meanwhile.
+  const [writeMs, isQuiet, quietMs] = [40 + random() * loadMs, random() < quietShare, random() * QUIET_MORE_MS];
+  const backupAfterMs = random() < backupShare ? random() * writeMs : undefined;
+  const isBackupAwaited = random() < 0.5;
+  let stop: 'goOn' | 'rest' | 'killed' = 'goOn';
+  const backupTo = join(folder, 'backup');
+  for (const worker of workers) game.past.set(worker, [states.get(worker) ?? {}]);
+  const loads = workers.map((worker) => load(game, worker, client, () => stop));
+  const reading = readWhile(game, client, () => stop === 'killed');
+  const backup =
+    backupAfterMs === undefined
+      ? undefined
+      : sleep(backupAfterMs).then(() =>
+          client.createBackup({ path: backupTo }).then(
+            () => true,
+            (error: unknown) => {
+              if (stop !== 'killed') throw error;
+              return false;
+            },
+          ),
+        );
+  const all = [...loads, reading, ...(backup === undefined ? [] : [backup])];
+  await Promise.race([sleep(writeMs), failureOf(all)]);
+  if (isBackupAwaited && backup !== undefined) await Promise.race([backup, failureOf(all)]);
+  if (isQuiet) {
+    stop = 'rest';
+    await Promise.race([Promise.all(loads).then(() => sleep(QUIET_MS + quietMs)), failureOf(all)]);
+  }
+  stop = 'killed';
+  await kill(child);
+  const pending = await Promise.all(loads);
+  await reading;
+  await client.close();
+  if (backup !== undefined) {
+    const isWhole = await backup;
+    if (isWhole) await compareBackup(game, backupTo, pending, round);
+    else result.backupsCutOff += 1;
+    rmSync(backupTo, { recursive: true, force: true });
+  }
+  if (random() < LOOK_SHARE) {
+    const wrong = await lookInside(data, join(folder, 'copy'));
+    result.lost.push(...wrong.map((text) => `round ${round}: ${text}`));
+  }
+  while (random() < OPENING_SHARE) {
+    const opening = spawnService(bin, data);
+    await sleep(random() * OPENING_MS);
+    await kill(opening);
+    result.killedOpening += 1;
+  }
+  const served = await start(bin, data);
+  for (const [index, worker] of workers.entries()) {
+    const actual = await worker.read(served.client);
+    judge(game, worker, pending[index], actual, round);
+    states.set(worker, actual);
+  }
+  return served;
+}
+
+export function summary(report: RoundsReport): string {
+  const { rounds, acknowledged, cutOff, cutOffStored, killedOpening, queries, backups, backupsCutOff } = report;
+  const { lost, half } = report;
+  return `${rounds} rounds: ${acknowledged} changes acknowledged, ${cutOff} cut off (${cutOffStored} of them stored), ${killedOpening} killed while opening, ${queries} queries meanwhile, ${backups} backups restored, ${backupsCutOff} cut off; ${lost.length} lost, ${half.length} half applied`;
 }
 
 function databaseSize(folder: string): string {
@@ -128,27 +209,40 @@ function failureOf(loads: readonly Promise<unknown>[]): Promise<never> {
   });
 }
 
-/** Makes changes until the service is killed; resolves to the one that was not answered. */
+/** Makes changes until the service is killed, or is to rest; resolves to the one that was not answered. */
 async function load(
+  { states, past, result }: Game,
   worker: Worker,
-  states: Map<Worker, State>,
   client: Client,
-  isKilled: () => boolean,
-  result: RoundsReport,
+  stop: () => 'goOn' | 'rest' | 'killed',
 ): Promise<Step | undefined> {
-  while (!isKilled()) {
+  while (stop() === 'goOn') {
     const step = worker.next(states.get(worker) ?? {});
     try {
       const answer = await step.run(client);
       refuseErrors(worker, step, answer);
     } catch (error) {
-      if (!isKilled()) throw new Error(`${worker.name}: ${step.name} failed before the kill`, { cause: error });
+      if (stop() !== 'killed') throw new Error(`${worker.name}: ${step.name} failed before the kill`, { cause: error });
       return step;
     }
     states.set(worker, step.after);
+    past.get(worker)?.push(step.after);
     result.acknowledged += 1;
   }
   return undefined;
+}
+
+async function readWhile({ options, random, result }: Game, client: Client, isKilled: () => boolean): Promise<void> {
+  while (!isKilled()) {
+    try {
+      const wrong = await readAlong(client, { collection: 'large', documents: options.documents }, random);
+      if (wrong !== undefined) result.lost.push(`a query met what nobody wrote: ${wrong}`);
+      result.queries += 1;
+    } catch (error) {
+      if (!isKilled()) throw new Error('a query failed before the kill', { cause: error });
+    }
+    await sleep(random() * 100);
+  }
 }
 
 /** A document that was refused would make the model wrong. */
@@ -158,15 +252,41 @@ function refuseErrors(worker: Worker, step: Step, answer: unknown): void {
   if (failed !== undefined) throw new Error(`${worker.name}: ${step.name}: ${JSON.stringify(failed)}`);
 }
 
+/** Of each caller's things a backup holds those of one moment since the round began. */
+async function compareBackup(
+  { options: { bin, folder }, workers, past, result }: Game,
+  backup: string,
+  pending: readonly (Step | undefined)[],
+  round: number,
+): Promise<void> {
+  const restored = join(folder, 'r');
+  mkdirSync(restored, { mode: 0o700 });
+  await restore(bin, restored, backup);
+  const served = await start(bin, restored);
+  try {
+    for (const [index, worker] of workers.entries()) {
+      const actual = await worker.read(served.client);
+      const known = [...(past.get(worker) ?? []), ...(pending[index] === undefined ? [] : [pending[index].after])];
+      if (!known.some((state) => isEqual(actual, state)))
+        result.half.push(`round ${round}, ${worker.name}: its backup is of no moment`);
+    }
+  } finally {
+    await served.client.close();
+    await kill(served.child);
+    rmSync(restored, { recursive: true, force: true });
+  }
+  result.backups += 1;
+}
+
 /** What is stored must be what was acknowledged, with or without the one change that was cut off. */
 function judge(
+  { states, result }: Game,
   worker: Worker,
-  before: State,
   pending: Step | undefined,
   actual: State,
   round: number,
-  result: RoundsReport,
 ): void {
+  const before = states.get(worker) ?? {};
   if (pending !== undefined) result.cutOff += 1;
   if (isEqual(actual, before)) return;
   const after = pending?.after ?? before;
@@ -176,37 +296,23 @@ function judge(
   }
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after), ...Object.keys(actual)])];
   const wrong = keys.filter((key) => actual[key] !== before[key] && actual[key] !== after[key]);
-  const where = `round ${round + 1}, ${worker.name}, cut off: ${pending?.name ?? 'nothing'}`;
-  const shown = wrong.slice(0, 5).map((key) => `${key}: ${before[key]} or ${after[key]}, found ${actual[key]}`);
+  const where = `round ${round}, ${worker.name}, cut off: ${pending?.name ?? 'nothing'}`;
+  const shown = wrong.slice(0, 5).map((key) => `${key}: ${difference(before[key], after[key], actual[key])}`);
   if (wrong.length > 0) result.lost.push(`${where}: ${wrong.length} differ: ${shown.join('; ')}`);
   else result.half.push(where);
+}
+
+const SHOWN_MAX = 400;
+
+/** Texts from where they begin to differ. */
+function difference(before = '(none)', after = '(none)', actual = '(none)'): string {
+  let from = 0;
+  while (from < actual.length && actual[from] === before[from] && actual[from] === after[from]) from += 1;
+  const [a, b, found] = [before, after, actual].map((text) => text.slice(Math.max(0, from - 20), from + SHOWN_MAX));
+  return `${a} or ${b}, found ${found}`;
 }
 
 function isEqual(a: State, b: State): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
-}
-
-function spawnService(bin: string, folder: string): ChildProcess {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, COLLOQUY_DATA_DIR: folder, COLLOQUY_LOG_LEVEL: 'warn' };
-  return spawn(process.execPath, [bin, 'serve', '--mcp', 'off'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-async function start(bin: string, folder: string): Promise<{ child: ChildProcess; client: Client }> {
-  const child = spawnService(bin, folder);
-  const socketPath = join(folder, 'service.sock');
-  for (const endsAt = performance.now() + READY_MS; ; await sleep(20)) {
-    const found = await probe(socketPath);
-    if (found.state === 'ready' && found.pid === child.pid) break;
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} while it started`);
-    if (performance.now() > endsAt) throw new Error('the service does not get ready');
-  }
-  const apiKey = readFileSync(join(folder, 'admin.key'), 'utf8').trim();
-  return { child, client: createClient({ target: { socketPath }, apiKey }) };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
 }

@@ -172,6 +172,25 @@ describe('a damaged database file', () => {
     expect(readFileSync(folder.file).equals(bytes)).toBe(true);
   });
 
+  test.each([
+    ['in its first block', 5_000],
+    ['in half', 0.5],
+    ['near its end', 0.95],
+  ])('cut %s: is refused by name, or says so where it is read', async (_, at) => {
+    cpSync(closed, dirname(folder.file), { recursive: true });
+    const { length } = readFileSync(folder.file);
+    truncateSync(folder.file, at < 1 ? Math.floor(length * at) : at);
+    const engine = await open().catch((error: unknown) => error);
+    const error =
+      engine instanceof Error
+        ? engine
+        : await rowsOf(engine as Engine, 'SELECT sum(n), sum(hash(s)) FROM docs').catch((cause: unknown) => cause);
+    expect(error).toMatchObject({
+      code: 'internal',
+      message: expect.stringMatching(/_colloquy\.duckdb".* is damaged.*colloquy restore/),
+    });
+  });
+
   test('anywhere: never gives other values than those that were stored', { timeout: 120_000 }, async () => {
     const whole = readFileSync(join(closed, '_colloquy.duckdb'));
     const sql = 'SELECT count(*), sum(n), sum(hash(s))::VARCHAR FROM docs';

@@ -84,6 +84,10 @@ function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
 
+function isRecord(change: Change) {
+  return change.do === 'putRecord' || change.do === 'deleteRecord';
+}
+
 async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends): Promise<Engine> {
   const { giveUp: end = endProcess, onStuck } = ends;
   const catalog = createCatalog();
@@ -123,7 +127,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     await locks.hold(tables, () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
-        await store.transaction(plan.run).catch((error: unknown) => {
+        await store.transaction(plan.run, { isAside: changes.every(isRecord) }).catch((error: unknown) => {
           throw writeError('store the change', file, error);
         });
         plan.remember();

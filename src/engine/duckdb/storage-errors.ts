@@ -51,9 +51,13 @@ export function isHeldError(error: unknown): boolean {
   return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
 }
 
+/** The last is of a file that was cut; one of the engine's files for large queries, which may be full, has another name. */
+const DAMAGED =
+  /Corrupt database file|checksum .* does not match|Could not read enough bytes from file "[^"]*\.duckdb"/i;
+
 /** Whether what was read of the file is not what was written. */
 export function isDamage(error: unknown): boolean {
-  return /Corrupt database file|checksum .* does not match/i.test(messageOf(error));
+  return DAMAGED.test(messageOf(error));
 }
 
 /** The error of a file that opened, and of which a part turned out to be damaged. `what` completes "Cannot …". */
@@ -103,7 +107,9 @@ function openReason(error: unknown, message: string): string {
     return 'no permission to read and write it. Make the folder and the file writable for this user.';
   }
   if (code === 'EROFS') return 'the file system is read-only. Use a data folder that can be written.';
-  if (/not a valid DuckDB database file|corrupt|checksum|WAL file|Serialization Error/i.test(message)) {
+  if (
+    /not a valid DuckDB database file|corrupt|checksum|read enough bytes|WAL file|Serialization Error/i.test(message)
+  ) {
     return `the file is damaged, or is not a database (${firstLine(message)}). Nothing was changed. Restore a backup with "colloquy restore", or move the files away to start empty.`;
   }
   if (/storage version|newer version of DuckDB/i.test(message)) {

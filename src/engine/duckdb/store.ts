@@ -39,11 +39,21 @@ export interface StoreOptions {
 const READ_ONLY_MS = 2_000;
 
 /**
- * When nothing was written for so long, a log of so many bytes goes into the main file: no start has to replay it then,
- * and the memory that it takes is given back.
+ * A log of so many bytes goes into the main file when nothing was written for a while: no start has to replay it then, and
+ * the memory that it takes is given back. What comes to be written meanwhile waits for it, and it cannot be stopped: measured,
+ * some 15 ms of processor time for each MiB. So a short log goes at the first pause, before it is long, and a long one only
+ * when a pause has lasted for many times what it takes.
  */
-const QUIET_MS = 5_000;
-const QUIET_LOG_BYTES = 16 * 1024 * 1024;
+const QUIET_LOG_BYTES = 4 * 1024 * 1024;
+const QUIET_MS = 1_000;
+const QUIET_MS_PER_MIB = 250;
+const QUIET_MS_MAX = 15_000;
+
+/** How long nothing is to be written before a log of so many bytes goes into the main file; undefined: it is left. */
+export function quietMsOf(logBytes: number): number | undefined {
+  if (logBytes < QUIET_LOG_BYTES) return undefined;
+  return Math.min(Math.max(QUIET_MS, Math.round((logBytes / 1024 / 1024) * QUIET_MS_PER_MIB)), QUIET_MS_MAX);
+}
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -80,7 +90,9 @@ export class Store {
   /** Transactions that may write and run now, and who waits for their end. */
   #writing = 0;
   #onceUnwritten: (() => void) | undefined;
-  /** Runs while nothing is written. */
+  /** By `performance.now()`: the end of the last write that counts. */
+  #quietSince = performance.now();
+  /** Ends in a look at whether the log is to go into the main file. */
   #quiet: NodeJS.Timeout | undefined;
 
   private constructor(options: StoreOptions, session: Session) {
@@ -105,15 +117,16 @@ export class Store {
     }
   }
 
-  /** As `Transaction`. */
-  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    clearTimeout(this.#quiet);
+  /**
+   * As `Transaction`. `isAside`: a short one, as those are that nobody waits for; however many of them come, the log goes
+   * into the main file in between.
+   */
+  async transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     try {
       return await this.#write(() => this.read(work));
     } finally {
-      if (this.#writing === 0 && !this.#isClosed) {
-        this.#quiet = setTimeout(() => void this.#tidy(), QUIET_MS).unref();
-      }
+      if (!isAside) this.#quietSince = performance.now();
+      if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
     }
   }
 
@@ -128,11 +141,21 @@ export class Store {
     }
   }
 
+  #tidyAfter(ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(() => void this.#tidy(), ms).unref();
+  }
+
   /** Puts the log into the main file, if it is worth it. */
   async #tidy(): Promise<void> {
+    this.#quiet = undefined;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
-    if (this.#writing > 0 || session.database.logBytes() < QUIET_LOG_BYTES) return;
+    const quietMs = quietMsOf(session.database.logBytes());
+    if (quietMs === undefined) return;
+    const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    if (leftMs > 0) return this.#tidyAfter(leftMs);
     const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
     await this.#write(() => this.#withWriter(session, merge)).catch((error: unknown) => {
       // Nothing is lost: the log is still there, and the next quiet moment is another chance.
