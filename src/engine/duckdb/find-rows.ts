@@ -64,6 +64,16 @@ export async function findRows(sql: Sql, table: Table, ids: readonly string[]): 
     .filter(({ id }) => wanted.has(id));
 }
 
+/** Whether any row may have one of these ids, also one past the retention; where not, none has. `select` need be no transaction. */
+export async function mayExist(select: Sql, table: Table, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false;
+  const found = await select(
+    `SELECT 1 FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)} LIMIT 1`,
+    JSON.stringify(ids),
+  );
+  return found.length > 0;
+}
+
 /** SQL for the rows whose ids have the hashes of the ids in `$1`, a JSON array of so many. */
 function mayHave(table: Table, count: number): string {
   const column = quoteName(HASH_COLUMN);

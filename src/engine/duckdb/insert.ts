@@ -1,4 +1,4 @@
-import { blobValue } from '@duckdb/node-api';
+import { blobValue, type DuckDBValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import {
@@ -78,6 +78,11 @@ async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Pr
 /** Between documents: a byte that JSON text never holds. */
 const SEPARATOR = 0x1e;
 
+/** Whether `insertText` takes no more than one statement for these documents. */
+export function isOneStatement(documents: readonly TextDocument[]): boolean {
+  return documents.length === 1 || documents.reduce((size, { start, end }) => size + end - start, 0) <= TEXT_MAX;
+}
+
 /** Inserts documents of a text, as it stands; in statements as `insertDocuments` does. */
 export async function insertText(
   sql: Sql,
@@ -109,22 +114,27 @@ async function insertSome(
   const times = documents.map(timeOf);
   const [time = 0n] = times;
   const name = dataTable(table.id);
-  const run = async (statement: string, lineOfOne: (document: TextDocument, index: number) => Line) => {
+  const run = async (
+    statement: string,
+    lineOfOne: (document: TextDocument, index: number) => Line,
+    ...values: DuckDBValue[]
+  ) => {
     const lines = documents.map(lineOfOne);
     const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
     await withRoom(size, async (room) => {
-      await sql(statement, blobValue(room.subarray(0, join(room, text, documents, lines))));
+      await sql(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...values);
     });
   };
   // What the documents have in common need not stand in each of them.
   if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
-    await run(plainStatement(name, table.shape, time), ({ id, isMade, start }) => {
+    const lineOfOne = ({ id, isMade, start }: TextDocument): Line => {
       if (!isMade) return null;
       return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
-    });
+    };
+    await run(plainStatement(name, table.shape), lineOfOne, time);
     return;
   }
-  await run(insertStatement(name, table.shape, 'decode($1)', SEPARATOR), ({ id, parsed }, index) => {
+  await run(insertStatement(name, table.shape, 'decode($1::BLOB)', SEPARATOR), ({ id, parsed }, index) => {
     const eventTimeMicros = times[index] ?? time;
     if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
     return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
@@ -162,24 +172,24 @@ function roomOf(line: Line, { start, end }: TextDocument): number {
 }
 
 /**
- * `$1`: documents with their ids in them, all of which happened at `time`. Measured: as a second parameter the time makes
- * the statement cost twice as much.
+ * `$1`: documents with their ids in them, all of which happened at `$2`. Both are said to be of the types that are bound:
+ * else the engine plans the statement once more for their values, and writes these out in the plan.
  */
-function plainStatement(table: string, shape: TableShape, time: bigint): string {
+function plainStatement(table: string, shape: TableShape): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = [
     `d.${quoteName(ID_COLUMN)}`,
-    `make_timestamptz(${time}::BIGINT)`,
+    'make_timestamptz($2::BIGINT)',
     hashOf(`d.${quoteName(ID_COLUMN)}`),
     ...names.map((name) => `d.${quoteName(name)}`),
   ];
   const structure = structureOfFields(new Map<string, Shape>([[ID_COLUMN, 'string'], ...shape.columns]));
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')}
-    FROM (SELECT from_json(unnest(string_split(decode($1), chr(${SEPARATOR}))), ${quoteText(structure)}) AS d)`;
+    FROM (SELECT from_json(unnest(string_split(decode($1::BLOB), chr(${SEPARATOR}))), ${quoteText(structure)}) AS d)`;
 }
 
-function insertStatement(table: string, shape: TableShape, lines = '$1', separator = 10): string {
+function insertStatement(table: string, shape: TableShape, lines = '$1::VARCHAR', separator = 10): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = ['d.i', 'make_timestamptz(d.t)', hashOf('d.i'), ...names.map((name) => `d.f.${quoteName(name)}`)];

@@ -98,7 +98,9 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const records = catalog.records;
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
-  const context = { file, catalog, locks, transaction: store.transaction.bind(store), written: stats.forget };
+  const { statement, select } = store;
+  const transaction = store.transaction.bind(store);
+  const context = { file, catalog, locks, transaction, statement, select, written: stats.forget };
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);

@@ -1,11 +1,14 @@
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
 import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
 import { quoteName } from './names.ts';
 import { isCommitted, isFatal, isLost, mayBeCommitted, OutcomeUnknown, openError } from './storage-errors.ts';
+import { KeptStatements, openWriter, type Sql, type Writer } from './writer.ts';
+
+export type { Sql };
 
 /** Where the engine reports what nobody waits for; a pino logger fits. */
 export interface Log {
@@ -13,9 +16,6 @@ export interface Log {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
-
-/** Statements on one connection. Values for `$1`, `$2`, … come after the text. */
-export type Sql = (text: string, ...values: DuckDBValue[]) => Promise<DuckDBValue[][]>;
 
 /** Runs `work` in one transaction: all of it is durable when this resolves, or none of it is in effect. */
 export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
@@ -44,6 +44,8 @@ const GRACE_MS = 200;
 interface Session {
   readonly database: Database;
   readonly writers: Writer[];
+  /** Of the writers. */
+  readonly statements: KeptStatements;
   /** Connections that others use; those that were closed or collected do no harm here. */
   readonly lent: Set<WeakRef<DuckDBConnection>>;
   /** By `performance.now()`. */
@@ -51,11 +53,6 @@ interface Session {
   /** Transactions that run now. */
   running: number;
   isBroken: boolean;
-}
-
-interface Writer {
-  readonly connection: DuckDBConnection;
-  readonly sql: Sql;
 }
 
 /**
@@ -99,10 +96,24 @@ export class Store {
   }
 
   /** As `Transaction`. */
-  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#noted(() => this.read(work));
+  }
+
+  /** Runs one statement that writes, as a transaction by itself. */
+  readonly statement: Sql = (text, ...values) =>
+    this.#noted(() =>
+      this.#onWriter(({ sql }, onLate) => settled(sql(text, ...values), onLate).then((rows) => rows ?? [])),
+    );
+
+  /** Runs one statement that reads. */
+  readonly select: Sql = (text, ...values) => this.#onWriter(({ sql }) => sql(text, ...values));
+
+  /** Runs what may write, and looks after the log once nothing was written for some time. */
+  async #noted<T>(work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#quiet);
     try {
-      return await this.#write(() => this.read(work));
+      return await this.#write(work);
     } finally {
       if (this.#writing === 0 && !this.#isClosed) {
         this.#quiet = setTimeout(() => void this.#tidy(), QUIET_MS).unref();
@@ -125,6 +136,7 @@ export class Store {
   async #tidy(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
+    session.statements.clear();
     if (this.#writing > 0 || session.database.logBytes() < QUIET_LOG_BYTES) return;
     const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
     await this.#write(() => this.#withWriter(session, merge)).catch((error: unknown) => {
@@ -155,7 +167,7 @@ export class Store {
       }
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
-      const { connection, sql } = await openWriter(session.database);
+      const { connection, sql } = await openWriter(session.database, session.statements);
       try {
         const reader = await session.database.reader();
         return await inTransaction(
@@ -164,7 +176,7 @@ export class Store {
           (error) => this.#noteFailure(session, error),
         );
       } finally {
-        connection.closeSync();
+        closeWriter(session, connection);
       }
     } finally {
       this.#onceUnwritten = undefined;
@@ -174,29 +186,31 @@ export class Store {
   }
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
-  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
+  }
+
+  async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
     let session = await this.#ready();
     if (mayHaveSpace(session)) {
       session.isBroken = true;
       session = await this.#ready();
     }
-    return this.#withWriter(session, ({ sql }) =>
-      inTransaction(sql, work, (error) => this.#noteFailure(session, error)),
-    );
+    return this.#withWriter(session, (writer) => work(writer, (error) => this.#noteFailure(session, error)));
   }
 
   async #withWriter<T>(session: Session, work: (writer: Writer) => Promise<T>): Promise<T> {
     session.running += 1;
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session.database));
+      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
       const result = await work(writer);
       session.writers.push(writer);
       return result;
     } catch (error) {
       this.#noteFailure(session, error);
       // Whatever state its transaction is in ends with it.
-      writer?.connection.closeSync();
+      if (writer !== undefined) closeWriter(session, writer.connection);
       throw error;
     } finally {
       session.running -= 1;
@@ -304,13 +318,14 @@ async function openSession(options: StoreOptions): Promise<Session> {
   const session: Session = {
     database,
     writers: [],
+    statements: new KeptStatements(),
     lent: new Set(),
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
   };
   try {
-    const writer = await openWriter(database);
+    const writer = await openWriter(database, session.statements);
     session.writers.push(writer);
     await options.load(
       (work) =>
@@ -333,8 +348,13 @@ async function closeSession(session: Session): Promise<boolean> {
   for (let waitedMs = 0; session.running > 0 && waitedMs < 10_000; waitedMs += 10) await sleep(10);
   if (lent.length > 0 && session.isBroken) await sleep(GRACE_MS);
   for (const connection of lent) connection.closeSync();
-  for (const writer of session.writers.splice(0)) writer.connection.closeSync();
+  for (const writer of session.writers.splice(0)) closeWriter(session, writer.connection);
   return session.database.close();
+}
+
+function closeWriter({ statements }: Session, connection: DuckDBConnection): void {
+  statements.forget(connection);
+  connection.closeSync();
 }
 
 async function lend(session: Session): Promise<DuckDBConnection> {
@@ -344,10 +364,13 @@ async function lend(session: Session): Promise<DuckDBConnection> {
   return connection;
 }
 
-async function openWriter(database: Database): Promise<Writer> {
-  const connection = await database.connect();
-  const sql: Sql = async (text, ...values) => (await connection.runAndReadAll(text, values)).getRows();
-  return { connection, sql };
+/** Waits for a statement that commits; undefined where that is done, and failed all the same. */
+function settled<T>(committed: Promise<T>, onLate: (error: unknown) => void): Promise<T | undefined> {
+  return committed.catch((error: unknown) => {
+    if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
+    onLate(error);
+    return undefined;
+  });
 }
 
 /** `onLate` hears of an error that came after the commit: the work is done, but the database may be unusable. */
@@ -359,10 +382,7 @@ async function inTransaction<T>(
   await sql('BEGIN TRANSACTION');
   try {
     const result = await work(sql);
-    await sql('COMMIT').catch((error: unknown) => {
-      if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
-      onLate(error);
-    });
+    await settled(sql('COMMIT'), onLate);
     return result;
   } catch (error) {
     // A failed COMMIT has rolled back by itself already.

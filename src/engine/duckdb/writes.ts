@@ -17,15 +17,15 @@ import {
 import { type TableShape, widenTable } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { describeFault } from './faults.ts';
-import { deleteRows, type FoundRow, findRows, visibleOf } from './find-rows.ts';
-import { insertDocuments, insertText } from './insert.ts';
+import { deleteRows, type FoundRow, findRows, mayExist, visibleOf } from './find-rows.ts';
+import { insertDocuments, insertText, isOneStatement } from './insert.ts';
 import type { Locks } from './locks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { writeError } from './storage-errors.ts';
 import type { Sql, Transaction } from './store.ts';
-import { type ScannedText, scanText } from './text.ts';
+import { type ScannedText, scanText, type TextDocument } from './text.ts';
 import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
 import { fits, partOf, updateRows } from './update.ts';
 
@@ -35,6 +35,10 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
+  /** Runs one statement that writes: durable when it resolves, as a transaction is. */
+  statement: Sql;
+  /** Runs one statement that reads. */
+  select: Sql;
   /** Called after each write to a table, whatever became of it. */
   written(table: string): void;
 }
@@ -61,6 +65,8 @@ export function tableLock(id: string): string {
 
 export function createWrites(context: WritesContext): Writes {
   const { catalog, locks, file } = context;
+  /** Tables of which the last text replaced documents: the next one most likely does, too. */
+  const replacing = new Set<string>();
 
   /** Runs `work` on a table while no other write touches it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
@@ -90,7 +96,13 @@ export function createWrites(context: WritesContext): Writes {
       if (scanned === undefined) return undefined;
       return withTable(id, async (table) => {
         const now = table.shape === shape ? scanned : scanText(text, table.shape);
-        return now === undefined ? undefined : storeText(context, table, text, now);
+        if (now === undefined) return undefined;
+        const outcomes =
+          (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
+          (await storeText(context, table, text, now));
+        if (outcomes.some(({ status }) => status === 'replaced')) replacing.add(id);
+        else replacing.delete(id);
+        return outcomes;
       });
     },
 
@@ -158,14 +170,35 @@ async function storeDocuments(
   });
 }
 
+/** The ids that may be there: one that was just made cannot. */
+function givenIds(documents: readonly TextDocument[]): string[] {
+  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+}
+
+/**
+ * Adds documents none of which is there, by one statement and no transaction around it. Undefined, with nothing done: it
+ * takes more than that. The caller holds the table's lock, so that none can come in between.
+ */
+async function addNew(
+  { select, statement }: WritesContext,
+  table: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+): Promise<TextOutcome[] | undefined> {
+  if (shape !== table.shape || !isOneStatement(documents)) return undefined;
+  if (await mayExist(select, table, givenIds(documents))) return undefined;
+  const now = BigInt(Date.now()) * 1_000n;
+  await insertText(statement, table, bytes, documents, ({ parsed }) => parsed?.eventTimeMicros ?? now);
+  return documents.map(({ id, start, end }) => ({ id, status: 'added', bytes: end - start }));
+}
+
 async function storeText(
   context: WritesContext,
   before: Table,
   { bytes }: DocumentsText,
   { documents, shape }: ScannedText,
 ): Promise<TextOutcome[]> {
-  // An id that was just made cannot be there.
-  const ids = documents.filter(({ isMade }) => !isMade).map(({ id }) => id);
+  const ids = givenIds(documents);
   const existed = await store(context, before, shape, ids, (sql, table, timeOf) =>
     insertText(sql, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );
