@@ -1,4 +1,6 @@
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { hashOf } from '../../src/engine/duckdb/columns.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { columnsOf, createDocs, doc, openSmall, readBack, rowsOf, statusesOf, temporaryFolder } from './harness.ts';
 
@@ -39,6 +41,18 @@ test('the hash of an id is nothing that SQL can see, and no field is mistaken fo
     expect(Object.keys(JSON.parse(String(row)))).toEqual(['_id', '_event_time', 'n', '_extra']);
   }
   expect(await readBack(engine, 't', ['a'])).toEqual([{ _meta: 1, _META: 2, n: 3 }]);
+});
+
+test('the hash of an id is the one that earlier versions stored', async () => {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll(
+    `SELECT count(*) FILTER (${hashOf('id')} = md5_number_lower(id)), any_value(typeof(${hashOf('id')}))
+      FROM (SELECT 'id ' || n AS id FROM range(20_000) t(n) UNION ALL VALUES (''), ('é'), ('🎈'), ('a"b\\c'))`,
+  );
+  expect(reader.getRows()).toEqual([[20_004n, 'UBIGINT']]);
+  connection.closeSync();
+  instance.closeSync();
 });
 
 // Each number of ids is looked for in another way, and each number of rows is read in another way.

@@ -17,8 +17,20 @@ afterEach(() => {
 
 const MIB = 1024 * 1024;
 
+/** How documents are written: of different fields, or as text and all of the same. */
+const WAYS = {
+  documents: `(id, texts) => engine.addDocuments('t', texts.map((text, index) => (
+    { id: id + '-' + index, eventTimeMicros: null, fields: { ['f' + id]: text } })))`,
+  text: `(id, texts) => {
+    const documents = texts.map((text, index) => ({ _id: id + '-' + index, f: text }));
+    const bytes = Buffer.from(JSON.stringify(documents));
+    const read = ({ _id, ...fields }) => ({ id: _id, eventTimeMicros: null, fields });
+    return engine.addText('t', { bytes, start: 0, end: bytes.length, max: 100, makeId: () => '', read });
+  }`,
+};
+
 /** Writes 4 MiB at a time until that fails, goes on with small writes and queries, and reports. */
-const script = (file: string) => `
+const script = (file: string, way: keyof typeof WAYS) => `
   import { randomBytes } from 'node:crypto';
   import { openEngine } from '../../src/engine/duckdb/open.ts';
   const engine = await openEngine({ file: ${JSON.stringify(file)}, limits: { threads: 2 } });
@@ -28,12 +40,11 @@ const script = (file: string) => `
   ]);
   const stored = new Set();
   const errors = [];
+  const add = ${WAYS[way]};
   const write = async (id, bytes) => {
-    const documents = Array.from({ length: 4 }, (_, index) => ({
-      id: id + '-' + index, eventTimeMicros: null, fields: { ['f' + id]: randomBytes(bytes).toString('base64') },
-    }));
-    await engine.addDocuments('t', documents).then(
-      () => documents.forEach((document) => stored.add(document.id)),
+    const texts = Array.from({ length: 4 }, () => randomBytes(bytes).toString('base64'));
+    await add(id, texts).then(
+      () => texts.forEach((_, index) => stored.add(id + '-' + index)),
       (error) => errors.push(error.code + ': ' + error.message),
     );
   };
@@ -52,21 +63,29 @@ const script = (file: string) => `
 // Windows has no limit on the size of a process's files to play a full disk with.
 describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
   test.each([
-    ['while the log is written', 24 * MIB],
-    ['while the log is merged into the main file', 72 * MIB],
-  ])('%s: writes say so, queries go on, and what was stored stays', { timeout: 120_000 }, async (_, bytes) => {
-    const { child, line } = await runScript(folder.folder, script(folder.file), bytes);
-    await exited(child);
-    const report = JSON.parse(line) as { stored: string[]; errors: string[]; counts: boolean[] };
-    expect(report.errors.length).toBeGreaterThan(0);
-    for (const error of report.errors)
-      expect(error).toContain(`the disk of the data folder "${dirname(folder.file)}" is full. Nothing of it is stored`);
-    expect(report.counts).toEqual([true, true, true, true, true]);
-    const engine = await openSmall(folder.file);
-    const ids = (await rowsOf(engine, 'SELECT _id FROM docs')).map(([id]) => id);
-    expect(ids.sort()).toEqual(report.stored.sort());
-    await engine.close();
-  });
+    ['while the log is written', 24 * MIB, 'documents'],
+    ['while the log is merged into the main file', 72 * MIB, 'documents'],
+    ['while the log of a single statement is written', 24 * MIB, 'text'],
+    ['while that log is merged into the main file', 72 * MIB, 'text'],
+  ] as const)(
+    '%s: writes say so, queries go on, and what was stored stays',
+    { timeout: 120_000 },
+    async (_, bytes, way) => {
+      const { child, line } = await runScript(folder.folder, script(folder.file, way), bytes);
+      await exited(child);
+      const report = JSON.parse(line) as { stored: string[]; errors: string[]; counts: boolean[] };
+      expect(report.errors.length).toBeGreaterThan(0);
+      for (const error of report.errors)
+        expect(error).toContain(
+          `the disk of the data folder "${dirname(folder.file)}" is full. Nothing of it is stored`,
+        );
+      expect(report.counts).toEqual([true, true, true, true, true]);
+      const engine = await openSmall(folder.file);
+      const ids = (await rowsOf(engine, 'SELECT _id FROM docs')).map(([id]) => id);
+      expect(ids.sort()).toEqual(report.stored.sort());
+      await engine.close();
+    },
+  );
 });
 
 /** Opens a file whose log has to be put together with that of an interrupted merge, where no file can be written. */

@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newTable } from '../../src/engine/duckdb/catalog.ts';
 import { deleteRows, findRows } from '../../src/engine/duckdb/find-rows.ts';
-import { sqlOn } from '../../src/engine/duckdb/store.ts';
+import { KeptStatements, sqlOn } from '../../src/engine/duckdb/writer.ts';
 import { createDocs, doc, openSmall, temporaryFolder } from './harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -27,7 +27,7 @@ test('a checkpoint between two statements moves no document from its place', { t
 
   const instance = await DuckDBInstance.create(':memory:');
   const [writer, other] = [await instance.connect(), await instance.connect()];
-  const sql = sqlOn(writer);
+  const sql = sqlOn(writer, new KeptStatements());
   try {
     await sql(`ATTACH '${folder.file}' AS "_colloquy"`);
     await sql(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "_meta")

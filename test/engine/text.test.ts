@@ -7,7 +7,7 @@ import { exactText } from '../../src/engine/duckdb/exact-text.ts';
 import { describeFault } from '../../src/engine/duckdb/faults.ts';
 import { createScanner, patternOf } from '../../src/engine/duckdb/scan.ts';
 import { scanText } from '../../src/engine/duckdb/text.ts';
-import type { DocumentsText, Engine, NewDocument } from '../../src/engine/engine.ts';
+import type { Change, DocumentsText, Engine, NewDocument } from '../../src/engine/engine.ts';
 import { propertyRuns } from '../property.ts';
 import { canonical, nastyDocument } from './documents.ts';
 import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from './harness.ts';
@@ -268,6 +268,71 @@ describe('a text', () => {
       ['a', 2, true],
       ['b', 3, false],
     ]);
+  });
+
+  test('of one id, added and replaced at once by many, makes one document', async () => {
+    const table = await newTable();
+    await engine.addText(table, textOf('[{"_id":"first","n":0}]'));
+    const lists = Array.from({ length: 12 }, (_, n) => `[{"_id":"a","n":${n}},{"_id":"own ${n}","n":${n}}]`);
+    const outcomes = await Promise.all(lists.map((list) => engine.addText(table, textOf(list))));
+    expect(outcomes.map((one) => one?.map(({ status }) => status))).toEqual([
+      ['added', 'added'],
+      ...Array(11).fill(['replaced', 'added']),
+    ]);
+    expect(await rowsOf(engine, `SELECT n FROM ${table} WHERE _id = 'a'`)).toEqual([[11]]);
+    expect(await rowsOf(engine, `SELECT count(*) FROM ${table}`)).toEqual([[14]]);
+  });
+
+  test('is added and replaced by turns as if each were the only one', async () => {
+    const table = await newTable();
+    const add = async (list: string) => (await engine.addText(table, textOf(list)))?.map(({ status }) => status);
+    await add('[{"_id":"a","n":1}]');
+    expect(await add('[{"_id":"b","n":2},{"_id":"c","n":3}]')).toEqual(['added', 'added']);
+    expect(await add('[{"_id":"b","n":4},{"_id":"d","n":5}]')).toEqual(['replaced', 'added']);
+    expect(await add('[{"_id":"e","n":6}]')).toEqual(['added']);
+    expect(await add('[{"_id":"f","n":6}]')).toEqual(['added']);
+    // The same statements, over columns that are others now.
+    expect(await add('[{"_id":"g","n":7,"m":[1]}]')).toEqual(['added']);
+    expect(await add('[{"_id":"h","n":8},{"_id":"i","m":[2]}]')).toEqual(['added', 'added']);
+    await engine.deleteDocuments(table, ['a', 'h']);
+    expect(await add('[{"_id":"a","n":9},{"_id":"i","n":10}]')).toEqual(['added', 'replaced']);
+    expect(await rowsOf(engine, `SELECT _id, n, m FROM ${table} ORDER BY _id`)).toEqual([
+      ['a', 9, null],
+      ['b', 4, null],
+      ['c', 3, null],
+      ['d', 5, null],
+      ['e', 6, null],
+      ['f', 6, null],
+      ['g', 7, [1]],
+      ['i', 10, null],
+    ]);
+  });
+
+  test('in the place of what is past the retention is added', async () => {
+    const short = { do: 'createCollection', table: 'short', workspace: 'commons', name: 'short', retentionSecs: 3_600 };
+    await engine.commit([short as Change]);
+    await engine.addText('short', textOf('[{"_id":"z","n":0}]'));
+    await engine.addDocuments('short', [doc('a', { n: 1 }, 5n)]);
+    expect(await engine.addText('short', textOf('[{"_id":"a","n":2}]'))).toMatchObject([{ status: 'added' }]);
+    expect(await rowsOf(engine, 'SELECT _id, n FROM short ORDER BY _id')).toEqual([
+      ['a', 2],
+      ['z', 0],
+    ]);
+    expect(await engine.stats('short')).toMatchObject({ docCount: 2 });
+  });
+
+  test('goes into a collection that was dropped and made again', async () => {
+    for (const columns of ['"n":1', '"n":"one"', '"n":1']) {
+      const change = { table: 'again', workspace: 'commons', name: 'again' };
+      await engine.commit([{ do: 'createCollection', ...change }]);
+      for (const id of ['a', 'b', 'c']) {
+        expect(await engine.addText('again', textOf(`[{"_id":"${id}",${columns}}]`))).toMatchObject([
+          { status: 'added' },
+        ]);
+      }
+      expect(await rowsOf(engine, 'SELECT count(*) FROM again')).toEqual([[3]]);
+      await engine.commit([{ do: 'dropCollection', table: 'again' }]);
+    }
   });
 
   test('keeps integers of any size exactly', async () => {

@@ -2,7 +2,7 @@ import { dataTable, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { foldName, quoteName } from './names.ts';
 import { oldestKeptMicros } from './retention.ts';
-import type { Sql } from './store.ts';
+import type { Run, Sql } from './store.ts';
 
 /** A document in its table. */
 export interface FoundRow {
@@ -62,6 +62,16 @@ export async function findRows(sql: Sql, table: Table, ids: readonly string[]): 
   return rows
     .map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }))
     .filter(({ id }) => wanted.has(id));
+}
+
+/** Whether any row may have one of these ids, also one past the retention; where not, none has. `select` need be no transaction. */
+export async function mayExist(select: Run, table: Table, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false;
+  const found = await select(
+    `SELECT 1 FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)} LIMIT 1`,
+    JSON.stringify(ids),
+  );
+  return found.length > 0;
 }
 
 /** SQL for the rows whose ids have the hashes of the ids in `$1`, a JSON array of so many. */

@@ -1,4 +1,4 @@
-import { blobValue, type DuckDBBlobValue } from '@duckdb/node-api';
+import { blobValue, type DuckDBValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../contract/json.ts';
 import { dataTable, type Table } from './catalog.ts';
 import {
@@ -13,8 +13,8 @@ import {
 import { exactText } from './exact-text.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Shape } from './shape.ts';
-import type { Sql } from './store.ts';
 import { isEmptyObject, type TextDocument } from './text.ts';
+import type { Run } from './writer.ts';
 
 /** A document that fits its table's columns. */
 export interface FittedDocument {
@@ -25,9 +25,6 @@ export interface FittedDocument {
   extraKeys: readonly string[];
 }
 
-/** For so few bytes of documents it takes longer to prepare a statement than to run it. */
-const SMALL_BYTES = 64 * 1024;
-
 /** Text that one statement carries, in UTF-16 units; a larger document goes alone. */
 const TEXT_MAX = 4 * 1024 * 1024;
 
@@ -36,14 +33,13 @@ const TEXT_MAX = 4 * 1024 * 1024;
  * (JSON text has no line break of its own). Measured: a third faster than lists of values, and twice as fast as one
  * JSON array.
  */
-export async function insertDocuments(sql: Sql, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
+export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
   let lines: string[] = [];
   let length = 0;
   const flush = async () => {
-    const text = lines.join('\n');
-    const statement = insertStatement(name, table.shape, linesIn('$1', 10, lines.length));
-    if (lines.length > 0) await (length <= SMALL_BYTES ? sql.again(statement, text) : sql(statement, text));
+    const statement = insertStatement(name, table.shape, linesIn('$1::VARCHAR', 10, lines.length));
+    if (lines.length > 0) await run(statement, lines.join('\n'));
     lines = [];
     length = 0;
   };
@@ -83,9 +79,14 @@ async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Pr
 /** Between documents: a byte that JSON text never holds. */
 const SEPARATOR = 0x1e;
 
+/** Whether `insertText` takes no more than one statement for these documents. */
+export function isOneStatement(documents: readonly TextDocument[]): boolean {
+  return documents.length === 1 || documents.reduce((size, { start, end }) => size + end - start, 0) <= TEXT_MAX;
+}
+
 /** Inserts documents of a text, as it stands; in statements as `insertDocuments` does. */
 export async function insertText(
-  sql: Sql,
+  run: Run,
   table: Table,
   text: Buffer,
   documents: readonly TextDocument[],
@@ -99,13 +100,13 @@ export async function insertText(
       if (to > from && size + end - start > TEXT_MAX) break;
       size += end - start;
     }
-    await insertSome(sql, table, text, documents.slice(from, to), timeOf);
+    await insertSome(run, table, text, documents.slice(from, to), timeOf);
     from = to;
   }
 }
 
 async function insertSome(
-  sql: Sql,
+  run: Run,
   table: Table,
   text: Buffer,
   documents: readonly TextDocument[],
@@ -114,36 +115,32 @@ async function insertSome(
   const times = documents.map(timeOf);
   const [time = 0n] = times;
   const name = dataTable(table.id);
-  const linesOf = (lineOfOne: (document: TextDocument, index: number) => Line) => {
+  const execute = async (
+    statement: string,
+    lineOfOne: (document: TextDocument, index: number) => Line,
+    ...values: DuckDBValue[]
+  ) => {
     const lines = documents.map(lineOfOne);
     const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
-    return { lines, size };
-  };
-  const run = ({ lines, size }: ReturnType<typeof linesOf>, insert: (value: DuckDBBlobValue) => Promise<unknown>) =>
-    withRoom(size, async (room) => {
-      await insert(blobValue(room.subarray(0, join(room, text, documents, lines))));
+    await withRoom(size, async (room) => {
+      await run(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...values);
     });
+  };
   // What the documents have in common need not stand in each of them.
-  const inText = linesIn('decode($1)', SEPARATOR, documents.length);
+  const inText = linesIn('decode($1::BLOB)', SEPARATOR, documents.length);
   if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
-    const lines = linesOf(({ id, isMade, start }) => {
+    const lineOfOne = ({ id, isMade, start }: TextDocument): Line => {
       if (!isMade) return null;
       return [`{${JSON.stringify(ID_COLUMN)}:${JSON.stringify(id)}${isEmptyObject(text, start) ? '' : ','}`, ''];
-    });
-    await run(lines, (value) =>
-      lines.size <= SMALL_BYTES
-        ? sql.again(plainStatement(name, table.shape, inText, '$2::VARCHAR'), value, String(time))
-        : sql(plainStatement(name, table.shape, inText, String(time)), value),
-    );
+    };
+    await execute(plainStatement(name, table.shape, inText), lineOfOne, time);
     return;
   }
-  const lines = linesOf(({ id, parsed }, index) => {
+  await execute(insertStatement(name, table.shape, inText), ({ id, parsed }, index) => {
     const eventTimeMicros = times[index] ?? time;
     if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
     return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
   });
-  const statement = insertStatement(name, table.shape, inText);
-  await run(lines, (value) => (lines.size <= SMALL_BYTES ? sql.again(statement, value) : sql(statement, value)));
 }
 
 /**
@@ -182,15 +179,15 @@ function linesIn(text: string, separator: number, count: number): string {
 }
 
 /**
- * `lines`: documents with their ids in them, all of which happened at `time`, in microseconds. Measured: as a parameter
- * the time makes the statement for many documents cost twice as much.
+ * `lines`: documents with their ids in them, all of which happened at `$2`. Parameters are said to be of the types that
+ * are bound: else the engine plans the statement once more for their values, and writes these out in the plan.
  */
-function plainStatement(table: string, shape: TableShape, lines: string, time: string): string {
+function plainStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = [
     `d.${quoteName(ID_COLUMN)}`,
-    `make_timestamptz(${time}::BIGINT)`,
+    'make_timestamptz($2::BIGINT)',
     hashOf(`d.${quoteName(ID_COLUMN)}`),
     ...names.map((name) => `d.${quoteName(name)}`),
   ];

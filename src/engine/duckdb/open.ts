@@ -104,7 +104,9 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
   const knownIds = createKnownIds(() => store.connect());
-  const context = { file, catalog, locks, transaction: store.transaction.bind(store), knownIds, written: stats.forget };
+  const { statement, select } = store;
+  const transaction = store.transaction.bind(store);
+  const context = { file, catalog, locks, transaction, statement, select, knownIds, written: stats.forget };
   const resizes = createLocks();
   const giveUp = (message: string) => {
     log.error({}, message);

@@ -1,27 +1,20 @@
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
 import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
 import { quoteName } from './names.ts';
 import { isCommitted, isFatal, isLost, mayBeCommitted, OutcomeUnknown, openError } from './storage-errors.ts';
+import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
+
+export type { Run, Sql };
 
 /** Where the engine reports what nobody waits for; a pino logger fits. */
 export interface Log {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
-}
-
-/** Statements on one connection, each in a text of its own. Values for `$1`, `$2`, … come after the text. */
-export interface Sql {
-  (text: string, ...values: DuckDBValue[]): Promise<DuckDBValue[][]>;
-  /**
-   * The same for a text that comes often: it stays prepared. It must read no table: a plan that is kept knows what a table
-   * held when it was made, and answers wrongly once that has changed. A change of the schema does no harm.
-   */
-  again(text: string, ...values: DuckDBValue[]): Promise<DuckDBValue[][]>;
 }
 
 /** Runs `work` in one transaction: all of it is durable when this resolves, or none of it is in effect. */
@@ -61,6 +54,8 @@ const GRACE_MS = 200;
 interface Session {
   readonly database: Database;
   readonly writers: Writer[];
+  /** Of the writers. */
+  readonly statements: KeptStatements;
   /** Connections that others use; those that were closed or collected do no harm here. */
   readonly lent: Set<WeakRef<DuckDBConnection>>;
   /** By `performance.now()`. */
@@ -68,11 +63,6 @@ interface Session {
   /** Transactions that run now. */
   running: number;
   isBroken: boolean;
-}
-
-interface Writer {
-  readonly connection: DuckDBConnection;
-  readonly sql: Sql;
 }
 
 /**
@@ -121,9 +111,23 @@ export class Store {
    * As `Transaction`. `isAside`: a short one, as those are that nobody waits for; however many of them come, the log goes
    * into the main file in between.
    */
-  async transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
+  transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
+    return this.#noted(() => this.read(work), isAside);
+  }
+
+  /** Runs one statement that writes, as a transaction by itself; as `Sql.again`. */
+  readonly statement: Run = (text, ...values) =>
+    this.#noted(() =>
+      this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
+    );
+
+  /** Runs one statement that reads. */
+  readonly select: Run = (text, ...values) => this.#onWriter(({ sql }) => sql(text, ...values));
+
+  /** Runs what may write, and looks after the log once nothing was written for some time. */
+  async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
-      return await this.#write(() => this.read(work));
+      return await this.#write(work);
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
@@ -152,6 +156,7 @@ export class Store {
     this.#quiet = undefined;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
+    session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
     if (quietMs === undefined) return;
     const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
@@ -185,7 +190,7 @@ export class Store {
       }
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
-      const { connection, sql } = await openWriter(session.database);
+      const { connection, sql } = await openWriter(session.database, session.statements);
       try {
         const reader = await session.database.reader();
         return await inTransaction(
@@ -194,7 +199,7 @@ export class Store {
           (error) => this.#noteFailure(session, error),
         );
       } finally {
-        connection.closeSync();
+        closeWriter(session, connection);
       }
     } finally {
       this.#onceUnwritten = undefined;
@@ -204,29 +209,31 @@ export class Store {
   }
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
-  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
+  }
+
+  async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
     let session = await this.#ready();
     if (mayHaveSpace(session)) {
       session.isBroken = true;
       session = await this.#ready();
     }
-    return this.#withWriter(session, ({ sql }) =>
-      inTransaction(sql, work, (error) => this.#noteFailure(session, error)),
-    );
+    return this.#withWriter(session, (writer) => work(writer, (error) => this.#noteFailure(session, error)));
   }
 
   async #withWriter<T>(session: Session, work: (writer: Writer) => Promise<T>): Promise<T> {
     session.running += 1;
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session.database));
+      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
       const result = await work(writer);
       session.writers.push(writer);
       return result;
     } catch (error) {
       this.#noteFailure(session, error);
       // Whatever state its transaction is in ends with it.
-      writer?.connection.closeSync();
+      if (writer !== undefined) closeWriter(session, writer.connection);
       throw error;
     } finally {
       session.running -= 1;
@@ -334,13 +341,14 @@ async function openSession(options: StoreOptions): Promise<Session> {
   const session: Session = {
     database,
     writers: [],
+    statements: new KeptStatements(),
     lent: new Set(),
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
   };
   try {
-    const writer = await openWriter(database);
+    const writer = await openWriter(database, session.statements);
     session.writers.push(writer);
     await options.load(
       (work) =>
@@ -363,8 +371,13 @@ async function closeSession(session: Session): Promise<boolean> {
   for (let waitedMs = 0; session.running > 0 && waitedMs < 10_000; waitedMs += 10) await sleep(10);
   if (lent.length > 0 && session.isBroken) await sleep(GRACE_MS);
   for (const connection of lent) connection.closeSync();
-  for (const writer of session.writers.splice(0)) writer.connection.closeSync();
+  for (const writer of session.writers.splice(0)) closeWriter(session, writer.connection);
   return session.database.close();
+}
+
+function closeWriter({ statements }: Session, connection: DuckDBConnection): void {
+  statements.forget(connection);
+  connection.closeSync();
 }
 
 async function lend(session: Session): Promise<DuckDBConnection> {
@@ -374,54 +387,13 @@ async function lend(session: Session): Promise<DuckDBConnection> {
   return connection;
 }
 
-async function openWriter(database: Database): Promise<Writer> {
-  const connection = await database.connect();
-  return { connection, sql: sqlOn(connection) };
-}
-
-/** Most statements that a connection keeps prepared. */
-const KEPT_MAX = 32;
-
-/** Statements on a connection. They end, and what they kept with them, when it is closed. */
-export function sqlOn(connection: DuckDBConnection): Sql {
-  const kept = new Map<string, DuckDBPreparedStatement>();
-
-  const again = async (text: string, ...values: DuckDBValue[]) => {
-    const prepared = kept.get(text) ?? (await connection.prepare(text));
-    kept.delete(text);
-    try {
-      const rows = await runPrepared(prepared, values);
-      kept.set(text, prepared);
-      if (kept.size > KEPT_MAX) {
-        const [oldest] = kept.keys();
-        if (oldest !== undefined) kept.get(oldest)?.destroySync();
-        if (oldest !== undefined) kept.delete(oldest);
-      }
-      return rows;
-    } catch (error) {
-      prepared.destroySync();
-      throw error;
-    }
-  };
-
-  const once = async (text: string, ...values: DuckDBValue[]) => {
-    const prepared = await connection.prepare(text);
-    try {
-      return await runPrepared(prepared, values);
-    } finally {
-      prepared.destroySync();
-    }
-  };
-  return Object.assign(once, { again });
-}
-
-/** All of a result is there when its statement has run: to read it takes no more turns of the engine's threads. */
-async function runPrepared(prepared: DuckDBPreparedStatement, values: DuckDBValue[]): Promise<DuckDBValue[][]> {
-  if (values.length > 0) prepared.bind(values);
-  const result = await prepared.run();
-  const rows: DuckDBValue[][] = [];
-  for (let index = 0; index < result.chunkCount; index++) rows.push(...result.getChunk(index).getRows());
-  return rows;
+/** Waits for a statement that commits; undefined where that is done, and failed all the same. */
+function settled<T>(committed: Promise<T>, onLate: (error: unknown) => void): Promise<T | undefined> {
+  return committed.catch((error: unknown) => {
+    if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
+    onLate(error);
+    return undefined;
+  });
 }
 
 /** `onLate` hears of an error that came after the commit: the work is done, but the database may be unusable. */
@@ -433,10 +405,7 @@ async function inTransaction<T>(
   await sql.again('BEGIN TRANSACTION');
   try {
     const result = await work(sql);
-    await sql.again('COMMIT').catch((error: unknown) => {
-      if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
-      onLate(error);
-    });
+    await settled(sql.again('COMMIT'), onLate);
     return result;
   } catch (error) {
     // A failed COMMIT has rolled back by itself already.

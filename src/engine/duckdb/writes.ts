@@ -17,16 +17,16 @@ import {
 import { type TableShape, widenTable } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { describeFault } from './faults.ts';
-import { deleteRows, type FoundRow, findRows, visibleOf } from './find-rows.ts';
-import { insertDocuments, insertText } from './insert.ts';
+import { deleteRows, type FoundRow, findRows, mayExist, visibleOf } from './find-rows.ts';
+import { insertDocuments, insertText, isOneStatement } from './insert.ts';
 import type { KnownIds } from './known-ids.ts';
 import type { Locks } from './locks.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { writeError } from './storage-errors.ts';
-import type { Sql, Transaction } from './store.ts';
-import { type ScannedText, scanText } from './text.ts';
+import type { Run, Sql, Transaction } from './store.ts';
+import { type ScannedText, scanText, type TextDocument } from './text.ts';
 import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
 import { fits, partOf, updateRows } from './update.ts';
 
@@ -36,6 +36,10 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
+  /** Runs one statement that writes: durable when it resolves, as a transaction is. */
+  statement: Run;
+  /** Runs one statement that reads. */
+  select: Run;
   knownIds: KnownIds;
   /** Called after each write to a table, whatever became of it. */
   written(table: string): void;
@@ -63,6 +67,8 @@ export function tableLock(id: string): string {
 
 export function createWrites(context: WritesContext): Writes {
   const { catalog, locks, file } = context;
+  /** Tables of which the last text replaced documents: the next one most likely does, too. */
+  const replacing = new Set<string>();
 
   /** Runs `work` on a table while no other write touches it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
@@ -92,7 +98,13 @@ export function createWrites(context: WritesContext): Writes {
       if (scanned === undefined) return undefined;
       return withTable(id, async (table) => {
         const now = table.shape === shape ? scanned : scanText(text, table.shape);
-        return now === undefined ? undefined : storeText(context, table, text, now);
+        if (now === undefined) return undefined;
+        const outcomes =
+          (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
+          (await storeText(context, table, text, now));
+        if (outcomes.some(({ status }) => status === 'replaced')) replacing.add(id);
+        else replacing.delete(id);
+        return outcomes;
       });
     },
 
@@ -155,9 +167,34 @@ async function storeDocuments(
       eventTimeMicros: eventTimeMicros ?? timeOf(id),
       extraKeys: extraKeys[index] ?? [],
     }));
-    await insertDocuments(sql, table, fitted);
+    await insertDocuments(sql.again, table, fitted);
     await finish(sql);
   });
+}
+
+/** The ids that may be there: one that was just made cannot. */
+function givenIds(documents: readonly TextDocument[]): string[] {
+  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+}
+
+/**
+ * Adds documents none of which is there, by one statement and no transaction around it. Undefined, with nothing done: it
+ * takes more than that. The caller holds the table's lock, so that none can come in between.
+ */
+async function addNew(
+  { select, statement, knownIds }: WritesContext,
+  table: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+): Promise<TextOutcome[] | undefined> {
+  if (shape !== table.shape || !isOneStatement(documents)) return undefined;
+  if (await mayExist(select, table, knownIds.mayHave(table.id, givenIds(documents)))) return undefined;
+  const now = BigInt(Date.now()) * 1_000n;
+  const ids = documents.map(({ id }) => id);
+  knownIds.add(table.id, ids);
+  await insertText(statement, table, bytes, documents, ({ parsed }) => parsed?.eventTimeMicros ?? now);
+  knownIds.stored(table.id, ids.length);
+  return documents.map(({ id, start, end }) => ({ id, status: 'added', bytes: end - start }));
 }
 
 async function storeText(
@@ -167,10 +204,8 @@ async function storeText(
   { documents, shape }: ScannedText,
 ): Promise<TextOutcome[]> {
   const ids = documents.map(({ id }) => id);
-  // An id that was just made cannot be there.
-  const given = documents.filter(({ isMade }) => !isMade).map(({ id }) => id);
-  const existed = await store(context, before, { shape, ids, given }, (sql, table, timeOf) =>
-    insertText(sql, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
+  const existed = await store(context, before, { shape, ids, given: givenIds(documents) }, (sql, table, timeOf) =>
+    insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );
   return documents.map(({ id, start, end }) => ({
     id,
