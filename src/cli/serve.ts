@@ -41,7 +41,7 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       adminKeyFile: folder.adminKeyFile,
       secretKeyFile: folder.secretKeyFile,
       listen: addressesOf(config, folder, await readTlsFiles(config)),
-      mounts: await mountsOf(config, local, folder, bin, log),
+      mounts: mountsOf(config, local, folder, bin, log),
       limits: limitsOf(config),
       giveUp: (message) => endProcess(`${message} ${startsAgain(local)}`),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,

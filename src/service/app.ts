@@ -53,6 +53,11 @@ interface RequestState {
 const PARAM_LENGTH_MAX = 16 * 1024;
 const JSON_CONTENT = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i;
 
+const noCompiler = () => () => {
+  throw new Error('no route has a schema of the framework');
+};
+const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
+
 /** The API over HTTP: one route per row of the contract, and the service's own paths. It does not listen by itself. */
 export function buildApp(ctx: AppContext): FastifyInstance {
   const states = new WeakMap<FastifyRequest, RequestState>();
@@ -62,6 +67,8 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     bodyLimit: WRITE_BYTES_MAX,
     // A request that comes while the service closes is answered here, in the API's own shape.
     return503OnClosing: false,
+    // The contract's own schemas check requests and answers: what the framework would do so with need not be loaded.
+    schemaController: { compilersFactory: NO_COMPILERS },
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     frameworkErrors: (error, request, reply) => {
       sendError(reply, toApiError(error, ctx.log, request.id), request.id);

@@ -5,7 +5,7 @@ import { openEngine } from '../engine/duckdb/open.ts';
 import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { type AddressRange, parseRange } from './addresses.ts';
 import { ensureAdminKey } from './admin-key.ts';
-import { buildApp } from './app.ts';
+import type { buildApp } from './app.ts';
 import { createApprovalDesk } from './approval-desk.ts';
 import { createBackups } from './backups.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
@@ -60,7 +60,7 @@ export interface ServiceOptions {
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
   /** Handlers beside the API, on the same addresses (default: none). */
-  mounts?: readonly Mount[] | undefined;
+  mounts?: readonly Mount[] | Promise<readonly Mount[]> | undefined;
   /** The newest calls of tools that are on record, the newest first, for the page (default: it shows none). */
   recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
@@ -102,16 +102,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   );
   const trustedProxies = rangesOf(options.trustProxy ?? []);
   let leave = (_why: string): void => {};
-  const engine = await openEngine({
+  const opening = openEngine({
     file: options.databaseFile,
     limits: options.limits,
     log,
     giveUp: options.giveUp,
     onStuck: (why) => leave(why),
   });
+  // What answers requests is loaded while the engine's own threads open the database.
+  const loading = Promise.all([import('./app.ts'), options.mounts ?? []]);
+  loading.catch(() => undefined);
+  const engine = await opening;
   const listeners: Listener[] = [];
   try {
-    const started = await startOn(engine, listeners, log, { ...options, trustedProxies });
+    const [app, mounts] = await loading;
+    const started = await startOn(engine, listeners, log, { ...options, ...app, mounts, trustedProxies });
     leave = started.leave;
     return started.service;
   } catch (error) {
@@ -159,9 +164,13 @@ async function startOn(
   engine: Engine,
   listeners: Listener[],
   log: Logger,
-  options: ServiceOptions & { trustedProxies: readonly AddressRange[] },
+  options: ServiceOptions & {
+    buildApp: typeof buildApp;
+    mounts: readonly Mount[];
+    trustedProxies: readonly AddressRange[];
+  },
 ): Promise<{ service: Service; leave: (why: string) => void }> {
-  const { mounts = [] } = options;
+  const { mounts } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
   await ensureAdminKey(catalog, options.adminKeyFile);
@@ -200,7 +209,7 @@ async function startOn(
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
   const local = new WeakSet<Socket>();
-  const app = buildApp({
+  const app = options.buildApp({
     engine,
     catalog,
     usage,
