@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { migrate } from '../../src/engine/duckdb/migrations.ts';
+import type { Sql } from '../../src/engine/duckdb/store.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from './harness.ts';
 
 // What earlier versions wrote, to the letter. Never change a line of it: such files are out there.
@@ -111,13 +113,13 @@ afterEach(() => {
 });
 
 /** Runs statements on the file as it is attached, one transaction each; answers the rows of the last. */
-async function onFile(statements: readonly string[]) {
-  mkdirSync(dirname(folder.file), { recursive: true });
+async function onFile(statements: readonly string[], file = folder.file) {
+  mkdirSync(dirname(file), { recursive: true });
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
     await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
-    await connection.run(`ATTACH '${folder.file}' AS "_colloquy"`);
+    await connection.run(`ATTACH '${file}' AS "_colloquy"`);
     await connection.run('USE "_colloquy"');
     let rows: unknown[][] = [];
     for (const statement of statements) rows = (await connection.runAndReadAll(statement)).getRowsJson();
@@ -128,7 +130,9 @@ async function onFile(statements: readonly string[]) {
   }
 }
 
-const versions = () => onFile(['SELECT version FROM "_meta"."versions" ORDER BY version']);
+const VERSIONS = 'SELECT version FROM "_meta"."versions" ORDER BY version';
+const versions = () => onFile([VERSIONS]);
+const versionsOf = (file: string) => onFile([VERSIONS], file);
 
 describe.each(FILES)('a file of %s', (name, statements) => {
   test('is opened with all that it holds', async () => {
@@ -283,3 +287,76 @@ describe('migrate()', () => {
     expect(await versions()).toEqual([]);
   });
 });
+
+/** Opens a copy of the files, and looks whether all is there. */
+async function expectWhole(copy: string): Promise<void> {
+  const engine = await openSmall(copy);
+  try {
+    expect(engine.records).toHaveLength(2);
+    expect(await readBack(engine, 'c_1', ['a', 'b'])).toEqual([
+      { n: 1, big: 2n ** 53n + 1n, tags: ['x', 'y'], place: { city: 'Ulm' }, odd: 'text', '': 5 },
+      { odd: [1, 2] },
+    ]);
+    // Looked up by the hash of the id.
+    expect(await rowsOf(engine, `SELECT n FROM docs WHERE _id = 'a'`)).toEqual([[1]]);
+    await engine.addDocuments('c_1', [doc('a', { n: 5 })]);
+    expect(await rowsOf(engine, 'SELECT count(*), sum(n) FROM docs')).toEqual([[2, 5]]);
+  } finally {
+    await engine.close();
+  }
+  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5]]);
+}
+
+describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version 4'))(
+  'a service that is killed while it migrates a file of %s',
+  (_, statements) => {
+    const copyOf = (name: string) => join(folder.folder, name, basename(folder.file));
+
+    test('after any of the statements: the next one goes on', { timeout: 120_000 }, async () => {
+      await onFile(statements);
+      const copies: string[] = [];
+      let seen = '';
+      const instance = await DuckDBInstance.create(':memory:');
+      const connection = await instance.connect();
+      const sql: Sql = async (text, ...values) => {
+        const rows = (await connection.runAndReadAll(text, values)).getRows();
+        // What a kill leaves behind, where that is another than after the statement before.
+        const now = [folder.file, `${folder.file}.wal`]
+          .map((path) => (existsSync(path) ? statSync(path).size : 0))
+          .join();
+        if (now !== seen) copies.push(copyOf(`copy-${copies.length}`));
+        if (now !== seen) cpSync(dirname(folder.file), dirname(copies.at(-1) ?? ''), { recursive: true });
+        seen = now;
+        return rows;
+      };
+      try {
+        await connection.run(`ATTACH '${folder.file}' AS "_colloquy"`);
+        await connection.run('USE "_colloquy"');
+        await migrate(async (work) => {
+          await sql('BEGIN TRANSACTION');
+          const result = await work(sql);
+          await sql('COMMIT');
+          return result;
+        });
+      } finally {
+        connection.closeSync();
+        instance.closeSync();
+      }
+      expect(copies.length).toBeGreaterThan(1);
+      for (const copy of copies) await expectWhole(copy);
+    });
+
+    test('while the log is written: the next one goes on', { timeout: 120_000 }, async () => {
+      await onFile(statements);
+      const engine = await openSmall(folder.file);
+      const length = statSync(`${folder.file}.wal`).size;
+      for (const share of [0.01, 0.3, 0.6, 0.97]) {
+        const copy = copyOf(`cut-${share}`);
+        cpSync(dirname(folder.file), dirname(copy), { recursive: true });
+        truncateSync(`${copy}.wal`, Math.floor(length * share));
+        await expectWhole(copy);
+      }
+      await engine.close();
+    });
+  },
+);
