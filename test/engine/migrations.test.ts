@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/engine/duckdb/migrations.ts';
-import type { Sql } from '../../src/engine/duckdb/store.ts';
+import type { Run } from '../../src/engine/duckdb/writer.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from './harness.ts';
 
 // What earlier versions wrote, to the letter. Never change a line of it: such files are out there.
@@ -318,7 +318,7 @@ describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version
       let seen = '';
       const instance = await DuckDBInstance.create(':memory:');
       const connection = await instance.connect();
-      const sql: Sql = async (text, ...values) => {
+      const run: Run = async (text, ...values) => {
         const rows = (await connection.runAndReadAll(text, values)).getRows();
         // What a kill leaves behind, where that is another than after the statement before.
         const now = [folder.file, `${folder.file}.wal`]
@@ -329,6 +329,7 @@ describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version
         seen = now;
         return rows;
       };
+      const sql = Object.assign(run, { again: run });
       try {
         await connection.run(`ATTACH '${folder.file}' AS "_colloquy"`);
         await connection.run('USE "_colloquy"');
