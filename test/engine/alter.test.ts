@@ -53,6 +53,40 @@ describe('columns', () => {
     expect(canonical(stored ?? null)).toEqual(canonical(fields));
   });
 
+  test('that turn from doubles to JSON spell numbers as documents that come later', async () => {
+    const numbers = [
+      0.5,
+      3,
+      -3,
+      0,
+      0.1,
+      1e15,
+      2 ** 53 + 2,
+      1e16,
+      123456789012345680000,
+      9.99e20,
+      1e21,
+      1e22,
+      1e-7,
+      5e-324,
+    ];
+    const documents = numbers.map((n, index) => doc(`n${index}`, { n, l: [n, 0.5, null], o: { p: n, q: [{ r: n }] } }));
+    const text = doc('text', { n: 'x', l: 'x', o: 'x' });
+    await engine.commit([
+      { do: 'createCollection', table: 'u', workspace: 'commons', name: 'later' },
+      { do: 'createCollection', table: 'v', workspace: 'commons', name: 'texts' },
+      { do: 'putAlias', workspace: 'commons', name: 'together', tables: ['t', 'v'] },
+    ]);
+    for (const table of ['u', 'v']) await engine.addDocuments(table, [text]);
+    for (const table of ['t', 'u']) await engine.addDocuments(table, documents);
+    const texts = (name: string) =>
+      rowsOf(engine, `SELECT n::VARCHAR, l::VARCHAR, o::VARCHAR FROM ${name} WHERE _id <> 'text' ORDER BY _id`);
+    expect(await texts('together')).toEqual(await texts('later'));
+    await engine.addDocuments('t', [text]);
+    expect(await texts('docs')).toEqual(await texts('later'));
+    expect(await rowsOf(engine, "SELECT n->>'$' FROM docs WHERE _id = 'n1'")).toEqual([['3']]);
+  });
+
   test('that turn from a struct to JSON show no member that the document had not', async () => {
     await engine.addDocuments('t', [
       doc('a', { o: { x: 1 }, l: [{ x: 1 }] }),

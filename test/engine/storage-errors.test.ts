@@ -35,6 +35,16 @@ describe('the outcome of a COMMIT that failed', () => {
 });
 
 describe('writeError()', () => {
+  test.each([
+    'Out of Memory Error: could not allocate block of size 256.0 KiB (511.7 MiB/512.0 MiB used)',
+    'TransactionContext Error: Failed to commit: failed to pin block of size 256.0 KiB (511.7 MiB/512.0 MiB used)',
+  ])('says that memory is short: %s', (message) => {
+    expect(writeError('write to collection "w.c"', FILE, new Error(message))).toMatchObject({
+      code: 'resource_exceeded',
+      message: expect.stringContaining('memory limit'),
+    });
+  });
+
   test('names the folder whose disk is full, and says that nothing is stored', () => {
     const error = writeError('write to collection "w.c"', FILE, new Error(EARLY));
     expect(error.code).toBe('resource_exceeded');

@@ -61,12 +61,12 @@ function canCast(from: Shape, to: Shape): boolean {
 /** SQL for the JSON of `sql`. A struct's NULL fields are missing members of the document, and stay missing. */
 function toJson(shape: Shape, sql: string, level: number): string {
   if (typeOf(shape) === 'JSON') return sql;
-  if (!holdsStruct(shape)) return `to_json(${sql})`;
+  if (!needsCare(shape)) return `to_json(${sql})`;
   if (isListShape(shape)) {
     const item = lambdaName(level);
     return `to_json(list_transform(${sql}, lambda ${item}: ${toJson(shape.element, item, level + 1)}))`;
   }
-  if (!isObjectShape(shape)) return `to_json(${sql})`;
+  if (!isObjectShape(shape)) return doubleToJson(sql);
   const members = [...shape.fields].map(
     ([key, field]) => `${quoteText(key)}, ${toJson(field, fieldOf(sql, key), level)}`,
   );
@@ -75,9 +75,14 @@ function toJson(shape: Shape, sql: string, level: number): string {
   return `CASE WHEN ${sql} IS NULL THEN NULL ELSE system.main.json_merge_patch('{}', json_object(${members.join(', ')})) END`;
 }
 
-function holdsStruct(shape: Shape): boolean {
-  if (isListShape(shape)) return holdsStruct(shape.element);
-  return isObjectShape(shape) && shape.fields.size > 0;
+function needsCare(shape: Shape): boolean {
+  if (isListShape(shape)) return needsCare(shape.element);
+  return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double';
+}
+
+/** As a document that comes now has it there: 3, and not 3.0 (see `exactText`). */
+function doubleToJson(sql: string): string {
+  return `CASE WHEN ${sql} = trunc(${sql}) AND abs(${sql}) < 1e21 THEN to_json(CAST(${sql} AS HUGEINT)) ELSE to_json(${sql}) END`;
 }
 
 function fieldOf(sql: string, key: string): string {

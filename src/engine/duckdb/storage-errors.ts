@@ -137,10 +137,10 @@ export function writeError(what: string, file: string, error: unknown): ApiError
     );
   }
   if (isDamage(error)) return damageError(what, file, error);
-  if (/Out of Memory/i.test(message)) {
+  if (/Out of Memory|failed to pin block/i.test(message)) {
     return new ApiError(
       'resource_exceeded',
-      `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once.`,
+      `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once; thousands of different fields, those in objects included, need more memory.`,
       { cause: error },
     );
   }

@@ -13,7 +13,7 @@ export const AGGREGATES: readonly CompatFunction[] = [
     renamed: 'json_group_object',
     example: "MAP_AGG(n, s)->>'$.1'",
     gives: 'a',
-    note: 'Gives JSON; of two equal keys the later one counts.',
+    note: 'Gives JSON. Group first: of two equal keys a path takes the first, and the answer shows the last.',
   },
   {
     name: 'OBJECT_AGG',
