@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { contract } from '../../src/contract/contract.ts';
 import { ApiError } from '../../src/contract/errors.ts';
 import type { Row } from '../../src/contract/row.ts';
-import { wireRequest } from '../../src/http/request.ts';
+import { unwritable, wireRequest } from '../../src/http/request.ts';
 
 const docs = contract.addDocuments;
 const validate: Row = contract.validateQuery;
@@ -132,5 +132,23 @@ describe('wireRequest()', () => {
     let deep: unknown = {};
     for (let i = 0; i < 100_000; i++) deep = { deep };
     expect(refusal('addDocuments', docs, { workspace: 'w', collection: 'c', data: [deep] })).toMatch(/too deeply/);
+  });
+});
+
+describe('unwritable()', () => {
+  test('is the path of a number that JSON has not, wherever it is', () => {
+    expect(unwritable({ a: [1, 'x', null, { b: true, c: [[Number.NaN]] }] })).toEqual(['a', 3, 'c', 0, 0]);
+    expect(unwritable([0, { 'a.b': Number.POSITIVE_INFINITY }])).toEqual([1, 'a.b']);
+    expect(unwritable(Number.NEGATIVE_INFINITY)).toEqual([]);
+    const hidden = Object.defineProperty({ a: 1 }, 'b', { value: Number.NaN, enumerable: false });
+    expect(unwritable(hidden)).toBeUndefined();
+  });
+
+  test('is nothing for what is inherited, since that is not written', () => {
+    const inherits = Object.assign(Object.create({ a: Number.NaN, z: Number.NaN }), { b: 1 });
+    expect(JSON.stringify(inherits)).toBe('{"b":1}');
+    expect(unwritable(inherits)).toBeUndefined();
+    inherits.c = Number.NaN;
+    expect(unwritable(inherits)).toEqual(['c']);
   });
 });
