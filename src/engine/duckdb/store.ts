@@ -357,7 +357,7 @@ async function openWriter(database: Database): Promise<Writer> {
 }
 
 /** Most statements that a connection keeps prepared. */
-const KEPT_MAX = 32;
+const KEPT_MAX = 12;
 
 /** Statements on a connection. They end, and what they kept with them, when it is closed. */
 export function sqlOn(connection: DuckDBConnection): Sql {
