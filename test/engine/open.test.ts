@@ -46,6 +46,14 @@ describe('openEngine()', () => {
     await again.close();
   });
 
+  test('can be closed at once, which lets go of the file', async () => {
+    for (let round = 0; round < 3; round++) {
+      const engine = await openSmall(folder.file);
+      await engine.close();
+    }
+    expect(readdirSync(dirname(folder.file)).filter((name) => name.endsWith('.wal'))).toEqual([]);
+  });
+
   test('refuses a file that this process has open already', async () => {
     const engine = await openSmall(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({

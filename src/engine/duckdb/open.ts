@@ -122,6 +122,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     giveUp,
     ...(onStuck && { onStuck }),
   });
+  void queries.warm();
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {

@@ -47,6 +47,8 @@ export interface Queries {
     request: InPlaceRequest,
     work: (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>,
   ): Promise<T>;
+  /** Prepares for the first statement. */
+  warm(): Promise<void>;
   /**
    * Refuses what waits or comes, and resolves when what runs has finished; it is stopped after 5 seconds. Resolves to how
    * many queries do not react to that for another 5: their connections and their threads cannot be let go of.
@@ -133,6 +135,7 @@ export function createQueries(context: Context): Queries {
   const knownByHash = createKnownStatements(names);
   const watchdog = createWatchdog({ memoryBytes, giveUp });
   const running = new Set<Watched>();
+  let warming: Promise<void> | undefined;
 
   const inPlace: Queries['inPlace'] = async (request, work) => {
     const timeoutMs = Math.min(request.timeoutMs ?? limits.queryTimeoutMs, limits.queryTimeoutMs);
@@ -284,7 +287,12 @@ export function createQueries(context: Context): Queries {
     },
 
     inPlace,
+    warm() {
+      warming ??= sessions.warm();
+      return warming;
+    },
     async close() {
+      await warming;
       let left = await scheduler.close(CLOSE_WAIT_MS);
       if (left > 0) {
         const reason = new ApiError(

@@ -37,6 +37,8 @@ export interface Sessions {
    * `signal.reason`. It settles only when the engine has let go of the statement.
    */
   run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
+  /** Opens the first connection, which takes longer than a short statement, before one is asked for. */
+  warm(): Promise<void>;
   /** Lets go of the connections; nothing may run. */
   close(): void;
 }
@@ -127,6 +129,14 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
         }).finally(onIdle);
         if (!mayFollow) await finished;
       }
+    },
+    async warm() {
+      if (idle.length > 0) return;
+      // Whoever needs one is told why there is none.
+      const session = await openOn(connect).catch(() => undefined);
+      if (session === undefined) return;
+      if (isClosed) session.connection.disconnectSync();
+      else idle.push(session);
     },
     close() {
       isClosed = true;

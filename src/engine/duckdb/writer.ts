@@ -25,7 +25,7 @@ export interface Writer {
 }
 
 /** So many statements stay prepared. */
-const KEPT_MAX = 24;
+const KEPT_MAX = 16;
 /** The engine holds a statement's last values for as long as the statement: one with larger ones goes. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
