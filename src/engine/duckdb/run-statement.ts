@@ -1,5 +1,6 @@
 import {
   type DuckDBConnection,
+  type DuckDBPendingResult,
   type DuckDBPreparedStatement,
   type DuckDBResult,
   StatementType,
@@ -104,11 +105,29 @@ async function runPrepared(
   { values, caps, keeperOf }: Reading,
   signal: AbortSignal,
 ): Promise<ReadRows> {
+  const result = await begin(prepared, values);
+  if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
+  return { ...(await readRows(result, caps, signal)), keeping: null };
+}
+
+/**
+ * Starts a statement, and lets go of it at once. Whoever lets go last gives back what its operators took, which takes
+ * seconds for a hash table of millions of groups: that is to be the engine's thread, and not ours, on which all else waits.
+ */
+async function begin(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): Promise<DuckDBResult> {
+  if (prepared.parameterCount === 0) {
+    let pending: DuckDBPendingResult;
+    try {
+      pending = prepared.startStream();
+    } finally {
+      prepared.destroySync();
+    }
+    return await pending.getResult();
+  }
   try {
     bind(prepared, values);
-    const result = await prepared.stream();
-    if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
-    return { ...(await readRows(result, caps, signal)), keeping: null };
+    // Planned only now that there are values, which takes its time and must not happen on our thread.
+    return await prepared.stream();
   } finally {
     prepared.destroySync();
   }
