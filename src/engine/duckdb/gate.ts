@@ -3,6 +3,7 @@ import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
+import { joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
 import { applySplices, type Splice } from './splices.ts';
@@ -58,9 +59,6 @@ const EXPRESSIONS_MAX = 300;
 const QUERIES_MAX = 500;
 /** The time to bind lambdas in lambdas grows steeply, and binding cannot be interrupted. */
 const LAMBDAS_MAX = 8;
-
-/** Most joins in one FROM: to find their best order takes a second for as many, and half a minute for twice as many. */
-const JOINS_MAX = 50;
 
 /** COLUMNS() copies what it stands in for each column; a guess. */
 const COLUMNS_TYPICAL = 100;
@@ -295,19 +293,6 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   splice(walk, resolved.splice);
 }
 
-/** Joins, commas included, but for those in subqueries, whose order is a question of its own. */
-function joinsIn(from: unknown): number {
-  let count = 0;
-  const open = [from];
-  while (open.length > 0) {
-    const node = open.pop();
-    if (!isNode(node) || node['type'] !== 'JOIN') continue;
-    count += 1;
-    open.push(node['left'], node['right']);
-  }
-  return count;
-}
-
 /** A name of WITH is visible to the entries after its own, to the query, and to itself only where it is recursive. */
 function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   grow(walk, node, { queries: 1, expressions: 0 });
@@ -318,11 +303,8 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
     scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
   }
-  const joins = joinsIn(node['from_table']);
-  if (joins > JOINS_MAX) {
-    const message = `One FROM has ${joins} joins; the limit is ${JOINS_MAX}. Join some of them in a WITH ... AS MATERIALIZED first.`;
-    refuse(walk, node, message);
-  }
+  const tooMany = joinsRefusal(node['from_table']);
+  if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
   const aliases = walkColumns(walk, node, scope);
