@@ -1,42 +1,122 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { openEngine } from '../src/engine/duckdb/open.ts';
+import type { Engine, NewDocument } from '../src/engine/engine.ts';
 import type { Client } from '../src/http/client.ts';
+import { benchDocuments } from './documents.ts';
+import { LONG } from './long-statements.ts';
 import { interleaved, median, ms, quantile, timeMs } from './measure.ts';
 
 const ENDLESS = 'SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE (a.range * b.range) % 7 = 3';
 
-/** Statements to stop, each in the middle of something else. */
-const LONG = [
-  ENDLESS,
-  'SELECT max(x) FROM (SELECT random() x, row_number() OVER (ORDER BY random()) FROM range(50000000))',
-  'SELECT i % 1000003, count(DISTINCT i) FROM range(200000000) t(i) GROUP BY 1',
-  'SELECT sum(length(repeat(i::VARCHAR, 50))) FROM range(500000000) t(i)',
-];
+/** When a statement is stopped, after its start: in the middle of something else each time. */
+const STOP_AFTER_MS = [100, 300, 600, 1_000];
+const STOP_DOCUMENTS = 100_000;
 
+/** Rows of a long answer. */
 const LONG_ROWS = 60_000;
 
-/** (h) From the caller's word until the engine has let go of the statement. */
-export async function benchAbort(folder: string, rounds: number): Promise<void> {
+const sleep = (timeMs: number) => new Promise((resolve) => setTimeout(resolve, timeMs));
+
+/** Clock ticks (of 10 ms) of processor time that a process has taken. */
+async function ticksOf(pid: number | 'self'): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return user + system;
+}
+
+/** Milliseconds until a process takes no more processor time, give or take a tick; it is idle when 50 ms bring none. */
+async function untilIdle(pid: number | 'self'): Promise<number> {
+  const startedAt = performance.now();
+  let last = await ticksOf(pid);
+  for (let busyAt = startedAt; performance.now() - busyAt < 50; await sleep(5)) {
+    const ticks = await ticksOf(pid);
+    if (ticks !== last) busyAt = performance.now();
+    if (ticks === last && performance.now() - busyAt >= 50) return busyAt - startedAt;
+    last = ticks;
+  }
+  return performance.now() - startedAt;
+}
+
+async function openWithDocuments(folder: string): Promise<Engine> {
   const engine = await openEngine({ file: join(folder, 'abort.duckdb') });
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const caller = new AbortController();
-    const sql = LONG[round % LONG.length] ?? ENDLESS;
-    const running = engine.query({ sql, signal: caller.signal }).catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 50 + (round % 7) * 20));
-    times.push(
-      await timeMs(() => {
-        caller.abort();
-        return running;
-      }),
-    );
+  await engine.commit([
+    { do: 'createWorkspace', workspace: 'commons' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'big' },
+  ]);
+  let batch: NewDocument[] = [];
+  for (const { _id: id, ...fields } of benchDocuments(STOP_DOCUMENTS)) {
+    batch.push({ id, eventTimeMicros: null, fields });
+    if (batch.length < 10_000) continue;
+    await engine.addDocuments('t', batch);
+    batch = [];
+  }
+  return engine;
+}
+
+/** What a caller waits for after a stop is answered, at the latest: the statement may run on. */
+const ANSWERED_MS = 900;
+
+async function stopInEngine(engine: Engine, sql: string, afterMs: number): Promise<number> {
+  const caller = new AbortController();
+  const running = engine.query({ sql, signal: caller.signal }).catch(() => undefined);
+  await sleep(afterMs);
+  const stopMs = await timeMs(() => {
+    caller.abort();
+    return running;
+  });
+  return stopMs < ANSWERED_MS ? stopMs : stopMs + (await untilIdle('self'));
+}
+
+async function stopOverHttp({ client, pid }: Service, sql: string, afterMs: number): Promise<number> {
+  const caller = new AbortController();
+  const query = sql.replace(/\bbig\b/g, 'bench.big');
+  const running = client.runQuery({ sql: { query } }, { signal: caller.signal }).catch(() => undefined);
+  await sleep(afterMs);
+  caller.abort();
+  const idleMs = await untilIdle(pid);
+  await running;
+  return idleMs;
+}
+
+interface Service {
+  client: Client;
+  pid: number;
+}
+
+function printStops(what: string, times: readonly number[]): void {
+  const figures = [quantile(times, 0.5), quantile(times, 0.99), Math.max(...times)];
+  console.log(`  ${what.padEnd(34)} ${figures.map((value) => ms(value).padStart(10)).join(' ')}`);
+}
+
+/** (h) From the caller's word, or the end of its connection, until the engine has let go of the statement. */
+export async function benchAbort(folder: string, service: Service): Promise<void> {
+  const engine = await openWithDocuments(folder);
+  const all: number[] = [];
+  console.log(`\n(h) abort of a long query until the engine is idle, ${LONG.length} kinds x ${STOP_AFTER_MS.length}`);
+  console.log(`  ${''.padEnd(34)} ${['p50', 'p99', 'max'].map((name) => name.padStart(10)).join(' ')}`);
+  for (const [kind, sql] of LONG) {
+    const times: number[] = [];
+    for (const afterMs of STOP_AFTER_MS) times.push(await stopInEngine(engine, sql, afterMs));
+    all.push(...times);
+    printStops(kind, times);
   }
   await engine.close();
-  console.log(`\n(h) abort of a long query until the engine is idle, ${rounds} rounds`);
-  console.log(`  p50 ${ms(quantile(times, 0.5))}   p99 ${ms(quantile(times, 0.99))}   max ${ms(Math.max(...times))}`);
+  printStops('all', all);
+  printStops('all but the slowest tenth', all.toSorted((a, b) => a - b).slice(0, Math.ceil(all.length * 0.9)));
+  if (process.platform !== 'linux') return;
+  const overHttp: number[] = [];
+  for (const [index, [, sql]] of LONG.entries()) {
+    overHttp.push(await stopOverHttp(service, sql, STOP_AFTER_MS[index % STOP_AFTER_MS.length] ?? 0));
+  }
+  printStops('all, by a closed connection', overHttp);
 }
 
 /** Short queries while long ones have taken all places, and while nothing else runs. */

@@ -107,7 +107,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
     if (wanted('c') || wanted('f')) await baseline.run(loadSql('big', file));
     if (wanted('c')) await benchQueries(client, baseline, 'big');
     if (wanted('h')) {
-      await benchAbort(folder, 100);
+      await benchAbort(folder, { client, pid: child.pid ?? 0 });
       await benchShort(client);
       await benchLongAnswer(client, socketPath, 'big');
     }

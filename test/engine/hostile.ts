@@ -5,6 +5,10 @@ function doubled(piece: string, count: number): string {
   ).join(', ');
 }
 
+function joins(piece: string, count: number): string {
+  return doubled(piece, count).replaceAll(', ', ' ');
+}
+
 function nested(piece: string, count: number, innermost = 'random()'): string {
   let text = innermost;
   for (let index = 0; index < count; index++) text = piece.replace('@', text);
@@ -239,6 +243,9 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `SELECT ${nested('CASE (SELECT @ AS end) WHEN 1 THEN 2 WHEN 3 THEN 4 END', 24)}`,
     `SELECT ${Array.from({ length: 9_000 }, () => 'sum(1) OVER w').join(', ')} WINDOW w AS (ORDER BY ${'1, '.repeat(30_000)}1)`,
     `SELECT greatest(COLUMNS(*)${', 1'.repeat(20_000)}) FROM orders`,
+    `SELECT count(*) FROM orders a0 ${joins('JOIN orders a@ ON a#._id = a@._id', 100)}`,
+    `SELECT count(*) FROM orders a0 ${joins('LEFT JOIN orders a@ USING (_id)', 100)}`,
+    `SELECT count(*) FROM ${doubled('orders a@', 400)}`,
     'SELECT list_reduce(range(1000), lambda a, b: a || b)',
     'SELECT reduce([[1], [1]], lambda a, b: a || a)',
     'SELECT array_reduce([[1], [1]], lambda a, b: a || a)',
@@ -290,6 +297,7 @@ export const EXHAUSTING: string[] = [
   "SELECT lpad('x', 2000000000, 'y')",
   "SELECT rpad('x', 2000000000, 'y')",
   'SELECT list_resize([1], 2000000000)',
+  'SELECT equi_width_bins(0, 1000000000 + i, 1000000, true) FROM range(100000) t(i)',
   "SELECT regexp_replace(repeat('x', 10000), 'x', repeat('y', 9000), 'g')",
   "SELECT regexp_replace(repeat('x', 10000), '', repeat('y', 9000), 'ig')",
   "SELECT regexp_replace(repeat('x', 10000), '.*', repeat('\\\\0', 2000))",

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DuckDBPendingResult, DuckDBPreparedStatement } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import type { QueryRequest } from '../../src/engine/engine.ts';
 import { createFixture, type Fixture } from './fixture.ts';
@@ -67,6 +68,22 @@ describe('query() stops', () => {
     expect(error.details.retryAfterMs).toBeUndefined();
     expect(await fixture.rows('SELECT count(*) FROM orders')).toEqual([[3]]);
   });
+});
+
+test('a statement is let go of before it ends, so that the engine and not our thread gives back what it took', async () => {
+  const letGo = vi.spyOn(DuckDBPreparedStatement.prototype, 'destroySync');
+  const ended: number[] = [];
+  const { getResult } = DuckDBPendingResult.prototype;
+  vi.spyOn(DuckDBPendingResult.prototype, 'getResult').mockImplementation(function (this: DuckDBPendingResult) {
+    ended.push(letGo.mock.calls.length);
+    return getResult.call(this);
+  });
+  const before = letGo.mock.calls.length;
+  expect(await fixture.rows('SELECT count(DISTINCT hash(i)) FROM range(10000) t(i)')).toEqual([[10_000]]);
+  expect(ended).toHaveLength(1);
+  expect(ended[0]).toBe(letGo.mock.calls.length);
+  expect(letGo.mock.calls.length).toBeGreaterThan(before);
+  vi.restoreAllMocks();
 });
 
 describe('query() cuts', () => {

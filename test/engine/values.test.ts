@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DuckDBStructVector } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonValue } from '../../src/contract/json.ts';
 import { estimateBytes, uniqueNames } from '../../src/engine/duckdb/values.ts';
 import { createFixture, type Fixture } from './fixture.ts';
@@ -135,6 +136,40 @@ describe('values', () => {
     expect(columns.map(({ name }) => name)).toEqual(['x', 'x_2', 'x_1', 'x_3']);
     expect(uniqueNames(['a', 'b'])).toEqual(['a', 'b']);
     expect(uniqueNames(['a', 'a', 'a'])).toEqual(['a', 'a_1', 'a_2']);
+    const lower = (name: string) => name.toLowerCase();
+    expect(uniqueNames(['A', 'a', 'a_1', 'a', 'A'], lower)).toEqual(['A', 'a_2', 'a_1', 'a_3', 'A_4']);
+    // Minutes, if each number were tried again.
+    expect(uniqueNames(Array.from({ length: 100_000 }, () => 'a')).at(-1)).toBe('a_99999');
+  });
+
+  test('values of very many items are the same as of few', async () => {
+    const item = `{'n': i, 's': 'x' || i, 'l': [i, NULL], 'm': map(['k'], [i]), 'q': map([i], [{'z': i}]), 'u': row(i, [i])}`;
+    const sql = `SELECT list(${item}), map(list('k' || i), list([i, i, i])), {'in': list([i, i, i]), 'x': 1}, [NULL, list([i, i, i])]`;
+    const [row] = await fixture.rows(`${sql} FROM range(20000) t(i)`);
+    const all = Array.from({ length: 20_000 }, (_, i) => i);
+    const threes = all.map((i) => [i, i, i]);
+    const expected = [
+      all.map((i) => ({ n: i, s: `x${i}`, l: [i, null], m: { k: i }, q: [{ key: i, value: { z: i } }], u: [i, [i]] })),
+      Object.fromEntries(threes.map((three, i) => [`k${i}`, three])),
+      { in: threes, x: 1 },
+      [null, threes],
+    ];
+    expect(row?.map((value) => JSON.stringify(value)).map((text, i) => text === JSON.stringify(expected[i]))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test('a value beyond the limit of bytes is not read to its end', async () => {
+    const small = await createFixture({ resultBytesMax: 100_000 });
+    const read = vi.spyOn(DuckDBStructVector.prototype, 'isItemValid');
+    const { rows, cut } = await small.queries.query({ sql: "SELECT list({'n': i}) FROM range(60000) t(i)" });
+    expect([rows, cut]).toEqual([[], { reason: 'bytes', limit: 100_000 }]);
+    expect(read.mock.calls.length).toBeLessThan(20_000);
+    read.mockRestore();
+    await small.close();
   });
 
   test('estimateBytes() is near the JSON text', () => {

@@ -3,6 +3,7 @@ import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
+import { joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
 import { applySplices, type Splice } from './splices.ts';
@@ -304,6 +305,8 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
     scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
   }
+  const tooMany = joinsRefusal(node['from_table']);
+  if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
   const aliases = walkColumns(walk, node, scope);

@@ -18,6 +18,8 @@ import { computedOnce } from './computed-once.ts';
 const ITEMS_MAX = 100_000;
 /** Largest text, in bytes, and longest list, in items, that is filled with what is there already. */
 const FILLED_MAX = 10_000;
+/** Most bins of a histogram; each takes about a microsecond. */
+const BINS_MAX = 1_000;
 /** Largest text that replacing makes longer than its input, in bytes. */
 const REPLACED_MAX = 16 * 1024 * 1024;
 
@@ -98,6 +100,11 @@ const GUARDS: Guard[] = [
   { name: 'rpad', limit: FILLED, overloads: PADDED },
   { name: 'list_resize', limit: FILLED, overloads: RESIZED },
   { name: 'array_resize', limit: FILLED, overloads: RESIZED },
+  {
+    name: 'equi_width_bins',
+    limit: `${BINS_MAX} bins`,
+    overloads: [{ parameters: ['a', 'b', 'n', 'r'], isTooLarge: `p.n > ${BINS_MAX}` }],
+  },
   {
     name: 'bitstring',
     limit: FILLED,

@@ -3,7 +3,7 @@ import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
 import { asWritten, estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
-import { vectorBytes } from './vector-bytes.ts';
+import { itemsIn, vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 
@@ -57,6 +57,8 @@ const TURN_MS = 10;
 /** Rows between two looks at the clock, at most; and about as many bytes. */
 const LOOK_ROWS = 64;
 const LOOK_BYTES = 64 * 1024;
+/** Items of lists in one chunk of a column, beyond which its values are read bit by bit: one of them may be all of it. */
+const BITWISE_ITEMS = 50_000;
 
 /** Adds the rows of one chunk after another to `rows`; answers which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
@@ -69,11 +71,38 @@ function decoder(readers: readonly Reader[], caps: Caps) {
     if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
       return { reason: 'bytes', limit: caps.bytesMax };
     }
+    const bitwise = readers.map(({ bits }, index) => {
+      const vector = vectors[index];
+      return vector !== undefined && bits !== undefined && itemsIn(vector) > BITWISE_ITEMS ? bits : undefined;
+    });
+    const giveTurn = async () => {
+      if (performance.now() - turnedAt < TURN_MS) return;
+      await turn();
+      turnedAt = performance.now();
+    };
+    /** Undefined where the value is beyond the limit. */
+    const readBits = async (read: NonNullable<Reader['bits']>, vector: DuckDBVector, row: number) => {
+      const bits = read(vector, row);
+      for (let bit = bits.next(); ; bit = bits.next()) {
+        if (bit.done === true) return bit.value;
+        bytes += bit.value;
+        if (bytes > caps.bytesMax) return undefined;
+        await giveTurn();
+      }
+    };
     for (let row = 0; row < rowCount; row++) {
       if (rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
       const values: JsonValue[] = new Array(readers.length);
       for (let index = 0; index < readers.length; index++) {
-        const [reader, vector] = [readers[index], vectors[index]];
+        const reader = readers[index];
+        const vector = vectors[index];
+        const bits = bitwise[index];
+        if (bits !== undefined && vector !== undefined) {
+          const value = await readBits(bits, vector, row);
+          if (value === undefined) return { reason: 'bytes', limit: caps.bytesMax };
+          values[index] = value;
+          continue;
+        }
         const value = reader === undefined || vector === undefined ? null : reader(vector, row);
         values[index] = value;
         bytes += estimateBytes(value);
@@ -82,9 +111,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
       rows.push(values);
       if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
       looked = { row, bytes };
-      if (performance.now() - turnedAt < TURN_MS) continue;
-      await turn();
-      turnedAt = performance.now();
+      await giveTurn();
     }
     return null;
   };

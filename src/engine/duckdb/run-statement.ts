@@ -1,5 +1,6 @@
 import {
   type DuckDBConnection,
+  type DuckDBPendingResult,
   type DuckDBPreparedStatement,
   type DuckDBResult,
   StatementType,
@@ -114,11 +115,33 @@ async function runPrepared(
   signal: AbortSignal,
   isSingle: boolean,
 ): Promise<ReadRows> {
+  const result = await begin(prepared, values, isSingle && keeperOf === undefined);
+  if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
+  return { ...(await readRows(result, caps, signal)), keeping: null };
+}
+
+/**
+ * Starts a statement, and lets go of it at once. Whoever lets go last gives back what its operators took, which takes
+ * seconds for a hash table of millions of groups: that is to be the engine's thread, and not ours, on which all else waits.
+ */
+async function begin(
+  prepared: DuckDBPreparedStatement,
+  values: ReadonlyMap<string, Typed>,
+  isInMemory: boolean,
+): Promise<DuckDBResult> {
+  if (prepared.parameterCount === 0 && !isInMemory) {
+    let pending: DuckDBPendingResult;
+    try {
+      pending = prepared.startStream();
+    } finally {
+      prepared.destroySync();
+    }
+    return await pending.getResult();
+  }
   try {
     bind(prepared, values);
-    const result = isSingle && keeperOf === undefined ? await prepared.run() : await prepared.stream();
-    if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
-    return { ...(await readRows(result, caps, signal)), keeping: null };
+    // Planned only now that there are values, which takes its time and must not happen on our thread.
+    return isInMemory ? await prepared.run() : await prepared.stream();
   } finally {
     prepared.destroySync();
   }

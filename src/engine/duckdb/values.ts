@@ -17,7 +17,23 @@ import { type JsonValue, parseJson } from '../../contract/json.ts';
 import { dateText, timestampText } from './value-text.ts';
 
 /** Reads one row of a column as JSON. */
-export type Reader = (vector: DuckDBVector, row: number) => JsonValue;
+export interface Reader {
+  (vector: DuckDBVector, row: number): JsonValue;
+  /** The same bit by bit, for values of many items: yields about how many bytes of JSON text each bit takes. */
+  bits?(vector: DuckDBVector, row: number): Bits;
+}
+
+export type Bits = Generator<number, JsonValue>;
+
+/** Items that are read as one bit. */
+const BIT_ITEMS = 256;
+
+function* bitsOf(read: Reader, vector: DuckDBVector, row: number): Bits {
+  if (read.bits !== undefined) return yield* read.bits(vector, row);
+  const value = read(vector, row);
+  yield estimateBytes(value);
+  return value;
+}
 
 /** A reader of values that are not made of others; NULL is null everywhere. */
 function leaf<T>(convert: (value: T) => JsonValue): Reader {
@@ -121,16 +137,38 @@ function set(object: { [key: string]: JsonValue }, key: string, value: JsonValue
 }
 
 function listReader(readItem: Reader): Reader {
-  return (vector, row) => {
-    // The driver has no other way to ask for NULL that does not copy the items.
-    if (!(vector instanceof DuckDBListVector) || !vector['validity'].itemValid(row)) return null;
-    const from = vector.getEntryOffset(row);
-    const length = vector.getEntryLength(row);
-    const items = vector.childVector;
-    const values: JsonValue[] = new Array(length);
-    for (let index = 0; index < length; index++) values[index] = readItem(items, from + index);
+  // The driver has no other way to ask for NULL that does not copy the items.
+  const listOf = (vector: DuckDBVector, row: number) =>
+    vector instanceof DuckDBListVector && vector['validity'].itemValid(row) ? vector : null;
+  const reader: Reader = (vector, row) => {
+    const list = listOf(vector, row);
+    return list === null
+      ? null
+      : readItems(readItem, list.childVector, list.getEntryOffset(row), list.getEntryLength(row));
+  };
+  reader.bits = function* (vector, row) {
+    const list = listOf(vector, row);
+    if (list === null) return null;
+    const [items, from, length] = [list.childVector, list.getEntryOffset(row), list.getEntryLength(row)];
+    const values: JsonValue[] = [];
+    for (let at = 0; at < length; ) {
+      if (readItem.bits !== undefined) values.push(yield* readItem.bits(items, from + at++));
+      else {
+        const bit = readItems(readItem, items, from + at, Math.min(BIT_ITEMS, length - at));
+        yield estimateBytes(bit);
+        for (const value of bit) values.push(value);
+        at += bit.length;
+      }
+    }
     return values;
   };
+  return reader;
+}
+
+function readItems(read: Reader, items: DuckDBVector, from: number, length: number): JsonValue[] {
+  const values: JsonValue[] = new Array(length);
+  for (let index = 0; index < length; index++) values[index] = read(items, from + index);
+  return values;
 }
 
 function arrayReader(length: number, readItem: Reader): Reader {
@@ -144,7 +182,7 @@ function arrayReader(length: number, readItem: Reader): Reader {
 /** A struct is an object; one without names, of `row(1, 2)` or list_zip(), is a list. */
 function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
   const hasNames = names.some((name) => name !== '');
-  return (vector, row) => {
+  const reader: Reader = (vector, row) => {
     if (!(vector instanceof DuckDBStructVector) || !vector.isItemValid(row)) return null;
     if (!hasNames) return readers.map((read, index) => read(vector.entryVectorAt(index), row));
     const object: { [key: string]: JsonValue } = {};
@@ -154,24 +192,59 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
     }
     return object;
   };
+  if (!readers.some(({ bits }) => bits !== undefined)) return reader;
+  reader.bits = function* (vector, row) {
+    if (!(vector instanceof DuckDBStructVector) || !vector.isItemValid(row)) return null;
+    const values: JsonValue[] = [];
+    for (const [index, read] of readers.entries()) values.push(yield* bitsOf(read, vector.entryVectorAt(index), row));
+    if (!hasNames) return values;
+    const object: { [key: string]: JsonValue } = {};
+    for (const [index, name] of names.entries()) set(object, name, values[index] ?? null);
+    return object;
+  };
+  return reader;
 }
 
 /** A MAP with text for keys is an object; any other is a list of `{key, value}`. */
 function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
-  return (vector, row) => {
+  const entriesOf = (vector: DuckDBVector, row: number) => {
     if (!(vector instanceof DuckDBMapVector)) return null;
     const list = vector['listVector'];
-    if (!list['validity'].itemValid(row)) return null;
-    const entries = list.childVector;
+    const entries = list['validity'].itemValid(row) ? list.childVector : null;
     if (!(entries instanceof DuckDBStructVector)) return null;
-    const [keys, values] = [entries.entryVectorAt(0), entries.entryVectorAt(1)];
     const from = list.getEntryOffset(row);
-    const rows = Array.from({ length: list.getEntryLength(row) }, (_, index) => from + index);
+    return {
+      keys: entries.entryVectorAt(0),
+      values: entries.entryVectorAt(1),
+      from,
+      end: from + list.getEntryLength(row),
+    };
+  };
+  const reader: Reader = (vector, row) => {
+    const entries = entriesOf(vector, row);
+    if (entries === null) return null;
+    const { keys, values, from, end } = entries;
+    const rows = Array.from({ length: end - from }, (_, index) => from + index);
     if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
     const object: { [key: string]: JsonValue } = {};
     for (const at of rows) set(object, String(readKey(keys, at)), readValue(values, at));
     return object;
   };
+  reader.bits = function* (vector, row) {
+    const entries = entriesOf(vector, row);
+    if (entries === null) return null;
+    const { keys, values, from, end } = entries;
+    const list: JsonValue[] = [];
+    const object: { [key: string]: JsonValue } = {};
+    for (let at = from; at < end; at++) {
+      const key = yield* bitsOf(readKey, keys, at);
+      const value = yield* bitsOf(readValue, values, at);
+      if (hasTextKeys) set(object, String(key), value);
+      else list.push({ key, value });
+    }
+    return hasTextKeys ? object : list;
+  };
+  return reader;
 }
 
 function unionReader(readers: readonly Reader[]): Reader {
@@ -325,10 +398,15 @@ export function asWritten(name: string): string {
 export function uniqueNames(names: readonly string[], sameAs = (name: string) => name): string[] {
   const taken = new Set(names.map(sameAs));
   const seen = new Set<string>();
+  /** Numbers below these are in use: to try them again for each of many thousands of equal names would take minutes. */
+  const nextCounts = new Map<string, number>();
   return names.map((name) => {
+    const same = sameAs(name);
+    let count = nextCounts.get(same) ?? 1;
     let unique = name;
-    for (let count = 1; seen.has(sameAs(unique)) || (unique !== name && taken.has(sameAs(unique))); count++)
+    for (; seen.has(sameAs(unique)) || (unique !== name && taken.has(sameAs(unique))); count++)
       unique = `${name}_${count}`;
+    nextCounts.set(same, count);
     seen.add(sameAs(unique));
     return unique;
   });

@@ -35,3 +35,15 @@ function textBytes(count: number, heads: DataView, validity: { itemValid(row: nu
   for (let row = 0; row < count; row++) if (validity.itemValid(row)) bytes += heads.getUint32(row * TEXT_HEAD, true);
   return bytes;
 }
+
+/** Items of lists and maps in a vector, at every depth, those of all its rows together. */
+export function itemsIn(vector: DuckDBVector): number {
+  if (vector instanceof DuckDBListVector) return vector.childVector.itemCount + itemsIn(vector.childVector);
+  if (vector instanceof DuckDBMapVector) return itemsIn(vector['listVector']);
+  if (vector instanceof DuckDBUnionVector) return itemsIn(vector['structVector']);
+  if (vector instanceof DuckDBArrayVector) return itemsIn(vector['childData']);
+  if (!(vector instanceof DuckDBStructVector)) return 0;
+  let items = 0;
+  for (let index = 0; index < vector.type.entryNames.length; index++) items += itemsIn(vector.entryVectorAt(index));
+  return items;
+}
