@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { playRounds, summary } from './rounds.ts';
 
-const [bin = '', rounds = '200', seed = String(Math.floor(Math.random() * 2 ** 32))] = process.argv.slice(2);
+/** More than two pieces of a table, as the engine divides it. */
+const LARGE = 260_000;
+
+const [bin = '', rounds = '200', seed = String(Math.floor(Math.random() * 2 ** 32)), documents = String(LARGE)] =
+  process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'colloquy-crash-'));
 const say = (line: string) => process.stdout.write(`${line}\n`);
 say(`seed ${seed}, in ${folder}`);
@@ -12,8 +16,7 @@ const result = await playRounds({
   folder,
   rounds: Number(rounds),
   seed: Number(seed),
-  // More than two pieces of a table, as the engine divides it.
-  documents: 260_000,
+  documents: Number(documents),
   loadMs: 4_000,
   quietShare: 0.15,
   backupShare: 0.15,

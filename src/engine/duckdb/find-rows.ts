@@ -45,8 +45,8 @@ export function rowKeyOf({ shape }: Table): RowKey {
 /**
  * The rows that have these ids, also those past the retention, in no order. `sql` is a transaction that may write.
  *
- * A checkpoint gives rows other numbers, between two statements of a transaction that has only read, too. It never runs
- * beside one that writes, which a transaction is from its first such statement on, whatever that finds.
+ * A checkpoint gives rows other numbers, between two statements of a transaction that has only read, too. Beside one that
+ * writes, which a transaction is from its first such statement on, whatever that finds, it leaves them where they are.
  */
 export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
   if (ids.length === 0) return [];
