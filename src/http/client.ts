@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { KEEP_HEADER } from '../contract/results.ts';
@@ -69,6 +70,8 @@ export function createClient(options: ClientOptions): Client {
   if (typeof options.apiKey === 'string') checkKey(options.apiKey);
   const transport = openTransport(address, { connectTimeoutMs: options.connectTimeoutMs });
   const closer = new AbortController();
+  // Each call listens: Node.js warns of more than ten, however many there may be.
+  setMaxListeners(0, closer.signal);
   const context: Context = { options, address, transport, closing: closer.signal };
   const calls = Object.entries(allRows as Contract).map(([operation, row]) => [
     operation,

@@ -52,6 +52,21 @@ describe('createClient()', () => {
     expect(Object.keys(api).sort()).toEqual([...Object.keys(allRows), 'close'].sort());
   });
 
+  test('takes many calls at once without a warning', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    try {
+      const { url } = await serve(Array(30).fill(answer(200, { data: [] })));
+      const { api } = client(url);
+      await Promise.all(Array.from({ length: 30 }, () => api.listWorkspaces({})));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warnings).toEqual([]);
+    } finally {
+      process.off('warning', note);
+    }
+  });
+
   test('sends method, path, key and body', async () => {
     const { seen, url } = await serve([answer(200, { data: [], last_offset: '1' })]);
     await client(`${url}/base/`).api.addDocuments({ workspace: 'a b', collection: 'c', data: [{ a: 'é' }] });
