@@ -149,7 +149,7 @@ describe('an alias of several collections', () => {
     );
   });
 
-  test('of many collections with many fields answers and follows', { timeout: 60_000 }, async () => {
+  test('of many collections with many fields answers and follows', { timeout: 180_000 }, async () => {
     const names = Array.from({ length: 100 }, (_, n) => `many${n}`);
     await engine.commit([...names.map(collection), alias('many', ...names)]);
     for (const [n, name] of names.entries()) {

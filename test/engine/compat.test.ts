@@ -69,6 +69,7 @@ describe('functions that people bring along', () => {
     ["damerau_levenshtein('abc', 'acb')", 1],
     ["regexp_replace('a1b2', '[0-9]', '')", 'ab2'],
     ["regexp_replace('a1b2', '[0-9]', '', 'g')", 'ab'],
+    ['equi_width_bins(0, 10, 2, false)', [5, 10]],
   ] as const;
   test.each(Object.keys(POSITIONS).slice(0, 2))('and so do the guarded functions: %s', async (position) => {
     for (const [example, gives] of GUARDED) {
