@@ -171,7 +171,7 @@ export function createKnownIds(connect: () => Promise<DuckDBConnection>): KnownI
 }
 
 /** Chunks, of 2,048 rows, that are read before others get their turn. */
-const CHUNKS_AT_ONCE = 16;
+const CHUNKS_AT_ONCE = 2;
 /** Rows whose hashes are made here as well. */
 const SAMPLE = 64;
 
