@@ -15,18 +15,22 @@ import { ownCommand } from './connect-lines.ts';
 import { auditOf, fileMeans, remoteSecretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
 import { WILDCARDS } from './reached-url.ts';
-import { GUARD_OFF } from './stdio-server.ts';
-
-export const MCP_PATH = '/mcp';
 
 /** Of a key's hash, enough to tell keys apart in a log. */
 const PRINCIPAL_CHARS = 16;
+
+export interface McpMountOptions {
+  config: Config;
+  socketPath: string;
+  bin: string;
+  log: Logger;
+}
 
 /**
  * MCP beside the API of a service. What a tool does goes through the service's own socket, with the key of whoever calls
  * it, so that it may do there what that key may do anywhere.
  */
-export function mcpMount(config: Config, socketPath: string, bin: string, log: Logger): Mount {
+export function mcpMount(path: string, { config, socketPath, bin, log }: McpMountOptions): Mount {
   const offer = offerOf(config);
   const approvals = createApprovals();
   // What one key changes, those who listen with another are told of at once.
@@ -34,7 +38,6 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
   const started = isForOthers(config) ? undefined : ownCommand(config, bin);
-  if (config.guard === 'off') log.warn({}, GUARD_OFF);
 
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
@@ -76,7 +79,7 @@ export function mcpMount(config: Config, socketPath: string, bin: string, log: L
   }
   const handle: Mount['handle'] = (request, response, caller, signal) =>
     callerHeaders.run(caller.headers, () => serving.handle(request, response, caller, signal));
-  return { path: MCP_PATH, admit: serving.admit, handle, close };
+  return { path, admit: serving.admit, handle, close };
 }
 
 /** Paths of this machine are of use to those who sit at it, and nobody else's business. */

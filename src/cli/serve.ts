@@ -8,14 +8,18 @@ import { type DataFolder, openFolder } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
 import type { TlsFiles } from '../service/listen.ts';
+import type { Mount } from '../service/mounts.ts';
 import type { Service } from '../service/start.ts';
 import type { Config } from '../settings.ts';
 import { ownCommand } from './connect-lines.ts';
+import { GUARD_OFF } from './guard-notice.ts';
 import { createLog, errorLine } from './log.ts';
+import { mountedLater } from './mounted-later.ts';
 import { reachedUrl } from './reached-url.ts';
 import { givenSettings } from './service-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 
+const MCP_PATH = '/mcp';
 const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
 /** Calls of tools on the page. */
@@ -96,10 +100,11 @@ function addressesOf({ socket, port, host }: Config, folder: DataFolder, tls: Tl
 }
 
 /** The shared local service serves the processes of one user, which speak MCP themselves. */
-async function mountsOf(config: Config, local: boolean, folder: DataFolder, bin: string, log: Logger) {
+function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bin: string, log: Logger): Mount[] {
   if (local || !config.mcp) return [];
-  const { mcpMount } = await import('./serve-mcp.ts');
-  return [mcpMount(config, folder.socketPath, bin, log)];
+  if (config.guard === 'off') log.warn({}, GUARD_OFF);
+  const load = async () => (await import('./serve-mcp.ts')).mcpMount(MCP_PATH, { config, socketPath, bin, log });
+  return [mountedLater(MCP_PATH, load)];
 }
 
 /** What follows where the process ends itself. */

@@ -5,12 +5,10 @@ import { runStdio } from '../mcp/stdio.ts';
 import type { Config } from '../settings.ts';
 import { connectService, loadConnection } from './connect.ts';
 import { ownCommand } from './connect-lines.ts';
+import { GUARD_OFF } from './guard-notice.ts';
 import { laterLog } from './later-log.ts';
 import { auditOf, fileMeans, secretMeans } from './means.ts';
 import { toolsFor } from './offer.ts';
-
-/** What the log says at the start where nobody is asked. */
-export const GUARD_OFF = 'deletes run without asking a human, since the setting "guard" is off';
 
 /**
  * Serves one MCP client on standard input and output, and ends the process with it. Its code is what a client waits for

@@ -36,7 +36,7 @@ export interface Mount {
    * Looks at where a request claims to go and to come from, before anything else; may set headers of the answer. True:
    * it was answered. Throws the `ApiError` that it is refused with.
    */
-  admit(request: IncomingMessage, response: ServerResponse): boolean;
+  admit(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>;
   /**
    * Answers a request whose caller was authenticated; its body is unread. `signal` aborts when the service closes or the
    * caller has gone.
@@ -76,7 +76,7 @@ export function addMount(
       const visit = visitOf(request);
       visit.operation = mount.path.slice(1);
       reply.header('www-authenticate', CHALLENGE);
-      if (mount.admit(request.raw, reply.raw)) return reply.hijack();
+      if (await mount.admit(request.raw, reply.raw)) return reply.hijack();
       if (ctx.lifecycle.phase !== 'ready') throw notReady(ctx.lifecycle.phase);
       requireAllowed(ctx.catalog, visit.origin);
       const { authorization } = request.headers;

@@ -60,7 +60,7 @@ export interface ServiceOptions {
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
   /** Handlers beside the API, on the same addresses (default: none). */
-  mounts?: readonly Mount[] | Promise<readonly Mount[]> | undefined;
+  mounts?: readonly Mount[] | undefined;
   /** The newest calls of tools that are on record, the newest first, for the page (default: it shows none). */
   recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
@@ -110,13 +110,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     onStuck: (why) => leave(why),
   });
   // What answers requests is loaded while the engine's own threads open the database.
-  const loading = Promise.all([import('./app.ts'), options.mounts ?? []]);
+  const loading = import('./app.ts');
   loading.catch(() => undefined);
   const engine = await opening;
   const listeners: Listener[] = [];
   try {
-    const [app, mounts] = await loading;
-    const started = await startOn(engine, listeners, log, { ...options, ...app, mounts, trustedProxies });
+    const { buildApp } = await loading;
+    const started = await startOn(engine, listeners, log, { ...options, buildApp, trustedProxies });
     leave = started.leave;
     return started.service;
   } catch (error) {
@@ -166,11 +166,10 @@ async function startOn(
   log: Logger,
   options: ServiceOptions & {
     buildApp: typeof buildApp;
-    mounts: readonly Mount[];
     trustedProxies: readonly AddressRange[];
   },
 ): Promise<{ service: Service; leave: (why: string) => void }> {
-  const { mounts } = options;
+  const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
   await ensureAdminKey(catalog, options.adminKeyFile);

@@ -1,0 +1,28 @@
+import type { Mount } from '../service/mounts.ts';
+
+/**
+ * A mount whose code is loaded after so many milliseconds, or with the first request that it gets: a service that starts
+ * because somebody waits for its answer need not load it first. Loading that failed is tried again by the next request.
+ */
+export function mountedLater(path: string, load: () => Promise<Mount>, afterMs = 1_000): Mount {
+  let loading: Promise<Mount> | undefined;
+  const loaded = () => {
+    clearTimeout(timer);
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  const timer = setTimeout(() => loaded().catch(() => undefined), afterMs).unref();
+  return {
+    path,
+    admit: async (request, response) => (await loaded()).admit(request, response),
+    handle: async (request, response, caller, signal) => (await loaded()).handle(request, response, caller, signal),
+    close: async () => {
+      clearTimeout(timer);
+      const mount = await loading?.catch(() => undefined);
+      await mount?.close();
+    },
+  };
+}
