@@ -191,7 +191,7 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
 }
 
 /** How many rows the table of the second form has, deleted ones that take up room included. */
-export async function rowsOf(connection: DuckDBConnection, { table }: ByHash): Promise<number> {
+export async function rowsOf(connection: DuckDBConnection, { table }: Pick<ByHash, 'table'>): Promise<number> {
   const result = await connection.runAndReadAll(
     `SELECT estimated_size FROM duckdb_tables()
      WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = $1`,

@@ -14,7 +14,7 @@ import { isSameTree } from './tree.ts';
 export interface Opened {
   statement: Statement;
   passed: Passed;
-  /** Its second form, where it has one. */
+  /** Its second form, where it has one that was checked. */
   byHash: ByHash | null;
   /** That of the names which the gate saw. */
   namesVersion: number;
@@ -127,13 +127,13 @@ export async function open(
     }
   }
   await makeMacros(connection, passed.macros);
-  return { statement, passed, byHash: await checkByHash(connection, statement, passed, signal), namesVersion };
+  return { statement, passed, byHash: null, namesVersion };
 }
 
-async function checkByHash(
+/** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */
+export async function checkByHash(
   connection: DuckDBConnection,
-  statement: Statement,
-  { byHash, tree }: Passed,
+  { statement, passed: { byHash, tree } }: Opened,
   signal: AbortSignal,
 ): Promise<ByHash | null> {
   if (byHash === null) return null;

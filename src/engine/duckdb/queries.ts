@@ -17,7 +17,7 @@ import { createKnownStatements } from './known-statements.ts';
 import { makeMacros } from './macros.ts';
 import type { NamedTable, Names } from './names.ts';
 import { bindParameters } from './parameters.ts';
-import { type Opened, open } from './parse.ts';
+import { checkByHash, type Opened, open } from './parse.ts';
 import type { ResultStore } from './result-store.ts';
 import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
 import { createScheduler, type Place } from './scheduler.ts';
@@ -200,10 +200,10 @@ export function createQueries(context: Context): Queries {
       return found;
     }
     const first = await open(connection, statement, names, signal);
-    const { byHash } = first;
-    const isLarge = byHash !== null && (await rowsOf(connection, byHash)) >= limits.lookupRowsMin;
-    const opened = isLarge ? first : { ...first, byHash: null };
-    known.add(sql, opened, byHash !== null && !isLarge);
+    const draft = first.passed.byHash;
+    const isLarge = draft !== null && (await rowsOf(connection, draft)) >= limits.lookupRowsMin;
+    const opened = isLarge ? { ...first, byHash: await checkByHash(connection, first, signal) } : first;
+    known.add(sql, opened, draft !== null && !isLarge);
     const second = secondOf(opened);
     if (second !== null) knownByHash.add(sql, second);
     return opened;
