@@ -73,7 +73,8 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
       temp_directory: join(folder, 'temp'),
       // What a load took goes back to the system in seconds, not with the next load.
       allocator_background_threads: 'true',
-      checkpoint_threshold: `${logBytesMax(limits.memoryBytes)}B`,
+      // The log is put into the file when nothing else writes (`store.ts`), and not by a commit beside others.
+      checkpoint_threshold: '1000TB',
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       allow_community_extensions: 'false',
@@ -87,7 +88,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     // Only now: it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change while it runs; of all settings, only these may.
-    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit', 'checkpoint_threshold']`);
+    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
     // Only so do errors tell their positions as numbers (`engine-error.ts`).
     await first.run('SET GLOBAL errors_as_json = true');
     await first.run('SET GLOBAL lock_configuration = true');

@@ -42,6 +42,9 @@ const QUIET_MS = 1_000;
 const QUIET_MS_PER_MIB = 250;
 const QUIET_MS_MAX = 15_000;
 
+/** After a merge that failed, so long passes before the next one of a long log. */
+const MERGE_AGAIN_MS = 5_000;
+
 /** How long nothing is to be written before a log of so many bytes goes into the main file; undefined: it is left. */
 export function quietMsOf(logBytes: number): number | undefined {
   if (logBytes < QUIET_LOG_BYTES) return undefined;
@@ -82,6 +85,9 @@ export class Store {
   #onceUnwritten: (() => void) | undefined;
   /** By `performance.now()`: the end of the last write that counts. */
   #quietSince = performance.now();
+  #isMerging = false;
+  /** By `performance.now()`: before that a merge that failed is not tried again. */
+  #mergeAfter = 0;
   /** Ends in a look at whether the log is to go into the main file. */
   #quiet: NodeJS.Timeout | undefined;
 
@@ -131,6 +137,7 @@ export class Store {
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
+      void this.#mergeIfLong();
     }
   }
 
@@ -161,23 +168,42 @@ export class Store {
     if (quietMs === undefined) return;
     const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
-    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
-    await this.#write(() => this.#withWriter(session, merge)).catch((error: unknown) => {
-      // Nothing is lost: the log is still there, and the next quiet moment is another chance.
-      if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
-    });
+    await this.#merge(session);
+  }
+
+  /** Puts the log into the main file where it is as long as it may be. */
+  async #mergeIfLong(): Promise<void> {
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
+    if (this.#isMerging || performance.now() < this.#mergeAfter) return;
+    if (session.database.logBytes() >= logBytesMax(this.#size.memoryBytes)) await this.#merge(session);
   }
 
   /**
-   * Runs `work` while nothing is written: the files hold all that is stored, and stay as they are. Reading goes on; what
-   * wants to write waits. `sql` is one transaction, for reading; `reader` reads the file. One call at a time.
+   * Puts the log into the main file while nothing else writes. Beside a transaction that writes, the engine's checkpoint may
+   * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
+   * with the file, and a database that does not open.
    */
-  async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
-    let session = await this.#ready();
-    while (this.#stillness !== undefined) {
-      await this.#stillness;
-      session = await this.#ready();
+  async #merge(session: Session): Promise<void> {
+    if (this.#isMerging) return;
+    this.#isMerging = true;
+    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
+    try {
+      await this.#alone(async () => {
+        if (!session.isBroken && !this.#isClosed) await this.#withWriter(session, merge);
+      });
+    } catch (error) {
+      // Nothing is lost: the log is still there, and later is another chance.
+      this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
+      if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
+    } finally {
+      this.#isMerging = false;
     }
+  }
+
+  /** Runs `work` while nothing is written; what wants to write waits. One call at a time. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#stillness !== undefined) await this.#stillness;
     let end: () => void = () => undefined;
     this.#stillness = new Promise((resolve) => {
       end = resolve;
@@ -188,6 +214,22 @@ export class Store {
           this.#onceUnwritten = resolve;
         });
       }
+      return await work();
+    } finally {
+      this.#onceUnwritten = undefined;
+      this.#stillness = undefined;
+      end();
+    }
+  }
+
+  /**
+   * Runs `work` while nothing is written: the files hold all that is stored, and stay as they are. Reading goes on; what
+   * wants to write waits. `sql` is one transaction, for reading; `reader` reads the file. One call at a time.
+   */
+  async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
+    await this.#ready();
+    return this.#alone(async () => {
+      const session = await this.#session;
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await openWriter(session.database, session.statements);
@@ -201,11 +243,7 @@ export class Store {
       } finally {
         closeWriter(session, connection);
       }
-    } finally {
-      this.#onceUnwritten = undefined;
-      this.#stillness = undefined;
-      end();
-    }
+    });
   }
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
@@ -251,7 +289,6 @@ export class Store {
     const connection = await this.connect();
     const set = async ({ threads, memoryBytes }: EngineSize) => {
       await connection.run(`SET GLOBAL memory_limit = '${memoryBytes}B'`);
-      await connection.run(`SET GLOBAL checkpoint_threshold = '${logBytesMax(memoryBytes)}B'`);
       await connection.run(`SET GLOBAL threads = ${threads}`);
     };
     try {
