@@ -13,7 +13,7 @@ export const CATALOG = '_colloquy';
 export const DEFAULT_SCHEMA = 'commons';
 
 /**
- * Size of the log that makes a commit write everything into the main file; `Store` does so earlier when nothing is
+ * Size of the log at which `Store` has everything written into the main file; it does so earlier when nothing is
  * written. Measured with documents of 1 kB: what is written before a row group (122,880 rows) is full is written again
  * with the next part, so that 64 MB takes half as much processor time again as 256 MB for a whole load, and no less than
  * that is gained by more. A start after a kill replays the log: three seconds for as much. Until then it also takes

@@ -1,0 +1,66 @@
+import { cpSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { Store } from '../../src/engine/duckdb/store.ts';
+import { LIMITS as USUAL } from './fixture.ts';
+import { temporaryFolder } from './harness.ts';
+
+const MIB = 1024 * 1024;
+const LIMITS = { ...USUAL, memoryBytes: 128 * MIB };
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let folder: ReturnType<typeof temporaryFolder>;
+let store: Store;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  store = await open(folder.file);
+});
+afterEach(async () => {
+  await store.close();
+  folder.dispose();
+});
+
+const open = (file: string) => Store.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
+const logBytes = () => statSync(`${folder.file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Writes past the most bytes that the log may have. */
+async function fillLog(): Promise<void> {
+  const bytes = `repeat(md5(r::VARCHAR || random()::VARCHAR), 1000)`;
+  for (let part = 0; part < 8; part += 1) {
+    await store.transaction((sql) => sql(`INSERT INTO filler SELECT ${bytes} FROM range(200) x(r)`));
+  }
+}
+
+test('a log that is too long goes into the file once nothing else writes, and a crash then finds all', {
+  timeout: 60_000,
+}, async () => {
+  await store.transaction(async (sql) => {
+    await sql('CREATE TABLE docs AS SELECT r AS id, 0 AS version FROM range(1000) x(r)');
+    await sql('CREATE TABLE filler (x VARCHAR)');
+  });
+  let goOn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  // Deletes, and inserts and commits only when the log has long been too long.
+  const replaced = store.transaction(async (sql) => {
+    await sql('DELETE FROM docs WHERE id % 3 = 0');
+    await held;
+    await sql('INSERT INTO docs SELECT r, 1 FROM range(1000) x(r) WHERE r % 3 = 0');
+  });
+  const filled = fillLog();
+  await expect.poll(logBytes, { timeout: 30_000 }).toBeGreaterThan(LIMITS.memoryBytes / 4);
+  const full = logBytes();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(logBytes()).toBeGreaterThanOrEqual(full);
+  goOn();
+  await Promise.all([replaced, filled]);
+  await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(full);
+  const copy = join(folder.folder, 'copy');
+  cpSync(join(folder.file, '..'), copy, { recursive: true });
+  const after = await open(join(copy, '_colloquy.duckdb'));
+  const [row] = await after.select('SELECT count(*), count(DISTINCT id), sum(version) FROM docs');
+  expect(row?.map(Number)).toEqual([1_000, 1_000, 334]);
+  await after.close();
+});
