@@ -4,7 +4,7 @@ import type { Client } from '../src/http/client.ts';
 import { over, QUERIES, QUERY_NAMES } from './analytic.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
 import { startService, stopService } from './local-service.ts';
-import { median, ms, timeMs } from './measure.ts';
+import { interleaved, median, ms, timeMs } from './measure.ts';
 import { load } from './service.ts';
 import { memoryOf } from './writes.ts';
 
@@ -102,10 +102,7 @@ async function addWrites(client: Client, size: number, figures: Figures): Promis
 
 /** Median milliseconds of so many runs, after one that does not count. */
 async function medianOf(rounds: number, run: (round: number) => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round <= rounds; round += 1) {
-    const elapsed = await timeMs(() => run(round));
-    if (round > 0) times.push(elapsed);
-  }
+  let round = 0;
+  const { times } = await interleaved(rounds, { times: () => run(round++) });
   return median(times);
 }
