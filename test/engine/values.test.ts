@@ -1,7 +1,8 @@
 import { DuckDBStructVector } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonValue } from '../../src/contract/json.ts';
-import { estimateBytes, uniqueNames } from '../../src/engine/duckdb/values.ts';
+import { uniqueNames } from '../../src/engine/duckdb/result-names.ts';
+import { estimateBytes } from '../../src/engine/duckdb/values.ts';
 import { createFixture, type Fixture } from './fixture.ts';
 
 let fixture: Fixture;

@@ -13,20 +13,6 @@ export const CATALOG = '_colloquy';
 export const DEFAULT_SCHEMA = 'commons';
 
 /**
- * Size of the log at which `Store` has everything written into the main file; it does so earlier when nothing is
- * written. Measured with documents of 1 kB: what is written before a row group (122,880 rows) is full is written again
- * with the next part, so that 64 MB takes half as much processor time again as 256 MB for a whole load, and no less than
- * that is gained by more. A start after a kill replays the log: three seconds for as much. Until then it also takes
- * memory, so that it is never more than a quarter of that.
- */
-const LOG_BYTES_MAX = 256 * 1024 * 1024;
-
-/** Bytes of the log from which on it goes into the main file by itself, for an engine with so much memory. */
-export function logBytesMax(memoryBytes: number): number {
-  return Math.min(LOG_BYTES_MAX, Math.floor(memoryBytes / 4));
-}
-
-/**
  * How much of a table a checkpoint writes anew to take back the room of deleted rows; the next one goes on. Queries run
  * meanwhile, but writes wait: with DuckDB's own 100, seconds for a few million rows and longer for more. Measured, of
  * 40 pieces of 122,880 rows with a third deleted all over: 8 write three anew in a seventh of the time, and keep up.

@@ -8,7 +8,8 @@ import {
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../contract/json.ts';
 import { quoteName, quoteText } from './names.ts';
-import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName, uniqueNames } from './values.ts';
+import { uniqueNames } from './result-names.ts';
+import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName } from './values.ts';
 
 /** A Parquet file, read by an engine of its own that sees nothing else. */
 export interface ParquetFile {

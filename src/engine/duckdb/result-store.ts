@@ -4,11 +4,12 @@ import type { EngineLimits } from '../engine.ts';
 import type { Keeping, KeepRequest } from '../results.ts';
 import { foldName, quoteName } from './names.ts';
 import { openResultDatabase, type ResultDatabase } from './result-database.ts';
+import { asWritten, uniqueNames } from './result-names.ts';
 import type { TakeChunk } from './rows.ts';
 import { createSessions, type Sessions } from './session.ts';
 import { isFatal } from './storage-errors.ts';
 import type { Log } from './store.ts';
-import { asWritten, typeName, uniqueNames } from './values.ts';
+import { typeName } from './values.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 /** Name of the table that holds a result; each has a schema of its own. */

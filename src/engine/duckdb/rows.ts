@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
-import { asWritten, estimateBytes, type Numbers, type Reader, readerOf, typeName, uniqueNames } from './values.ts';
+import { asWritten, uniqueNames } from './result-names.ts';
+import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
 import { itemsIn, vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;

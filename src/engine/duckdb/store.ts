@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
-import { CATALOG, type Database, logBytesMax, openDatabase } from './database.ts';
+import { CATALOG, type Database, openDatabase } from './database.ts';
+import { logBytesMax, QUIET_MS, quietMsOf } from './log-size.ts';
 import { quoteName } from './names.ts';
-import { isCommitted, isFatal, isLost, mayBeCommitted, OutcomeUnknown, openError } from './storage-errors.ts';
+import { isFatal, isLost, openError } from './storage-errors.ts';
+import { inTransaction, settled, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
 
-export type { Run, Sql };
+export type { Run, Sql, Transaction };
 
 /** Where the engine reports what nobody waits for; a pino logger fits. */
 export interface Log {
@@ -16,9 +18,6 @@ export interface Log {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
-
-/** Runs `work` in one transaction: all of it is durable when this resolves, or none of it is in effect. */
-export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
 
 export interface StoreOptions {
   file: string;
@@ -31,25 +30,8 @@ export interface StoreOptions {
 /** A file that a full disk allows only to be read is opened for writing again at most so often. */
 const READ_ONLY_MS = 2_000;
 
-/**
- * A log of so many bytes goes into the main file when nothing was written for a while: no start has to replay it then, and
- * the memory that it takes is given back. What comes to be written meanwhile waits for it, and it cannot be stopped: measured,
- * some 15 ms of processor time for each MiB. So a short log goes at the first pause, before it is long, and a long one only
- * when a pause has lasted for many times what it takes.
- */
-const QUIET_LOG_BYTES = 4 * 1024 * 1024;
-const QUIET_MS = 1_000;
-const QUIET_MS_PER_MIB = 250;
-const QUIET_MS_MAX = 15_000;
-
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
-
-/** How long nothing is to be written before a log of so many bytes goes into the main file; undefined: it is left. */
-export function quietMsOf(logBytes: number): number | undefined {
-  if (logBytes < QUIET_LOG_BYTES) return undefined;
-  return Math.min(Math.max(QUIET_MS, Math.round((logBytes / 1024 / 1024) * QUIET_MS_PER_MIB)), QUIET_MS_MAX);
-}
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -175,7 +157,7 @@ export class Store {
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
-    if (this.#isMerging || performance.now() < this.#mergeAfter) return;
+    if (performance.now() < this.#mergeAfter) return;
     if (session.database.logBytes() >= logBytesMax(this.#size.memoryBytes)) await this.#merge(session);
   }
 
@@ -422,31 +404,4 @@ async function lend(session: Session): Promise<DuckDBConnection> {
   for (const ref of session.lent) if (ref.deref() === undefined) session.lent.delete(ref);
   session.lent.add(new WeakRef(connection));
   return connection;
-}
-
-/** Waits for a statement that commits; undefined where that is done, and failed all the same. */
-function settled<T>(committed: Promise<T>, onLate: (error: unknown) => void): Promise<T | undefined> {
-  return committed.catch((error: unknown) => {
-    if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
-    onLate(error);
-    return undefined;
-  });
-}
-
-/** `onLate` hears of an error that came after the commit: the work is done, but the database may be unusable. */
-async function inTransaction<T>(
-  sql: Sql,
-  work: (sql: Sql) => Promise<T>,
-  onLate: (error: unknown) => void,
-): Promise<T> {
-  await sql.again('BEGIN TRANSACTION');
-  try {
-    const result = await work(sql);
-    await settled(sql.again('COMMIT'), onLate);
-    return result;
-  } catch (error) {
-    // A failed COMMIT has rolled back by itself already.
-    await sql.again('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
 }
