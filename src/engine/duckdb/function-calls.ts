@@ -1,4 +1,5 @@
 import { nearest } from '../../contract/nearest.ts';
+import { WRITTEN_INSTEAD } from './dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
 import { GUARDED_FUNCTIONS } from './guards.ts';
 import { isNode, type Node } from './tree.ts';
@@ -29,6 +30,13 @@ function structureRefusal(call: Node, name: string): string | null {
   return `The structure of ${name}() must be written out as text, without VARIANT.`;
 }
 
+function hintFor(name: string, allowed: ReadonlySet<string>): string {
+  const instead = allowed === SCALAR_FUNCTIONS ? WRITTEN_INSTEAD.get(name.toLowerCase()) : undefined;
+  if (instead !== undefined) return ` Write ${instead}, for example.`;
+  const near = nearest(name, allowed, 1)[0];
+  return near === undefined ? '' : ` Did you mean "${near}"?`;
+}
+
 /**
  * Why a call is refused, for whoever wrote it; null where it is not.
  *
@@ -38,10 +46,8 @@ export function refusalOf(call: Node, allowed: ReadonlySet<string>): string | nu
   const name = typeof call['function_name'] === 'string' ? call['function_name'] : '';
   const folded = name.toLowerCase();
   if (!allowed.has(folded)) {
-    const near = nearest(name, allowed, 1)[0];
-    const hint = near === undefined ? '' : ` Did you mean "${near}"?`;
     const what = allowed === TABLE_FUNCTIONS ? 'Table function' : 'Function';
-    return `${what} "${name}" does not exist or is not available in queries.${hint}`;
+    return `${what} "${name}" does not exist or is not available in queries.${hintFor(name, allowed)}`;
   }
   if (allowed !== SCALAR_FUNCTIONS) return null;
   const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;

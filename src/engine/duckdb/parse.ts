@@ -76,6 +76,15 @@ function parseError(statement: Statement, parsed: ParsedText): ApiError {
   return toParseError(syntaxHint(statement.body, message, at) ?? message, offset, statement);
 }
 
+/** The engine writes a number beyond the largest one as a word that JSON does not have. */
+function readTree(statement: Statement, text: string): ParsedText {
+  try {
+    return JSON.parse(text) as ParsedText;
+  } catch {
+    throw errorAt(statement, undefined, 'A number in the SQL is too large: numbers go up to 1.79e308.');
+  }
+}
+
 /** What the engine's parser says of `sql`, which is the statement's body or was made of it. */
 async function serialize(
   connection: DuckDBConnection,
@@ -87,7 +96,7 @@ async function serialize(
     const parser = await parserOf(connection);
     parser.bindVarchar(1, sql);
     const result = await parser.runAndReadAll();
-    return JSON.parse(String(result.getRows()[0]?.[0])) as ParsedText;
+    return readTree(statement, String(result.getRows()[0]?.[0]));
   } catch (error) {
     // Positions would be those in the text of PARSE.
     throw signal.aborted ? error : toQueryError(error, { statement, tables: [], originOf: () => undefined });

@@ -47,6 +47,23 @@ function nearestColumns(message: string, tables: readonly NamedTable[]): string 
   return near.length === 0 ? '' : `\nDid you mean ${near.map((column) => `"${column}"`).join(' or ')}?`;
 }
 
+const DATE_PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
+
+/** What a text is compared with ends so. */
+const COMPARED = /(?:[=<>]|\blike|\bin\s*\([^()]*)\s*$/i;
+
+/** Of a name that is no column: what it was meant as, by how it is written. */
+function writtenFor(message: string, { body }: Statement): string {
+  const name = MISSING_COLUMN.exec(message)?.[1];
+  if (name === undefined) return '';
+  const [before, ...after] = body.split(`"${name}"`);
+  if (after.length > 0 && COMPARED.test(before ?? '')) {
+    return `\nDouble quotes name a field. A text stands in single ones: ${quoteText(name)}.`;
+  }
+  if (!DATE_PART.test(name)) return '';
+  return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
+}
+
 /** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
 function jsonPath(key: string): string {
   if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
@@ -65,6 +82,14 @@ const ADVICE: [RegExp, string][] = [
   [
     /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
     "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'.",
+  ],
+  [
+    /can't be cast to the destination type \S+\[\]|^Unimplemented type for cast \(\S+ -> \S+\[\]\)/,
+    '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).',
+  ],
+  [
+    /matches the given name and argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/,
+    "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
   ],
   [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
   [
@@ -108,7 +133,8 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const position = origin === undefined ? {} : failure.statement.locate(origin);
   const message = cleanMessage(text);
   const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? '';
-  const hints = `${advice}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
+  const written = writtenFor(message, failure.statement);
+  const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
   return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
 }
 

@@ -21,12 +21,41 @@ export function syntaxHint(sql: string, message: string, at: number | undefined)
   const index = list.findIndex((token) => token.start >= at);
   const here = list[index];
   const before = list[index - 1];
+  const otherwise = dialectHint(list, index);
+  if (otherwise !== null) return `${message}. ${otherwise}`;
   const name = [before, here].find((token, place) => {
     const next = place === 0 ? here : list[index + 1];
     return token !== undefined && RESERVED.has(wordOf(token)) && (next === undefined || AFTER_FIELD.test(next.text));
   });
   if (name === undefined) return null;
   return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
+}
+
+/** Words of other SQL dialects, with what to write instead: the parser stops at them, or soon after. */
+const DIALECTS: readonly [word: RegExp, instead: string][] = [
+  [/^top$/, 'There is no TOP: end the query with LIMIT 5, for example.'],
+  [/^separator$/, "Write string_agg(x, ', ')."],
+  [/^(?:regexp|rlike)$/, "Write regexp_matches(x, 'pattern')."],
+  [/^minus$/, 'Write EXCEPT instead of MINUS.'],
+  [/^lateral$/, 'Write FROM t, UNNEST(t.items) AS u(item) instead of LATERAL VIEW.'],
+];
+/** The same for calls with an AS in them, at which the parser stops. */
+const CALLS: readonly [word: RegExp, instead: string][] = [
+  [/^(?:safe_cast|try_convert)$/, 'Write TRY_CAST(x AS DOUBLE), for example.'],
+  [/^struct$/, "Write {'a': x, 'b': y} instead of STRUCT(…)."],
+];
+
+/** What the words before `index`, or there, are to be written as. */
+function dialectHint(list: readonly Token[], index: number): string | null {
+  const [here, before] = [list[index], list[index - 1]];
+  if (before?.text === '[' && /^(?:offset|ordinal)$/.test(wordOf(here))) {
+    return 'Items of a list count from 1: write x[1] instead of x[OFFSET(0)].';
+  }
+  if (here?.text.startsWith('$')) return 'A parameter stands for a value, and not for a name or a word of SQL.';
+  const words = list.slice(0, index + 1).map(wordOf);
+  const hintOf = (known: typeof DIALECTS, some: readonly string[]) =>
+    known.find(([word]) => some.some((one) => word.test(one)))?.[1];
+  return hintOf(DIALECTS, words.slice(-3)) ?? (wordOf(here) === 'as' ? hintOf(CALLS, words) : undefined) ?? null;
 }
 
 function limitHint(list: readonly Token[]): string | null {
