@@ -5,6 +5,7 @@ import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
 import { joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
+import { boundPattern } from './patterns.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
 import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
@@ -18,6 +19,8 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
+  /** Parameters that patterns of LIKE are made of: see `checkPatterns`. */
+  patterns: ReadonlySet<string>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */
@@ -83,6 +86,7 @@ interface Walk {
   found: { table: NamedTable; at: number }[];
   missing: Missing[];
   macros: Set<string>;
+  patterns: Set<string>;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied into each place that names it. */
   copiesWith: boolean;
@@ -199,8 +203,9 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
   }
   const scope = { ...outer, expressions };
   grow(walk, node, ONE_EXPRESSION);
+  if (kind === 'FUNCTION') checkPattern(walk, node);
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
-  if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
     refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
@@ -217,6 +222,13 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
   if (refusal !== null) refuse(walk, node, refusal);
   const name = foldName(textOf(node['function_name']));
   if (COMPAT_MACROS.has(name)) walk.macros.add(name);
+}
+
+function checkPattern(walk: Walk, node: Node): void {
+  const { refusal, splice: piece = null, parameters = [] } = boundPattern(node, walk.bytes);
+  if (refusal !== undefined) refuse(walk, node, refusal);
+  splice(walk, piece);
+  for (const name of parameters) walk.patterns.add(name);
 }
 
 /** A function that the engine has under another name is called by that one. A quoted name stays what it is. */
@@ -369,6 +381,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     found: [],
     missing: [],
     macros: new Set(),
+    patterns: new Set(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -391,6 +404,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     tables: [...new Set(tables)],
     missing: walk.missing,
     macros: walk.macros,
+    patterns: walk.patterns,
     isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
     hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
