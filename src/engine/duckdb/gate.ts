@@ -3,13 +3,15 @@ import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
-import { joinsRefusal } from './joins.ts';
+import { inListsRefusal, joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { boundPattern } from './patterns.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
+import { readShow, type Show } from './show.ts';
 import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { isNode, type Node } from './tree.ts';
+import { checkWidths } from './widths.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
@@ -35,12 +37,6 @@ export interface Passed {
   hasLimit: boolean;
   /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
   show: Show | null;
-}
-
-export interface Show {
-  what: 'tables' | 'all tables' | 'schemas';
-  /** Workspace of SHOW TABLES FROM. */
-  workspace: string | null;
 }
 
 /** Nodes of the engine's tree. Whatever is not listed here is refused. */
@@ -83,7 +79,7 @@ interface Walk {
   statement: Statement;
   bytes: Buffer;
   names: Names;
-  found: { table: NamedTable; at: number }[];
+  found: { table: NamedTable; at: number; node: Node }[];
   missing: Missing[];
   macros: Set<string>;
   patterns: Set<string>;
@@ -302,7 +298,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
     return;
   }
   const resolved = resolveTable(walk, reference);
-  walk.found.push({ table: resolved.table, at: resolved.at });
+  walk.found.push({ table: resolved.table, at: resolved.at, node });
   node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
   splice(walk, resolved.splice);
 }
@@ -317,7 +313,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
     scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
   }
-  const tooMany = joinsRefusal(node['from_table']);
+  const tooMany = joinsRefusal(node['from_table']) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
@@ -343,26 +339,6 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
     if (alias !== '') aliases.set(foldName(alias), size);
   }
   return aliases;
-}
-
-function readShow(statement: Statement, node: Node, names: Names): Show | null {
-  const from = node['from_table'];
-  if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
-  const workspace = textOf(from['schema_name']);
-  if (from['show_type'] === 'SHOW_FROM' && textOf(from['catalog_name']) === '') {
-    const known = names.workspaces().find((candidate) => foldName(candidate) === foldName(workspace));
-    if (known === undefined) throw errorAt(statement, undefined, `Workspace with name "${workspace}" does not exist`);
-    return { what: 'tables', workspace: known };
-  }
-  const what = textOf(from['table_name']).replaceAll('"', '').toLowerCase();
-  if (what === '__show_tables_expanded') return { what: 'all tables', workspace: null };
-  if (what === 'tables') return { what: 'tables', workspace: null };
-  if (what === 'schemas' || what === 'databases') return { what: 'schemas', workspace: null };
-  throw errorAt(
-    statement,
-    undefined,
-    `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
-  );
 }
 
 /**
@@ -391,8 +367,10 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');
   const show = readShow(statement, node, names);
   if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
-  if (show === null)
+  if (show === null) {
     walkAny(walk, node, { names: new Map(), parent: null, aliases: NO_ALIASES, depth: 0, expressions: 0, lambdas: 0 });
+    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])));
+  }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
   const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
