@@ -1,7 +1,7 @@
 import { nearest } from '../../contract/nearest.ts';
 import { WRITTEN_INSTEAD } from './dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
-import { GUARDED_FUNCTIONS } from './guards.ts';
+import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from './guards.ts';
 import { isNode, type Node } from './tree.ts';
 
 const FORMATTING = new Set(['format', 'printf']);
@@ -23,7 +23,7 @@ const SIZED = new Map([
   ['reservoir_quantile', { example: 'reservoir_quantile(x, 0.5, 1000)', numbers: 1, most: 100_000 }],
 ]);
 
-function valueOf(call: Node, index: number): unknown {
+function constantOf(call: Node, index: number): unknown {
   const argument = Array.isArray(call['children']) ? call['children'][index] : undefined;
   if (!isNode(argument) || argument['class'] !== 'CONSTANT' || !isNode(argument['value'])) return undefined;
   return argument['value']['value'];
@@ -31,7 +31,7 @@ function valueOf(call: Node, index: number): unknown {
 
 /** The text of an argument that is written out as text; undefined for every other. */
 function constantArgument(call: Node, index: number): string | undefined {
-  const value = valueOf(call, index);
+  const value = constantOf(call, index);
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -40,7 +40,7 @@ function sizeRefusal(call: Node, name: string): string | null {
   const count = Array.isArray(call['children']) ? call['children'].length : 0;
   // Its default is small.
   if (sized === undefined || (name.toLowerCase() === 'reservoir_quantile' && count < 3)) return null;
-  const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => valueOf(call, index));
+  const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => constantOf(call, index));
   const isBounded = typeof last === 'number' && typeof before === 'number' && last - before <= sized.most;
   if (isBounded && count > sized.numbers) return null;
   return `${name}() needs whole numbers that are written out, and not more than ${sized.most}: ${sized.example}.`;
@@ -85,11 +85,12 @@ export function refusalOf(call: Node, allowed: ReadonlySet<string>): string | nu
     const what = allowed === TABLE_FUNCTIONS ? 'Table function' : 'Function';
     return `${what} "${name}" does not exist or is not available in queries.${hintFor(name, allowed)}`;
   }
-  if (allowed !== SCALAR_FUNCTIONS) return null;
   const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
-  if (isQualified && GUARDED_FUNCTIONS.has(folded)) {
+  const guarded = allowed === SCALAR_FUNCTIONS ? GUARDED_FUNCTIONS : GUARDED_TABLE_FUNCTIONS;
+  if (isQualified && guarded.has(folded)) {
     return `Call ${name}() by its plain name, with all arguments in the brackets.`;
   }
+  if (allowed !== SCALAR_FUNCTIONS) return null;
   if (FORMATTING.has(folded)) return formatRefusal(call, name);
   if (STRUCTURED.has(folded)) return structureRefusal(call, name);
   return AGGREGATING.has(folded) ? aggregateRefusal(call, name) : sizeRefusal(call, name);
