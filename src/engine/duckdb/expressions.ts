@@ -2,10 +2,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../engine.ts';
-import { passGate } from './gate.ts';
+import type { Passed } from './gate.ts';
 import { createNames } from './names.ts';
 import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
-import { parse } from './parse.ts';
+import { admit, parse } from './parse.ts';
 import type { Queries } from './queries.ts';
 import { resume } from './session.ts';
 import { toQueryError } from './sql-errors.ts';
@@ -99,15 +99,15 @@ async function compile(connection: DuckDBConnection, expression: Expression, sig
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);
+    // No collection is known to it, so that none can be named.
+    const { passed } = await admit(connection, statement, tree, createNames(), signal);
     // Parameters are found by our own reading of the text: it must be the engine's too, or it would run something else.
-    const rewritten = SELECT + withParameters(statement.body, (_, written) => written);
-    if (!isSameTree(tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
+    const rewritten = SELECT + withParameters(passed, (_, written) => written);
+    if (!isSameTree(passed.tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
       throw notScalar('it is spelled in a way that is not supported; write it more plainly');
     }
-    // No collection is known to it, so that none can be named.
-    passGate(statement, tree, createNames());
     const places = placesOf(statement, expression.parameters);
-    return { statement, places, text: (replacement) => withParameters(statement.body, replacement) };
+    return { statement, places, text: (replacement) => withParameters(passed, replacement) };
   } catch (error) {
     throw signal.aborted ? signal.reason : inOwnText(error);
   }
@@ -121,8 +121,8 @@ function inOwnText(error: unknown): unknown {
   return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
 }
 
-/** The expression with something else in the place of each parameter, given in lower case and as written. */
-function withParameters(sql: string, replacement: (name: string, written: string) => string): string {
+/** What passed, with something else in the place of each parameter, given in lower case and as written. */
+function withParameters({ sql }: Passed, replacement: (name: string, written: string) => string): string {
   const parts: string[] = [];
   let at = SELECT.length;
   for (const token of tokens(sql)) {

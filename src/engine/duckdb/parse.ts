@@ -124,7 +124,21 @@ export async function open(
   signal: AbortSignal,
   mayMiss = false,
 ): Promise<Opened> {
-  const tree = await parse(connection, statement, signal);
+  return admit(connection, statement, await parse(connection, statement, signal), names, signal, mayMiss);
+}
+
+/**
+ * As `open`, for a statement with its tree, which becomes that of what runs. This is the only way through the gate, and the
+ * only text to run is the one of what it answers: with the functions renamed, and their macros made on the connection.
+ */
+export async function admit(
+  connection: DuckDBConnection,
+  statement: Statement,
+  tree: unknown,
+  names: Names,
+  signal: AbortSignal,
+  mayMiss = false,
+): Promise<Opened> {
   const namesVersion = names.version;
   const passed = passGate(statement, tree, names);
   const [missing] = passed.missing;
