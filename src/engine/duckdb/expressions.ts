@@ -12,15 +12,13 @@ import { toQueryError } from './sql-errors.ts';
 import { readStatement, type Statement } from './statement.ts';
 import { readTimes } from './times.ts';
 import { tokens } from './tokens.ts';
-import { isNode, isSameTree, type Node } from './tree.ts';
+import { clausesOf, isNode, isSameTree, nodesIn } from './tree.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from './values.ts';
 
 /** The part of the engine that computes without reading a collection. */
 export type Expressions = Pick<Engine, 'checkExpression' | 'evaluate' | 'readTimes'>;
 
 const SELECT = 'SELECT ';
-/** What a SELECT of one expression and nothing else has in the engine's tree. */
-const SCALAR_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
 const REFUSED: Readonly<Record<string, string>> = {
   SUBQUERY: 'a subquery',
   WINDOW: 'a window function',
@@ -39,8 +37,7 @@ function requireScalar(tree: unknown): void {
   const node = isNode(tree) ? tree['node'] : undefined;
   if (!isNode(node) || node['type'] !== 'SELECT_NODE') throw notScalar('this is another kind of statement');
   const from = node['from_table'];
-  const extra = Object.keys(node).find((key) => !SCALAR_SELECT.has(key));
-  if (extra !== undefined || !isNode(from) || from['type'] !== 'EMPTY' || !isPlain(node)) {
+  if (clausesOf(node).length > 0 || !isNode(from) || from['type'] !== 'EMPTY') {
     throw notScalar('it has a clause such as FROM, WHERE, ORDER BY or DISTINCT, and computes from parameters alone');
   }
   const items: unknown[] = Array.isArray(node['select_list']) ? node['select_list'] : [];
@@ -52,19 +49,10 @@ function requireScalar(tree: unknown): void {
   refuseWithin(item);
 }
 
-function isPlain(node: Node): boolean {
-  return node['aggregate_handling'] === undefined || node['aggregate_handling'] === 'STANDARD_HANDLING';
-}
-
-/** Visits every node without recursion: trees may be deep. */
 function refuseWithin(root: unknown): void {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    const refused = isNode(value) && typeof value['class'] === 'string' ? REFUSED[value['class']] : undefined;
+  for (const node of nodesIn(root)) {
+    const refused = typeof node['class'] === 'string' ? REFUSED[node['class']] : undefined;
     if (refused !== undefined) throw notScalar(`it holds ${refused}`);
-    for (const child of Object.values(value)) left.push(child);
   }
 }
 

@@ -4,6 +4,7 @@ import { type ByHash, isByHash } from './by-hash.ts';
 import { type Passed, passGate } from './gate.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
+import { innerLooking } from './result-names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { syntaxHint, unreadableHint } from './syntax-hints.ts';
@@ -16,6 +17,8 @@ export interface Opened {
   passed: Passed;
   /** Its second form, where it has one that was checked. */
   byHash: ByHash | null;
+  /** Texts in it that look like names of the engine's own (`innerLooking`). */
+  innerNames: ReadonlySet<string>;
   /** That of the names which the gate saw. */
   namesVersion: number;
 }
@@ -150,7 +153,8 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
-  return { statement, passed, byHash: null, namesVersion };
+  const innerNames = innerLooking(passed.sql, passed.tree);
+  return { statement, passed, byHash: null, innerNames, namesVersion };
 }
 
 /** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */
