@@ -156,6 +156,17 @@ describe('query() with keep', () => {
     expect(page.rows[0]).toContain('2026-01-02T01:04:05.678901Z');
   });
 
+  it('gives JSON inside a UNION as JSON, and says so', async () => {
+    const sql = `SELECT union_value("a ""k""" := '[9007199254740993]'::JSON) AS u, {'x': union_value(h := 1::HUGEINT)} AS s FROM range(60)`;
+    const { id, columns, rows } = await keep(sql);
+    expect(columns.map(({ type }) => type)).toEqual(['UNION("a ""k""" JSON)', 'STRUCT("x" UNION("h" HUGEINT))']);
+    const page = await engine.results.read(id, { ...ALL, limit: 1 });
+    expect(page.rows).toEqual([[['9007199254740993'], { x: 1 }]]);
+    expect([page.rows, page.columns]).toEqual([rows.slice(0, 1), columns]);
+    mkdirSync(engine.results.exportsFolder, { recursive: true });
+    expect(await engine.results.writeParquet(id, 'union.parquet')).toMatchObject([{ name: 's' }]);
+  });
+
   it('answers all the same where a column cannot be kept, and says so', async () => {
     const { rows, keeping } = await keep('SELECT row(i, 2) AS r FROM range(100) t(i)');
     expect(rows).toHaveLength(50);
