@@ -64,3 +64,35 @@ test('a log that is too long goes into the file once nothing else writes, and a 
   expect(row?.map(Number)).toEqual([1_000, 1_000, 334]);
   await after.close();
 });
+
+test('a log that is too long waits for a query from before the last change, and writes wait with it', {
+  timeout: 60_000,
+}, async () => {
+  await store.transaction((sql) => sql('CREATE TABLE docs AS SELECT r AS id, 0 AS version FROM range(1000) x(r)'));
+  const query = await store.connect();
+  await query.run('BEGIN TRANSACTION READ ONLY');
+  await query.run('SELECT sum(version) FROM docs');
+  // Changed in place: the engine keeps for the query what was there.
+  const bytes = `repeat(md5(r::VARCHAR || random()::VARCHAR), 1000)`;
+  await store.transaction(async (sql) => {
+    await sql('UPDATE docs SET version = 1 WHERE id % 3 = 0');
+    await sql(`CREATE TABLE filler AS SELECT ${bytes} AS x FROM range(5000) x(r)`);
+  });
+  const full = logBytes();
+  expect(full).toBeGreaterThan(LIMITS.memoryBytes);
+  // By then the log is looked at.
+  await store.read((sql) => sql('SELECT 1'));
+  let isWritten = false;
+  const next = store
+    .transaction((sql) => sql('UPDATE docs SET version = 2 WHERE id = 1'))
+    .then(() => {
+      isWritten = true;
+    });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(isWritten).toBe(false);
+  expect(Number((await query.runAndReadAll('SELECT sum(version) FROM docs')).getRows()[0]?.[0])).toBe(0);
+  await query.run('ROLLBACK');
+  query.closeSync();
+  await next;
+  expect(logBytes()).toBeLessThan(full / 100);
+});

@@ -4,9 +4,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
 import { CATALOG, type Database, openDatabase } from './database.ts';
-import { logBytesMax, QUIET_MS, quietMsOf } from './log-size.ts';
+import { logBytesMax, patienceMsOf, QUIET_MS, quietMsOf } from './log-size.ts';
 import { quoteName } from './names.ts';
-import { isFatal, isLost, openError } from './storage-errors.ts';
+import { Stillness } from './stillness.ts';
+import { isFatal, isHeldUp, isLost, openError } from './storage-errors.ts';
 import { inTransaction, settled, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
 
@@ -32,6 +33,9 @@ const READ_ONLY_MS = 2_000;
 
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
+
+/** A merge that queries hold up is tried again so often. */
+const HELD_UP_MS = 10;
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -60,11 +64,8 @@ export class Store {
   /** Of now, and of every time that the file is opened again. */
   #size: EngineSize;
   #isClosed = false;
-  /** While the files are to stay as they are: until then nothing is written. */
-  #stillness: Promise<void> | undefined;
-  /** Transactions that may write and run now, and who waits for their end. */
-  #writing = 0;
-  #onceUnwritten: (() => void) | undefined;
+  /** Of what may write, and what needs the files to stay as they are. */
+  readonly #stillness = new Stillness();
   /** By `performance.now()`: the end of the last write that counts. */
   #quietSince = performance.now();
   #isMerging = false;
@@ -115,22 +116,11 @@ export class Store {
   /** Runs what may write, and looks after the log once nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
-      return await this.#write(work);
+      return await this.#stillness.write(work);
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
       void this.#mergeIfLong();
-    }
-  }
-
-  async #write<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    this.#writing += 1;
-    try {
-      return await work();
-    } finally {
-      this.#writing -= 1;
-      if (this.#writing === 0) this.#onceUnwritten?.();
     }
   }
 
@@ -148,7 +138,7 @@ export class Store {
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
     if (quietMs === undefined) return;
-    const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    const leftMs = this.#stillness.isWritten ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
     await this.#merge(session);
   }
@@ -158,49 +148,33 @@ export class Store {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
     if (performance.now() < this.#mergeAfter) return;
-    if (session.database.logBytes() >= logBytesMax(this.#size.memoryBytes)) await this.#merge(session);
+    const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
+    if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
   }
 
   /**
    * Puts the log into the main file while nothing else writes. Beside a transaction that writes, the engine's checkpoint may
    * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
-   * with the file, and a database that does not open.
+   * with the file, and a database that does not open. Beside a query that began before the last change of a document in
+   * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
    */
-  async #merge(session: Session): Promise<void> {
+  async #merge(session: Session, patienceMs = 0): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
-    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
     try {
-      await this.#alone(async () => {
-        if (!session.isBroken && !this.#isClosed) await this.#withWriter(session, merge);
+      await this.#stillness.alone(async () => {
+        const endsAt = performance.now() + patienceMs;
+        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
+        if (session.isBroken || this.#isClosed) return;
+        await this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
       });
     } catch (error) {
       // Nothing is lost: the log is still there, and later is another chance.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
+      if (isHeldUp(error)) this.#tidyAfter(MERGE_AGAIN_MS);
       if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
     } finally {
       this.#isMerging = false;
-    }
-  }
-
-  /** Runs `work` while nothing is written; what wants to write waits. One call at a time. */
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    let end: () => void = () => undefined;
-    this.#stillness = new Promise((resolve) => {
-      end = resolve;
-    });
-    try {
-      if (this.#writing > 0) {
-        await new Promise<void>((resolve) => {
-          this.#onceUnwritten = resolve;
-        });
-      }
-      return await work();
-    } finally {
-      this.#onceUnwritten = undefined;
-      this.#stillness = undefined;
-      end();
     }
   }
 
@@ -210,8 +184,10 @@ export class Store {
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     await this.#ready();
-    return this.#alone(async () => {
+    return this.#stillness.alone(async () => {
+      // Where it is being opened again, that began before this was alone, and does not wait for it.
       const session = await this.#session;
+      if (this.#isClosed) throw closing();
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await openWriter(session.database, session.statements);
@@ -235,7 +211,7 @@ export class Store {
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
     let session = await this.#ready();
-    if (mayHaveSpace(session)) {
+    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) {
       session.isBroken = true;
       session = await this.#ready();
     }
@@ -306,7 +282,7 @@ export class Store {
     this.#isClosed = true;
     clearTimeout(this.#quiet);
     // Closing merges the log into the file.
-    await this.#stillness;
+    while (this.#stillness.over !== undefined) await this.#stillness.over;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined) return;
     const isReleased = await closeSession(session);
@@ -322,7 +298,7 @@ export class Store {
   }
 
   async #ready(): Promise<Session> {
-    if (this.#isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
+    if (this.#isClosed) throw closing();
     const current = this.#session;
     const session = await current;
     if (!session.isBroken) return session;
@@ -338,7 +314,8 @@ export class Store {
   }
 
   async #reopen(broken: Session): Promise<Session> {
-    await this.#stillness;
+    // Once only: who is alone next waits for this.
+    await this.#stillness.aloneUntil;
     const isReleased = await closeSession(broken);
     if (!isReleased) {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
@@ -348,6 +325,23 @@ export class Store {
     this.#options.log.info({}, 'the database is open again');
     return session;
   }
+}
+
+/** Puts the log into the main file; while queries are in the way, and as long as it may, it tries again. */
+async function checkpoint(sql: Sql, mayGoOn: () => boolean): Promise<void> {
+  for (;;) {
+    try {
+      await sql(`CHECKPOINT ${quoteName(CATALOG)}`);
+      return;
+    } catch (error) {
+      if (!isHeldUp(error) || !mayGoOn()) throw error;
+    }
+    await sleep(HELD_UP_MS);
+  }
+}
+
+function closing(): ApiError {
+  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }
 
 /** Whether a session that can only read may by now be opened for writing as well. */
