@@ -110,8 +110,17 @@ export class Store {
       this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
     );
 
-  /** Runs one statement that reads. */
-  readonly select: Run = (text, ...values) => this.#onWriter(({ sql }) => sql(text, ...values));
+  /** Runs one statement that reads, `undisturbed`. */
+  readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
+
+  /**
+   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file. That takes back
+   * the room of deleted rows, and a statement beside it may pass over rows of which it has the numbers, or the last of a
+   * table. Not within a transaction.
+   */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return this.#stillness.write(work);
+  }
 
   /** Runs what may write, and looks after the log once nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
