@@ -96,3 +96,42 @@ test('a log that is too long waits for a query from before the last change, and 
   await next;
   expect(logBytes()).toBeLessThan(full / 100);
 });
+
+/** Whole pieces of a table, as the engine divides it; the first go, so that a merge may move the rest. */
+const PIECE = 122_880;
+
+test('beside a query that goes on, a log goes into the file without moving a row; after it, rows move', {
+  timeout: 60_000,
+}, async () => {
+  await store.transaction(async (sql) => {
+    await sql(`CREATE TABLE docs AS SELECT r AS id FROM range(${4 * PIECE}) x(r)`);
+    await sql('CREATE TABLE filler (x VARCHAR)');
+  });
+  await fillLog();
+  await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(LIMITS.memoryBytes / 4);
+  const last = 4 * PIECE - 1;
+  const placeOfLast = async () => {
+    const rows = await store.select(`SELECT rowid FROM docs WHERE id = ${last}`);
+    return Number(rows[0]?.[0]);
+  };
+  let end: () => void = () => undefined;
+  const mayEnd = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const query = store.reading(() => mayEnd);
+  await store.transaction((sql) => sql(`DELETE FROM docs WHERE id < ${2 * PIECE}`));
+  const merged = async () => {
+    await fillLog();
+    // Writes wait for a merge that is due.
+    await store.transaction((sql) => sql('DELETE FROM filler'));
+    await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(LIMITS.memoryBytes / 4);
+  };
+  await merged();
+  expect(await placeOfLast()).toBe(last);
+  const late: string[] = [];
+  const another = store.reading(async () => late.push('read'));
+  end();
+  await Promise.all([query, another]);
+  await merged();
+  expect(await placeOfLast()).toBeLessThan(last - PIECE);
+});

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Stillness } from '../../src/engine/duckdb/stillness.ts';
 import { Store } from '../../src/engine/duckdb/store.ts';
 import { LIMITS } from './fixture.ts';
 import { temporaryFolder } from './harness.ts';
@@ -71,4 +72,52 @@ test('a backup that waits for a write when the store closes is refused, and hold
   await expect(still).rejects.toThrow('shutting down');
   await expect(next).rejects.toThrow('shutting down');
   await closed;
+});
+
+test('what decides a write waits for who needs the files to stay as they are, and that for it', {
+  timeout: 20_000,
+}, async () => {
+  const order: string[] = [];
+  let end: () => void = () => undefined;
+  const mayEnd = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const deciding = store.undisturbed(async () => {
+    await mayEnd;
+    order.push('undisturbed');
+  });
+  const still = store.still(async () => order.push('still'));
+  // By then that waits.
+  await store.read((sql) => sql('SELECT 1'));
+  const select = store.select(COUNT).then(() => order.push('select'));
+  expect(await store.read((sql) => sql(COUNT))).toEqual([[0n]]);
+  end();
+  await Promise.all([deciding, still, select]);
+  expect(order).toEqual(['undisturbed', 'still', 'select']);
+  await store.close();
+});
+
+test('what reads waits while nothing may be read, unless something has been read for too long', async () => {
+  await store.close();
+  const stillness = new Stillness();
+  const order: string[] = [];
+  const read = (name: string) => stillness.read(async () => order.push(name));
+  let end: () => void = () => undefined;
+  const long = stillness.read(() => new Promise<void>((resolve) => (end = resolve)));
+  let waiting: Promise<number> = Promise.resolve(0);
+  await stillness.alone(() => {
+    const done = stillness.unread(10, async (isUnread) => order.push(`unread ${isUnread}`));
+    waiting = read('beside');
+    return done;
+  });
+  await waiting;
+  expect(order.sort()).toEqual(['beside', 'unread false']);
+  const last = stillness.alone(() => {
+    const done = stillness.unread(60_000, async (isUnread) => order.push(`unread ${isUnread}`));
+    waiting = read('after');
+    return done;
+  });
+  end();
+  await Promise.all([long, last, waiting]);
+  expect(order.slice(2)).toEqual(['unread true', 'after']);
 });

@@ -115,6 +115,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const results = createResultStore(file, limits, log);
   const queries = createQueries({
     connect: () => store.connect(),
+    reading: (work) => store.reading(work),
     results,
     names: catalog.names,
     limits,

@@ -1,12 +1,15 @@
 /**
  * Keeps apart what writes and what needs that nothing is written. Many may write at once; who wants to be alone waits until
- * they are done, and holds up those that come later.
+ * they are done, and holds up those that come later. What reads goes on beside both, but for `unread`.
  */
 export class Stillness {
   #isOver: Promise<void> | undefined;
   #isAlone = false;
   #writing = 0;
   #onceUnwritten: (() => void) | undefined;
+  #unreadUntil: Promise<void> | undefined;
+  #reading = 0;
+  #onceUnread: ((isUnread: boolean) => void) | undefined;
 
   /** Whether something writes now. */
   get isWritten(): boolean {
@@ -58,5 +61,49 @@ export class Stillness {
       this.#isOver = undefined;
       end();
     }
+  }
+
+  async read<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#unreadUntil !== undefined) await this.#unreadUntil;
+    this.#reading += 1;
+    try {
+      return await work();
+    } finally {
+      this.#reading -= 1;
+      if (this.#reading === 0) this.#onceUnread?.(true);
+    }
+  }
+
+  /**
+   * For who is alone: runs `work` while nothing is read, and holds up what wants to be. Where what is read now takes longer
+   * than `patienceMs` it is told so, and nothing is held up any more.
+   */
+  async unread<T>(patienceMs: number, work: (isUnread: boolean) => Promise<T>): Promise<T> {
+    let end: () => void = () => undefined;
+    this.#unreadUntil = new Promise((resolve) => {
+      end = resolve;
+    });
+    const goOn = () => {
+      this.#unreadUntil = undefined;
+      end();
+    };
+    try {
+      const isUnread = this.#reading === 0 || (await this.#untilUnread(patienceMs));
+      if (!isUnread) goOn();
+      return await work(isUnread);
+    } finally {
+      goOn();
+    }
+  }
+
+  async #untilUnread(patienceMs: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const isUnread = await new Promise<boolean>((resolve) => {
+      this.#onceUnread = resolve;
+      timer = setTimeout(resolve, patienceMs, false);
+    });
+    clearTimeout(timer);
+    this.#onceUnread = undefined;
+    return isUnread;
   }
 }

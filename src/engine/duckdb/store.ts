@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
-import { CATALOG, type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { logBytesMax, patienceMsOf, QUIET_MS, quietMsOf } from './log-size.ts';
-import { quoteName } from './names.ts';
+import { checkpoint, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
 import { isFatal, isHeldUp, isLost, openError } from './storage-errors.ts';
 import { inTransaction, settled, type Transaction } from './transactions.ts';
@@ -34,8 +34,8 @@ const READ_ONLY_MS = 2_000;
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
 
-/** A merge that queries hold up is tried again so often. */
-const HELD_UP_MS = 10;
+/** So long a merge waits for queries to end, so that none runs beside it. */
+const UNREAD_MS = 250;
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -101,7 +101,7 @@ export class Store {
    * into the main file in between.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
-    return this.#noted(() => this.read(work), isAside);
+    return this.#noted(() => this.#inTransaction(work), isAside);
   }
 
   /** Runs one statement that writes, as a transaction by itself; as `Sql.again`. */
@@ -114,9 +114,8 @@ export class Store {
   readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
 
   /**
-   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file. That takes back
-   * the room of deleted rows, and a statement beside it may pass over rows of which it has the numbers, or the last of a
-   * table. Not within a transaction.
+   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file, whatever else
+   * runs (see `reading`). Not within a transaction.
    */
   undisturbed<T>(work: () => Promise<T>): Promise<T> {
     return this.#stillness.write(work);
@@ -167,16 +166,18 @@ export class Store {
    * with the file, and a database that does not open. Beside a query that began before the last change of a document in
    * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
    */
-  async #merge(session: Session, patienceMs = 0): Promise<void> {
+  async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
     try {
-      await this.#stillness.alone(async () => {
+      const merge = async (isUnread: boolean) => {
         const endsAt = performance.now() + patienceMs;
         const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
         if (session.isBroken || this.#isClosed) return;
-        await this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
-      });
+        const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
+        await (isUnread ? now() : this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now)));
+      };
+      await this.#stillness.alone(() => this.#stillness.unread(UNREAD_MS, merge));
     } catch (error) {
       // Nothing is lost: the log is still there, and later is another chance.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
@@ -215,6 +216,20 @@ export class Store {
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.reading(() => this.#inTransaction(work));
+  }
+
+  /**
+   * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
+   * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
+   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge; and a merge that would have to wait
+   * for long leaves all rows where they are.
+   */
+  reading<T>(work: () => Promise<T>): Promise<T> {
+    return this.#stillness.read(work);
+  }
+
+  #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
   }
 
@@ -333,19 +348,6 @@ export class Store {
     const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } });
     this.#options.log.info({}, 'the database is open again');
     return session;
-  }
-}
-
-/** Puts the log into the main file; while queries are in the way, and as long as it may, it tries again. */
-async function checkpoint(sql: Sql, mayGoOn: () => boolean): Promise<void> {
-  for (;;) {
-    try {
-      await sql(`CHECKPOINT ${quoteName(CATALOG)}`);
-      return;
-    } catch (error) {
-      if (!isHeldUp(error) || !mayGoOn()) throw error;
-    }
-    await sleep(HELD_UP_MS);
   }
 }
 
