@@ -121,3 +121,15 @@ test('what reads waits while nothing may be read, unless something has been read
   await Promise.all([long, last, waiting]);
   expect(order.slice(2)).toEqual(['unread true', 'after']);
 });
+
+test('what is to end does not wait until it may read', async () => {
+  await store.close();
+  const stillness = new Stillness();
+  const stop = new AbortController();
+  await stillness.unread(0, async () => {
+    const early = stillness.read(async () => stop.signal.aborted, stop.signal);
+    stop.abort(new Error('stopped'));
+    expect(await early).toBe(true);
+    expect(await stillness.read(async () => 'at once', stop.signal)).toBe('at once');
+  });
+});

@@ -115,7 +115,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const results = createResultStore(file, limits, log);
   const queries = createQueries({
     connect: () => store.connect(),
-    reading: (work) => store.reading(work),
+    reading: (work, signal) => store.reading(work, signal),
     results,
     names: catalog.names,
     limits,

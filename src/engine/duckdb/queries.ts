@@ -59,7 +59,7 @@ export interface Queries {
 interface Context {
   connect: () => Promise<DuckDBConnection>;
   /** Runs what reads on these connections, when it may (`Store.reading`); default: at once. */
-  reading?: <T>(work: () => Promise<T>) => Promise<T>;
+  reading?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** Where results go that are to be kept; absent: none is. */
   results?: Pick<ResultStore, 'keeper'>;
   names: Names;
@@ -159,11 +159,13 @@ export function createQueries(context: Context): Queries {
         place.leave();
       };
       return orStopped(
-        reading(() =>
-          sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
-            isPlain: request.isPlain,
-            onIdle,
-          }),
+        reading(
+          () =>
+            sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
+              isPlain: request.isPlain,
+              onIdle,
+            }),
+          stopped,
         ),
         signal,
       );

@@ -1,3 +1,5 @@
+import { orStopped } from './deadline.ts';
+
 /**
  * Keeps apart what writes and what needs that nothing is written. Many may write at once; who wants to be alone waits until
  * they are done, and holds up those that come later. What reads goes on beside both, but for `unread`.
@@ -63,8 +65,11 @@ export class Stillness {
     }
   }
 
-  async read<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#unreadUntil !== undefined) await this.#unreadUntil;
+  /** When `signal` aborts, `work` waits no longer: it is to end then. */
+  async read<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    while (this.#unreadUntil !== undefined && signal?.aborted !== true) {
+      await (signal === undefined ? this.#unreadUntil : orStopped(this.#unreadUntil, signal).catch(() => undefined));
+    }
     this.#reading += 1;
     try {
       return await work();

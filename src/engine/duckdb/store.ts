@@ -223,10 +223,10 @@ export class Store {
    * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
    * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
    * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge; and a merge that would have to wait
-   * for long leaves all rows where they are.
+   * for long leaves all rows where they are. When `signal` aborts, `work` waits no longer.
    */
-  reading<T>(work: () => Promise<T>): Promise<T> {
-    return this.#stillness.read(work);
+  reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#stillness.read(work, signal);
   }
 
   #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
