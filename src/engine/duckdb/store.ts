@@ -171,7 +171,8 @@ export class Store {
     this.#isMerging = true;
     try {
       const merge = async (isUnread: boolean) => {
-        const endsAt = performance.now() + patienceMs;
+        // Where queries wait as well it is not for long.
+        const endsAt = performance.now() + (isUnread ? UNREAD_MS : patienceMs);
         const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
         if (session.isBroken || this.#isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
