@@ -13,6 +13,18 @@ export function logBytesMax(memoryBytes: number): number {
 }
 
 /**
+ * How long writes wait for queries that keep a log from going into the main file, which has `bytes` and may have `max`. The
+ * longer it is, the more it is worth: where there is always a query from before the last write, it would grow, and with
+ * it what the engine keeps in memory, until nothing can be written.
+ */
+const PATIENCE_MS = 1_000;
+const PATIENCE_MS_MAX = 30_000;
+
+export function patienceMsOf(bytes: number, max: number): number {
+  return Math.min(PATIENCE_MS * 4 ** Math.max(0, bytes / max - 1), PATIENCE_MS_MAX);
+}
+
+/**
  * A log of so many bytes goes into the main file when nothing was written for a while: no start has to replay it then, and
  * the memory that it takes is given back. What comes to be written meanwhile waits for it, and it cannot be stopped: measured,
  * some 15 ms of processor time for each MiB. So a short log goes at the first pause, before it is long, and a long one only

@@ -58,6 +58,8 @@ export interface Queries {
 
 interface Context {
   connect: () => Promise<DuckDBConnection>;
+  /** Runs what reads on these connections, when it may (`Store.reading`); default: at once. */
+  reading?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** Where results go that are to be kept; absent: none is. */
   results?: Pick<ResultStore, 'keeper'>;
   names: Names;
@@ -123,6 +125,7 @@ const CLOSE_WAIT_MS = 5_000;
  */
 export function createQueries(context: Context): Queries {
   const { connect, results, names, limits, memoryBytes, giveUp = endProcess, onStuck = giveUp } = context;
+  const { reading = (work) => work() } = context;
   const scheduler = createScheduler({
     places: limits.queriesMax,
     queueMax: limits.queueMax,
@@ -156,10 +159,14 @@ export function createQueries(context: Context): Queries {
         place.leave();
       };
       return orStopped(
-        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
-          isPlain: request.isPlain,
-          onIdle,
-        }),
+        reading(
+          () =>
+            sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
+              isPlain: request.isPlain,
+              onIdle,
+            }),
+          stopped,
+        ),
         signal,
       );
     };

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { EngineLimits, EngineSize } from '../engine.ts';
-import { CATALOG, type Database, openDatabase } from './database.ts';
-import { logBytesMax, QUIET_MS, quietMsOf } from './log-size.ts';
-import { quoteName } from './names.ts';
-import { isFatal, isLost, openError } from './storage-errors.ts';
+import { type Database, openDatabase } from './database.ts';
+import { logBytesMax, patienceMsOf, QUIET_MS, quietMsOf } from './log-size.ts';
+import { checkpoint, withRowsInPlace } from './merge.ts';
+import { Stillness } from './stillness.ts';
+import { isFatal, isHeldUp, isLost, openError } from './storage-errors.ts';
 import { inTransaction, settled, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
 
@@ -32,6 +33,9 @@ const READ_ONLY_MS = 2_000;
 
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
+
+/** So long a merge waits for queries to end, so that none runs beside it. */
+const UNREAD_MS = 250;
 
 /** Running statements get so long to end after an interrupt, before their database is closed. */
 const GRACE_MS = 200;
@@ -60,11 +64,8 @@ export class Store {
   /** Of now, and of every time that the file is opened again. */
   #size: EngineSize;
   #isClosed = false;
-  /** While the files are to stay as they are: until then nothing is written. */
-  #stillness: Promise<void> | undefined;
-  /** Transactions that may write and run now, and who waits for their end. */
-  #writing = 0;
-  #onceUnwritten: (() => void) | undefined;
+  /** Of what may write, and what needs the files to stay as they are. */
+  readonly #stillness = new Stillness();
   /** By `performance.now()`: the end of the last write that counts. */
   #quietSince = performance.now();
   #isMerging = false;
@@ -100,7 +101,7 @@ export class Store {
    * into the main file in between.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
-    return this.#noted(() => this.read(work), isAside);
+    return this.#noted(() => this.#inTransaction(work), isAside);
   }
 
   /** Runs one statement that writes, as a transaction by itself; as `Sql.again`. */
@@ -109,28 +110,25 @@ export class Store {
       this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
     );
 
-  /** Runs one statement that reads. */
-  readonly select: Run = (text, ...values) => this.#onWriter(({ sql }) => sql(text, ...values));
+  /** Runs one statement that reads, `undisturbed`. */
+  readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
+
+  /**
+   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file, whatever else
+   * runs (see `reading`). Not within a transaction.
+   */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return this.#stillness.write(work);
+  }
 
   /** Runs what may write, and looks after the log once nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
-      return await this.#write(work);
+      return await this.#stillness.write(work);
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
       void this.#mergeIfLong();
-    }
-  }
-
-  async #write<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    this.#writing += 1;
-    try {
-      return await work();
-    } finally {
-      this.#writing -= 1;
-      if (this.#writing === 0) this.#onceUnwritten?.();
     }
   }
 
@@ -148,7 +146,7 @@ export class Store {
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
     if (quietMs === undefined) return;
-    const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    const leftMs = this.#stillness.isWritten ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
     await this.#merge(session);
   }
@@ -158,49 +156,36 @@ export class Store {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
     if (performance.now() < this.#mergeAfter) return;
-    if (session.database.logBytes() >= logBytesMax(this.#size.memoryBytes)) await this.#merge(session);
+    const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
+    if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
   }
 
   /**
    * Puts the log into the main file while nothing else writes. Beside a transaction that writes, the engine's checkpoint may
    * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
-   * with the file, and a database that does not open.
+   * with the file, and a database that does not open. Beside a query that began before the last change of a document in
+   * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
    */
-  async #merge(session: Session): Promise<void> {
+  async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
-    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
     try {
-      await this.#alone(async () => {
-        if (!session.isBroken && !this.#isClosed) await this.#withWriter(session, merge);
-      });
+      const merge = async (isUnread: boolean) => {
+        // Where queries wait as well it is not for long.
+        const endsAt = performance.now() + (isUnread ? UNREAD_MS : patienceMs);
+        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
+        if (session.isBroken || this.#isClosed) return;
+        const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
+        await (isUnread ? now() : this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now)));
+      };
+      await this.#stillness.alone(() => this.#stillness.unread(UNREAD_MS, merge));
     } catch (error) {
       // Nothing is lost: the log is still there, and later is another chance.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
+      if (isHeldUp(error)) this.#tidyAfter(MERGE_AGAIN_MS);
       if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
     } finally {
       this.#isMerging = false;
-    }
-  }
-
-  /** Runs `work` while nothing is written; what wants to write waits. One call at a time. */
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    let end: () => void = () => undefined;
-    this.#stillness = new Promise((resolve) => {
-      end = resolve;
-    });
-    try {
-      if (this.#writing > 0) {
-        await new Promise<void>((resolve) => {
-          this.#onceUnwritten = resolve;
-        });
-      }
-      return await work();
-    } finally {
-      this.#onceUnwritten = undefined;
-      this.#stillness = undefined;
-      end();
     }
   }
 
@@ -210,8 +195,10 @@ export class Store {
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     await this.#ready();
-    return this.#alone(async () => {
+    return this.#stillness.alone(async () => {
+      // Where it is being opened again, that began before this was alone, and does not wait for it.
       const session = await this.#session;
+      if (this.#isClosed) throw closing();
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await openWriter(session.database, session.statements);
@@ -230,12 +217,26 @@ export class Store {
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.reading(() => this.#inTransaction(work));
+  }
+
+  /**
+   * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
+   * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
+   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge; and a merge that would have to wait
+   * for long leaves all rows where they are. When `signal` aborts, `work` waits no longer.
+   */
+  reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#stillness.read(work, signal);
+  }
+
+  #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
   }
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
     let session = await this.#ready();
-    if (mayHaveSpace(session)) {
+    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) {
       session.isBroken = true;
       session = await this.#ready();
     }
@@ -306,7 +307,7 @@ export class Store {
     this.#isClosed = true;
     clearTimeout(this.#quiet);
     // Closing merges the log into the file.
-    await this.#stillness;
+    while (this.#stillness.over !== undefined) await this.#stillness.over;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined) return;
     const isReleased = await closeSession(session);
@@ -322,7 +323,7 @@ export class Store {
   }
 
   async #ready(): Promise<Session> {
-    if (this.#isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
+    if (this.#isClosed) throw closing();
     const current = this.#session;
     const session = await current;
     if (!session.isBroken) return session;
@@ -338,7 +339,8 @@ export class Store {
   }
 
   async #reopen(broken: Session): Promise<Session> {
-    await this.#stillness;
+    // Once only: who is alone next waits for this.
+    await this.#stillness.aloneUntil;
     const isReleased = await closeSession(broken);
     if (!isReleased) {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
@@ -348,6 +350,10 @@ export class Store {
     this.#options.log.info({}, 'the database is open again');
     return session;
   }
+}
+
+function closing(): ApiError {
+  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }
 
 /** Whether a session that can only read may by now be opened for writing as well. */
