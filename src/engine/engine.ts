@@ -340,6 +340,11 @@ export interface StoredCounts {
   documents: number;
   /** Pieces of metadata. */
   records: number;
+  /** Of the collections, those in the trash, and of the documents, those in them. */
+  trashedCollections: number;
+  trashedDocuments: number;
+  /** Documents that were deleted by themselves and are in the trash: not among the documents. */
+  deletedDocuments: number;
 }
 
 /** What the engine may use of the machine. */
