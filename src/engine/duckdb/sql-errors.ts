@@ -64,7 +64,7 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
 const ADVICE: [RegExp, string][] = [
   [
     /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
-    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'.",
+    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$').",
   ],
   [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
   [
