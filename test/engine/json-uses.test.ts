@@ -88,8 +88,8 @@ describe('a JSON field is warned about where SQL takes it for something else', (
   test('once for each field, with all that was done with it', async () => {
     const warnings = await warningsOf("SELECT price, tags[1], len(tags) FROM mixed WHERE price > '1' ORDER BY price");
     expect(warnings).toEqual([
-      `"tags" of commons.mixed is JSON, since its documents have no type in common: [n] counts from 0; its length is that of its text. Use (tags->>0) for the first item, json_array_length(tags) for the number of items.`,
-      `"price" of commons.mixed is JSON, since its documents have no type in common: ORDER BY, min and max go by its text; it compares by its text, or rounded with an integer. Use TRY_CAST(price->>'$' AS DOUBLE) for the number, (price->>'$') for the text.`,
+      `"tags" of commons.mixed is JSON, since its documents had no type in common: [n] counts from 0; its length is that of its text. Use (tags->>0) for the first item, json_array_length(tags) for the number of items.`,
+      `"price" of commons.mixed is JSON, since its documents had no type in common: ORDER BY, min and max go by its text; it compares by its text, or rounded with an integer. Use TRY_CAST(price->>'$' AS DOUBLE) for the number, (price->>'$') for the text.`,
     ]);
   });
 

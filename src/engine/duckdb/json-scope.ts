@@ -5,8 +5,9 @@ import { isNode, type Node } from './tree.ts';
 
 /** A JSON field, or an object that holds one. */
 export interface Found {
-  /** Path of the field, and after a line break its collection. */
-  field: string;
+  path: string;
+  /** Its collection or alias. */
+  table: string;
   json: JsonFields | 'json';
 }
 
@@ -42,7 +43,7 @@ interface Outputs {
 
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 /** Of a query with more columns the rest is not looked at: a join of many collections has them all. */
-const COLUMNS_MAX = 4_096;
+const COLUMNS_MAX = 1_024;
 const UNKNOWN: Outputs = { columns: [], isOpen: true };
 const NOTHING: Pick<Relation, 'columns' | 'isOpen'> = { columns: new Map(), isOpen: true };
 export const NO_SCOPE: Scope = { relations: [], outer: null, queries: new Map() };
@@ -57,20 +58,38 @@ function keyOf(schema: unknown, name: unknown): string {
   return `${foldName(String(schema))}\n${foldName(String(name))}`;
 }
 
+/** Of collections, which never change: with other columns one is another object. */
+const known = new WeakMap<NamedTable, Relation | null>();
+
 /** The tables by their keys; undefined where none has a JSON field. */
 export function relationsBy(tables: readonly NamedTable[]): ReadonlyMap<string, Relation> | undefined {
-  const jsons = tables.map((table) => ({ table, json: table.jsonFields?.() }));
-  if (!jsons.some(({ json }) => json !== undefined && json.size > 0)) return undefined;
+  const relations = tables.map((table) => [table, jsonRelation(table)] as const);
+  if (relations.every(([, relation]) => relation === null)) return undefined;
   return new Map(
-    jsons.map(({ table, json }) => {
-      const columns = table.columns().map((name): [string, Found | null] => {
-        const own = json?.get(foldName(name));
-        const field = `${name}\n${table.workspace}.${table.name}`;
-        return [foldName(name), own === undefined ? null : { field, json: own }];
-      });
-      return [keyOf(schemaOf(table.workspace), table.name), { names: [], columns: new Map(columns), isOpen: false }];
-    }),
+    relations.map(([table, relation]) => [
+      keyOf(schemaOf(table.workspace), table.name),
+      relation ?? tableRelation(table),
+    ]),
   );
+}
+
+/** Null where it has no JSON field. */
+function jsonRelation(table: NamedTable): Relation | null {
+  const before = known.get(table);
+  if (before !== undefined) return before;
+  const json = table.jsonFields?.();
+  const relation = json === undefined || json.size === 0 ? null : tableRelation(table, json);
+  if (table.kind === 'collection') known.set(table, relation);
+  return relation;
+}
+
+function tableRelation(table: NamedTable, json?: JsonFields): Relation {
+  const of = `${table.workspace}.${table.name}`;
+  const columns = table.columns().map((path): [string, Found | null] => {
+    const field = json?.get(foldName(path));
+    return [foldName(path), field === undefined ? null : { path, table: of, json: field }];
+  });
+  return relationOf({ columns, isOpen: false });
 }
 
 /** The JSON field of a column reference; null where it is none. */
@@ -95,7 +114,7 @@ function within({ columns }: Relation, [first = '', ...more]: readonly string[])
   for (const step of more) {
     if (found === null || found.json === 'json') break;
     const json = found.json.get(step);
-    found = json === undefined ? null : { field: found.field.replace('\n', `.${step}\n`), json };
+    found = json === undefined ? null : { ...found, path: `${found.path}.${step}`, json };
   }
   return found;
 }

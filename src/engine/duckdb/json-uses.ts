@@ -1,4 +1,5 @@
 import {
+  type Found,
   find,
   inLambda,
   isColumn,
@@ -18,11 +19,18 @@ import { isNode, type Node } from './tree.ts';
 /** What SQL does otherwise with JSON than with any other type, without a word. */
 type Use = 'order' | 'compare' | 'index' | 'length' | 'text' | 'logic';
 
+interface Used {
+  found: Found;
+  /** How the caller names it. */
+  reference: string;
+  uses: Set<Use>;
+}
+
 interface Walk {
   bytes: Buffer;
   tables: ReadonlyMap<string, Relation>;
   /** By field. */
-  uses: Map<string, { reference: string; uses: Set<Use> }>;
+  uses: Map<string, Used>;
   visit(value: unknown, scope: Scope): void;
 }
 
@@ -49,7 +57,7 @@ export function jsonUses(tree: unknown, sql: string, tables: readonly NamedTable
     visit: (value, scope) => visit(walk, value, scope),
   };
   visitQuery(walk, query, NO_SCOPE);
-  const warnings = [...walk.uses].map(([field, { reference, uses }]) => warningFor(field, reference, uses));
+  const warnings = [...walk.uses.values()].map(warningFor);
   const more = warnings.length - FIELDS_MAX;
   return more > 0 ? [...warnings.slice(0, FIELDS_MAX), `${more} more fields used here are JSON as well.`] : warnings;
 }
@@ -63,8 +71,7 @@ const MEANINGS: readonly [Use, string][] = [
   ['logic', 'AND and OR take it before an arrow does'],
 ];
 
-function warningFor(field: string, x: string, uses: ReadonlySet<Use>): string {
-  const [name, table] = field.split('\n');
+function warningFor({ found: { path, table }, reference: x, uses }: Used): string {
   const meanings = MEANINGS.filter(([use]) => uses.has(use)).map(([, meaning]) => meaning);
   const is = (...of: Use[]) => of.some((use) => uses.has(use));
   const ways = [
@@ -73,7 +80,7 @@ function warningFor(field: string, x: string, uses: ReadonlySet<Use>): string {
     ...(is('index') ? [`(${x}->>0) for the first item`] : []),
     ...(is('length') ? [`json_array_length(${x}) for the number of items`] : []),
   ];
-  return `"${name}" of ${table} is JSON, since its documents have no type in common: ${meanings.join('; ')}. Use ${ways.join(', ')}.`;
+  return `"${path}" of ${table} is JSON, since its documents had no type in common: ${meanings.join('; ')}. Use ${ways.join(', ')}.`;
 }
 
 /** What a node does with its operands, and with which alone of its children. */
@@ -106,7 +113,7 @@ function visit(walk: Walk, value: unknown, scope: Scope, use: Use | null = null)
   if (isQuery(value)) visitQuery(walk, value, scope);
   else if (isColumn(value)) {
     const found = use === null ? null : find(scope, textsOf(value['column_names']));
-    if (found?.json === 'json' && use !== null) note(walk, found.field, referenceOf(walk, value), use);
+    if (found?.json === 'json' && use !== null) note(walk, found, value, use);
   } else {
     const inner = value['class'] === 'LAMBDA' ? inLambda(value['lhs'], scope) : scope;
     const own = useOf(value);
@@ -118,8 +125,9 @@ function visit(walk: Walk, value: unknown, scope: Scope, use: Use | null = null)
   }
 }
 
-function note(walk: Walk, field: string, reference: string, use: Use): void {
-  const noted = walk.uses.get(field) ?? { reference, uses: new Set() };
+function note(walk: Walk, found: Found, column: Node, use: Use): void {
+  const field = `${found.table}\n${found.path}`;
+  const noted = walk.uses.get(field) ?? { found, reference: referenceOf(walk, column), uses: new Set() };
   noted.uses.add(use);
   walk.uses.set(field, noted);
 }
