@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import type { ApiError } from '../../contract/errors.ts';
 import { type ByHash, isByHash } from './by-hash.ts';
 import { type Passed, passGate } from './gate.ts';
+import { jsonUses } from './json-uses.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
@@ -16,6 +17,8 @@ export interface Opened {
   passed: Passed;
   /** Its second form, where it has one that was checked. */
   byHash: ByHash | null;
+  /** What a reader should know of it, for who asks for warnings. */
+  warnings: readonly string[];
   /** That of the names which the gate saw. */
   namesVersion: number;
 }
@@ -136,7 +139,8 @@ export async function open(
     }
   }
   await makeMacros(connection, passed.macros);
-  return { statement, passed, byHash: null, namesVersion };
+  const warnings = jsonUses(tree, statement.body, passed.tables);
+  return { statement, passed, byHash: null, warnings, namesVersion };
 }
 
 /** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */

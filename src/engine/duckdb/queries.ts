@@ -91,7 +91,11 @@ function withBehind(tables: readonly NamedTable[]): NamedTable[] {
   return [...new Set([...tables, ...tables.flatMap((table) => table.behind?.() ?? [])])];
 }
 
-function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutcome['cut']): string[] {
+function warningsFor(
+  request: QueryRequest,
+  { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
+  cut: QueryOutcome['cut'],
+): string[] {
   if (request.generateWarnings !== true) return [];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
@@ -100,7 +104,7 @@ function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutc
   );
   if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
-  return warnings;
+  return [...warnings, ...ofSql];
 }
 
 function meant(name: string, parameters: readonly string[]): string {
@@ -226,11 +230,11 @@ export function createQueries(context: Context): Queries {
         const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
         return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
       };
-      const outcomeOf = ({ passed: { tables } }: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
+      const outcomeOf = (opened: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
         ...read,
-        collections: qualified(withBehind(tables), 'collection'),
-        aliases: qualified(tables, 'alias'),
-        warnings: warningsFor(request, statement, read.cut),
+        collections: qualified(withBehind(opened.passed.tables), 'collection'),
+        aliases: qualified(opened.passed.tables, 'alias'),
+        warnings: warningsFor(request, opened, read.cut),
         queuedMicros,
       });
       const { sql } = request;
