@@ -30,7 +30,9 @@ export function patienceMsOf(bytes: number, max: number): number {
  * some 15 ms of processor time for each MiB. So a short log goes at the first pause, before it is long, and a long one only
  * when a pause has lasted for many times what it takes.
  */
-const QUIET_LOG_BYTES = 4 * 1024 * 1024;
+export const QUIET_LOG_BYTES = 4 * 1024 * 1024;
+/** With a longer log a merge moves no rows, for which queries have to wait: it takes a quarter of a second. */
+export const SHORT_LOG_BYTES = 16 * 1024 * 1024;
 /** The shortest pause. */
 export const QUIET_MS = 1_000;
 const QUIET_MS_PER_MIB = 250;

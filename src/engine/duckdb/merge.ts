@@ -34,3 +34,18 @@ export async function withRowsInPlace(sql: Sql, work: () => Promise<void>): Prom
     await sql('ROLLBACK').catch(() => undefined);
   }
 }
+
+/** Runs a merge that may move rows; answers whether it took back room of deleted ones, so that there may be more of it. */
+export async function hasMoved(sql: Sql, work: () => Promise<void>): Promise<boolean> {
+  const before = await rowsWithDeleted(sql);
+  await work();
+  return (await rowsWithDeleted(sql)) < before;
+}
+
+/** Rows of all tables, with the deleted ones that take up room. */
+async function rowsWithDeleted(sql: Sql): Promise<number> {
+  const [row] = await sql(
+    `SELECT sum(estimated_size)::DOUBLE FROM duckdb_tables() WHERE database_name = ${quoteText(CATALOG)}`,
+  );
+  return Number(row?.[0] ?? 0);
+}

@@ -1,58 +1,32 @@
 import type { FileHandle } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import type { EngineLimits, EngineSize } from '../engine.ts';
-import { type Database, openDatabase } from './database.ts';
-import { logBytesMax, patienceMsOf, QUIET_MS, quietMsOf } from './log-size.ts';
-import { checkpoint, withRowsInPlace } from './merge.ts';
+import type { EngineSize } from '../engine.ts';
+import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
+import { checkpoint, hasMoved, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
-import { isFatal, isHeldUp, isLost, openError } from './storage-errors.ts';
+import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
+import {
+  closeSession,
+  closeWriter,
+  type Log,
+  lend,
+  mayHaveSpace,
+  newWriter,
+  openSession,
+  type Session,
+  type StoreOptions,
+} from './store-session.ts';
 import { inTransaction, settled, type Transaction } from './transactions.ts';
-import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
+import type { Run, Sql, Writer } from './writer.ts';
 
-export type { Run, Sql, Transaction };
-
-/** Where the engine reports what nobody waits for; a pino logger fits. */
-export interface Log {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
-
-export interface StoreOptions {
-  file: string;
-  limits: EngineLimits;
-  log: Log;
-  /** Brings the schema up to date, where the file can be written, and reads what is kept in memory; runs after every open. */
-  load(transaction: Transaction, isReadOnly: boolean): Promise<void>;
-}
-
-/** A file that a full disk allows only to be read is opened for writing again at most so often. */
-const READ_ONLY_MS = 2_000;
+export type { Log, Run, Sql, StoreOptions, Transaction };
 
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
 
 /** So long a merge waits for queries to end, so that none runs beside it. */
 const UNREAD_MS = 250;
-
-/** Running statements get so long to end after an interrupt, before their database is closed. */
-const GRACE_MS = 200;
-
-interface Session {
-  readonly database: Database;
-  readonly writers: Writer[];
-  /** Of the writers. */
-  readonly statements: KeptStatements;
-  /** Connections that others use; those that were closed or collected do no harm here. */
-  readonly lent: Set<WeakRef<DuckDBConnection>>;
-  /** By `performance.now()`. */
-  readonly openedAt: number;
-  /** Transactions that run now. */
-  running: number;
-  isBroken: boolean;
-}
 
 /**
  * The open file and its connections. After an error that makes the database unusable (a full disk, above all) it is
@@ -69,6 +43,8 @@ export class Store {
   /** By `performance.now()`: the end of the last write that counts. */
   #quietSince = performance.now();
   #isMerging = false;
+  /** Whether the last merge left room to take back, since it was long. */
+  #owesMoving = false;
   /** By `performance.now()`: before that a merge that failed is not tried again. */
   #mergeAfter = 0;
   /** Ends in a look at whether the log is to go into the main file. */
@@ -151,13 +127,14 @@ export class Store {
     await this.#merge(session);
   }
 
-  /** Puts the log into the main file where it is as long as it may be. */
+  /** Puts the log into the main file where it is as long as it may be, or where rows are still to move after that. */
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
     if (performance.now() < this.#mergeAfter) return;
     const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
     if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
+    else if (this.#owesMoving && bytes >= QUIET_LOG_BYTES) await this.#merge(session);
   }
 
   /**
@@ -165,20 +142,27 @@ export class Store {
    * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
    * with the file, and a database that does not open. Beside a query that began before the last change of a document in
    * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
+   *
+   * Where rows were deleted it takes back their room, for which queries have to wait (see `reading`). So it does that only
+   * with a short log, and after a long one with the next, as soon as that is worth it.
    */
   async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
+    const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
+    this.#owesMoving = session.mayHaveFreed && !isShort;
     try {
-      const merge = async (isUnread: boolean) => {
+      const merge = async (mayMove: boolean) => {
         // Where queries wait as well it is not for long.
-        const endsAt = performance.now() + (isUnread ? UNREAD_MS : patienceMs);
+        const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
         const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
         if (session.isBroken || this.#isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
-        await (isUnread ? now() : this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now)));
+        if (!mayMove) return this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now));
+        session.mayHaveFreed = await this.#withWriter(session, ({ sql }) => hasMoved(sql, now));
       };
-      await this.#stillness.alone(() => this.#stillness.unread(UNREAD_MS, merge));
+      const isMoving = session.mayHaveFreed && isShort;
+      await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
     } catch (error) {
       // Nothing is lost: the log is still there, and later is another chance.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
@@ -201,7 +185,7 @@ export class Store {
       if (this.#isClosed) throw closing();
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
-      const { connection, sql } = await openWriter(session.database, session.statements);
+      const { connection, sql } = await newWriter(session);
       try {
         const reader = await session.database.reader();
         return await inTransaction(
@@ -223,8 +207,8 @@ export class Store {
   /**
    * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
    * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
-   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge; and a merge that would have to wait
-   * for long leaves all rows where they are. When `signal` aborts, `work` waits no longer.
+   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge that moves rows, which is a short one;
+   * and a merge that is long, or would have to wait for long, leaves all rows where they are. When `signal` aborts, `work` waits no longer.
    */
   reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#stillness.read(work, signal);
@@ -247,7 +231,7 @@ export class Store {
     session.running += 1;
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
+      writer = session.writers.pop() ?? (await newWriter(session));
       const result = await work(writer);
       session.writers.push(writer);
       return result;
@@ -354,60 +338,4 @@ export class Store {
 
 function closing(): ApiError {
   return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
-}
-
-/** Whether a session that can only read may by now be opened for writing as well. */
-function mayHaveSpace({ database, openedAt }: Session): boolean {
-  return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
-}
-
-async function openSession(options: StoreOptions): Promise<Session> {
-  const database = await openDatabase(options.file, options.limits);
-  const session: Session = {
-    database,
-    writers: [],
-    statements: new KeptStatements(),
-    lent: new Set(),
-    openedAt: performance.now(),
-    running: 0,
-    isBroken: false,
-  };
-  try {
-    const writer = await openWriter(database, session.statements);
-    session.writers.push(writer);
-    await options.load(
-      (work) =>
-        inTransaction(writer.sql, work, () => {
-          session.isBroken = true;
-        }),
-      database.isReadOnly,
-    );
-    if (database.isReadOnly) options.log.warn({}, 'the disk is full: the database can only be read for now');
-    return session;
-  } catch (error) {
-    await closeSession(session);
-    throw openError(options.file, error);
-  }
-}
-
-async function closeSession(session: Session): Promise<boolean> {
-  const lent = [...session.lent].flatMap((ref) => ref.deref() ?? []);
-  for (const connection of lent) connection.interrupt();
-  for (let waitedMs = 0; session.running > 0 && waitedMs < 10_000; waitedMs += 10) await sleep(10);
-  if (lent.length > 0 && session.isBroken) await sleep(GRACE_MS);
-  for (const connection of lent) connection.closeSync();
-  for (const writer of session.writers.splice(0)) closeWriter(session, writer.connection);
-  return session.database.close();
-}
-
-function closeWriter({ statements }: Session, connection: DuckDBConnection): void {
-  statements.forget(connection);
-  connection.closeSync();
-}
-
-async function lend(session: Session): Promise<DuckDBConnection> {
-  const connection = await session.database.connect();
-  for (const ref of session.lent) if (ref.deref() === undefined) session.lent.delete(ref);
-  session.lent.add(new WeakRef(connection));
-  return connection;
 }
