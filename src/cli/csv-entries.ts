@@ -89,7 +89,10 @@ function separatorIn(names: readonly string[]): string | undefined {
 
 /** Where another separator is more frequent at the beginning, quotes are wrong for the lack of it. */
 function separatorHint(beginning: string, separator: string): string {
-  const [line = ''] = beginning.split('\n', 1);
+  const line = beginning
+    .split('\n', 1)
+    .join('')
+    .replace(/"[^"]*"/g, '');
   const timesOf = (one: string) => line.split(one).length - 1;
   const [best] = SEPARATORS.filter((one) => timesOf(one) > timesOf(separator)).sort((a, b) => timesOf(b) - timesOf(a));
   if (best === undefined) return '';
