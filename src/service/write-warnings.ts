@@ -42,10 +42,11 @@ function consequence({ before }: NewJsonField): string {
   return 'ORDER BY, min and max go by its text, comparisons and sums may fail';
 }
 
-/** SQL that reads the values of before as they were, where it is short. */
-function remedy({ path, before }: NewJsonField): string {
+/** SQL for the values as they were typed before; none among numbers, where it would round the new ones in silence. */
+function remedy({ path, before, cause }: NewJsonField): string {
   if (!/^[A-Z]+$/.test(before) || path.includes('[]') || path.length > TEXT_CHARS_MAX) return '';
-  return ` TRY_CAST(${path}->>'$' AS ${before}) reads it as before.`;
+  if (/fraction|integer beyond/.test(cause?.value ?? '')) return '';
+  return ` TRY_CAST(${path}->>'$' AS ${before}) reads it as ${before} again.`;
 }
 
 function cut(text: string): string {

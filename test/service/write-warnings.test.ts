@@ -45,7 +45,7 @@ describe('a write that turns a field into JSON', () => {
     const answer = await add({ _id: '3', price: 2 }, { _id: '4', price: 'cheap' });
     expect(answer.data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED']);
     expect(answer.warnings).toEqual([
-      `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as before.`,
+      `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as DOUBLE again.`,
       `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l2.`,
     ]);
     expect(await add({ _id: '5', price: 'free' })).not.toHaveProperty('warnings');
