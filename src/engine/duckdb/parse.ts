@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import type { ApiError } from '../../contract/errors.ts';
 import { type ByHash, isByHash } from './by-hash.ts';
 import { type Passed, passGate } from './gate.ts';
+import { jsonUses } from './json-uses.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
 import { innerLooking } from './result-names.ts';
@@ -19,6 +20,8 @@ export interface Opened {
   byHash: ByHash | null;
   /** Texts in it that look like names of the engine's own (`innerLooking`). */
   innerNames: ReadonlySet<string>;
+  /** What a reader should know of it, for who asks for warnings. */
+  warnings: readonly string[];
   /** That of the names which the gate saw. */
   namesVersion: number;
 }
@@ -153,8 +156,9 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
+  const warnings = jsonUses(tree, statement.body, passed.tables);
   const innerNames = innerLooking(passed.sql, passed.tree);
-  return { statement, passed, byHash: null, innerNames, namesVersion };
+  return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }
 
 /** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */
