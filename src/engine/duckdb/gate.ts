@@ -8,7 +8,7 @@ import { foldName, type NamedTable, type Names } from './names.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
 import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
-import { isNode, type Node } from './tree.ts';
+import { isNode, modifiersOf, type Node } from './tree.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
@@ -383,7 +383,6 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
   const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
-  const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
   return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
@@ -392,7 +391,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     missing: walk.missing,
     macros: walk.macros,
     isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
-    hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
+    hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };
 }

@@ -224,7 +224,7 @@ export function createQueries(context: Context): Queries {
     async query(request) {
       const { statement, values } = prepareRequest(request, false);
       const { keep } = request;
-      const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
+      const keeperOf = keep && results && ((...of: [DuckDBResult, readonly string[]]) => results.keeper(keep, ...of));
       const readingOf = ({ passed: { hasLimit } }: Opened): Reading => {
         const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
         const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);

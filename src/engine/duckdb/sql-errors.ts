@@ -103,6 +103,8 @@ const MESSAGES: [RegExp, string][] = [
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],
   [/\nPossible solutions:.*/s, ''],
+  // As they are written.
+  [/\bo_vals\b/g, 'values'],
 ];
 
 function cleanMessage(message: string): string {
