@@ -87,8 +87,8 @@ function parse(
   let invocation: Invocation | undefined;
   const program = new Command('colloquy')
     .description('MCP server that explores JSON collections with SQL, and the data service behind it.')
-    .version(VERSION, '--version', 'print the version')
-    .helpOption('--help', 'print this text')
+    .version(VERSION, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print this text')
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -112,7 +112,7 @@ function parse(
     .addHelpText('after', `\nEnvironment only:\n  COLLOQUY_API_KEY  ${SETTINGS.apiKey.meaning}`);
   for (const { name, description, args = [], options = [], invoke } of SUBCOMMANDS) {
     const command = addSettings(program.command(name).description(description), name).helpOption(
-      '--help',
+      '-h, --help',
       'print this text',
     );
     for (const [form, meaning] of args) command.argument(form, meaning);
@@ -121,7 +121,7 @@ function parse(
       invocation = invoke(configOf(name, command), command.args, command.opts());
     });
   }
-  program.helpCommand(false).parse([...argv], { from: 'user' });
+  program.helpCommand(false).parse(argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv], { from: 'user' });
   if (invocation === undefined) throw new UsageError('the command line names nothing to do.');
   return invocation;
 }

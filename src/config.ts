@@ -120,6 +120,7 @@ function sourceOf(key: string, flags: Texts): string {
 
 /** Variables that begin so are secrets of the operator's, which an assistant may name and not read. */
 const SECRET_PREFIX = 'COLLOQUY_SECRET_';
+const PREFIX = 'COLLOQUY_';
 
 /** The secrets in the environment, by name. */
 export function secretVariables(env: Environment = process.env): ReadonlyMap<string, string> {
@@ -133,9 +134,10 @@ export function secretVariables(env: Environment = process.env): ReadonlyMap<str
 function refuseUnknownVariables(env: Environment): void {
   const known = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   for (const name of Object.keys(env)) {
-    if (!name.startsWith('COLLOQUY_') || known.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
-    const [meant] = nearest(name, known, 1);
-    const hint = meant === undefined ? `The variables are ${known.join(', ')}.` : `Did you mean ${meant}?`;
+    if (!name.startsWith(PREFIX) || known.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
+    // What all of them begin with would make any two look alike.
+    const [meant] = nearest(name.slice(PREFIX.length), new Set(known.map((one) => one.slice(PREFIX.length))), 1);
+    const hint = meant === undefined ? `The variables are ${known.join(', ')}.` : `Did you mean ${PREFIX}${meant}?`;
     throw new UsageError(`there is no environment variable ${name}. ${hint}`);
   }
 }

@@ -180,6 +180,24 @@ describe('readInvocation()', () => {
     });
   });
 
+  test('takes the short forms, and help as a word', () => {
+    const text = (...argv: string[]) => (readInvocation(argv, {}) as { stdout: string }).stdout;
+    for (const argv of [['-h'], ['help']]) expect(text(...argv)).toBe(text('--help'));
+    for (const argv of [
+      ['serve', '-h'],
+      ['help', 'serve'],
+    ])
+      expect(text(...argv)).toBe(text('serve', '--help'));
+    expect(text('-v')).toBe(`${VERSION}\n`);
+  });
+
+  test('doctor takes every setting that an assistant is started with', () => {
+    const settings = Object.values(SETTINGS).filter(({ commands }) =>
+      (commands as readonly string[]).includes('stdio'),
+    );
+    for (const { commands } of settings) expect(commands).toContain('doctor');
+  });
+
   test('explains itself even where the environment is wrong', () => {
     expect(readInvocation(['--help'], { COLLOQUY_URL: 'nonsense' })).toMatchObject({ exitCode: 0 });
   });
@@ -232,6 +250,7 @@ describe('readInvocation()', () => {
     [{ COLLOQUY_IDLE_SECS: '-1' }, /COLLOQUY_IDLE_SECS/],
     [{ COLLOQUY_PORT: '8e3' }, /COLLOQUY_PORT/],
     [{ COLLOQUY_REQUEST_TIMEOUT_MS: '0' }, /COLLOQUY_REQUEST_TIMEOUT_MS/],
+    [{ COLLOQUY_FOO: 'x' }, /no environment variable COLLOQUY_FOO\. The variables are COLLOQUY_DATA_DIR, /],
     [{ COLLOQUY_DATADIR: '/x' }, /no environment variable COLLOQUY_DATADIR\. Did you mean COLLOQUY_DATA_DIR\?/],
     [{ COLLOQUY_ZZZZZZZZZZZZZZZZZZ: '1' }, /there is no environment variable/],
     [{ COLLOQUY_URL: 'https://x.example' }, /COLLOQUY_URL is set, but COLLOQUY_API_KEY is not/],

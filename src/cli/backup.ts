@@ -1,3 +1,4 @@
+import type { Backup } from '../contract/backup.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
@@ -32,10 +33,9 @@ export async function backup({ config, path }: { config: Config; path: string },
     const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
     done.abort();
     await looks;
-    const what = `${counted(made.documents ?? 0, 'documents')} in ${counted(made.collections ?? 0, 'collections')}`;
     process.stdout.write(
       plainText(
-        `Backup made: ${what}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,
+        `Backup made: ${heldText(made)}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,
       ),
     );
     return 0;
@@ -47,6 +47,13 @@ export async function backup({ config, path }: { config: Config; path: string },
   } finally {
     await client?.close();
   }
+}
+
+/** `2 documents in 1 collection, and 3 documents in the trash`. */
+export function heldText(held: Pick<Backup, 'documents' | 'collections' | 'trashed_documents'>): string {
+  const trashed = held.trashed_documents ?? 0;
+  const inTrash = trashed === 0 ? '' : `, and ${counted(trashed, 'documents')} in the trash`;
+  return `${counted(held.documents ?? 0, 'documents')} in ${counted(held.collections ?? 0, 'collections')}${inTrash}`;
 }
 
 async function showProgress(

@@ -109,7 +109,8 @@ function refuseHidden(config: Config, tool: string): void {
   if (offered.has(tool)) return;
   const hidden = hiddenTools(offerOf(config)).find((one) => one.tool === tool);
   if (hidden === undefined) throw new ApiError('not_found', unknownTool(tool, offered));
-  throw new ApiError('forbidden', `Cannot call tool "${tool}": ${hidden.why}. Leave that setting out to call it.`);
+  const { why, remedy = 'Leave that setting out to call it' } = hidden;
+  throw new ApiError('forbidden', `Cannot call tool "${tool}": ${why}. ${remedy}.`);
 }
 
 function argumentsIn(input: string | undefined): Record<string, unknown> {

@@ -8,6 +8,8 @@ import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
 
 const SHORT_SHOWN = 5;
 const SEPARATORS = [',', ';', '\t', '|'];
+/** Characters of the first line that are looked at. */
+const LINE_CHARS_MAX = 4_096;
 
 /** CSV, by the rules that the service has for the text of an uploaded file. The first line names the columns. */
 export function csvReader({ separator = ',', columns, types = [] }: NonNullable<FileRequest['csv']>): EntryReader {
@@ -16,6 +18,7 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
   let count = 0;
   let entries: SizedEntry[] = [];
   let failure: ApiError | undefined;
+  let firstLine = '';
   const rows: CsvRows & { shortLines: number[] } = { short: 0, shortLines: [], separator: undefined };
   const take = (record: readonly string[], at: number) => {
     if (names === undefined) {
@@ -42,12 +45,14 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
     },
   });
   parser.on('error', (error) => {
-    failure ??= new ApiError('invalid_input', `The file is no CSV: ${error.message}`, { cause: error });
+    const message = `The file is no CSV: ${error.message}${separatorHint(firstLine, separator)}`;
+    failure ??= new ApiError('invalid_input', message, { cause: error });
   });
   parser.resume();
   const found = async (text: () => string, isEnd: boolean): Promise<Found> => {
     try {
       const decoded = text();
+      if (firstLine.length < LINE_CHARS_MAX && !firstLine.includes('\n')) firstLine += decoded.slice(0, LINE_CHARS_MAX);
       await new Promise<void>((done) => {
         if (!isEnd) parser.write(decoded, () => done());
         else parser.once('close', done).end(decoded);
@@ -80,4 +85,16 @@ function problemOfNames(names: readonly string[]): ApiError | undefined {
 function separatorIn(names: readonly string[]): string | undefined {
   const [only = ''] = names.length === 1 ? names : [];
   return SEPARATORS.find((separator) => only.includes(separator));
+}
+
+/** Where another separator is more frequent at the beginning, quotes are wrong for the lack of it. */
+function separatorHint(beginning: string, separator: string): string {
+  const line = beginning
+    .split('\n', 1)
+    .join('')
+    .replace(/"[^"]*"/g, '');
+  const timesOf = (one: string) => line.split(one).length - 1;
+  const [best] = SEPARATORS.filter((one) => timesOf(one) > timesOf(separator)).sort((a, b) => timesOf(b) - timesOf(a));
+  if (best === undefined) return '';
+  return `. If ${JSON.stringify(best)} separates the columns, give it as "csv_separator"; this was read with ${JSON.stringify(separator)}.`;
 }

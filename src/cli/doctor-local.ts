@@ -1,14 +1,67 @@
-import { lstat, readdir, stat, statfs } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { BUILD, VERSION } from '../config.ts';
+import { counted } from '../contract/in-words.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
 import { probe, type Ready } from '../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../local/version.ts';
+import { PLACES } from '../places.ts';
 import type { Finding } from './doctor.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
 /** Clocks of two machines that are kept right differ by far less. */
 const CLOCK_MS_MAX = 60_000;
+
+/** Says of a data folder that does not exist what would come of it; undefined for one that does. */
+export async function absentFolder(path: string): Promise<Finding | undefined> {
+  const name = 'data folder';
+  const code = await stat(path).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  if (code !== 'ENOENT') return undefined;
+  let above = dirname(path);
+  while (!existsSync(above)) above = dirname(above);
+  const detail = `${JSON.stringify(path)} does not exist, so that nothing is stored there and no service runs`;
+  const mayMake = await access(above, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!mayMake) {
+    const remedy = `Choose another with --data-dir: it cannot be made, since ${JSON.stringify(above)} cannot be written.`;
+    return { name, state: 'fail', detail, remedy };
+  }
+  const then = 'the first call makes it and starts an empty service in it';
+  if (path === PLACES.data) return { name, state: 'ok', detail: `${detail}; ${then}` };
+  return { name, state: 'warn', detail, remedy: `Correct --data-dir, unless it is to be new: ${then}.` };
+}
+
+/** Looks at the folders that files may be read from; those that can be are one finding. */
+export async function allowedFolders(folders: readonly string[]): Promise<Finding[]> {
+  const name = 'files';
+  const broken: Finding[] = [];
+  for (const folder of folders) {
+    const why = await whyUnreadable(folder);
+    if (why === undefined) continue;
+    const remedy = 'Correct --allow-dirs: load_file can read nothing there.';
+    broken.push({ name, state: 'warn', detail: `the folder ${JSON.stringify(folder)} ${why}`, remedy });
+  }
+  const readable = folders.length - broken.length;
+  if (readable === 0) return broken;
+  return [{ name, state: 'ok', detail: `load_file may read from ${counted(readable, 'folders')}` }, ...broken];
+}
+
+async function whyUnreadable(folder: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(folder)).isDirectory()) return 'is a file; name the folder that it lies in';
+    await access(folder, constants.R_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+  }
+}
 
 /** Looks at the data folder and what lies in it, and who listens there; the folder is made if need be. */
 export async function localFindings(path: string): Promise<Finding[]> {

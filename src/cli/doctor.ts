@@ -8,7 +8,7 @@ import { isOlder, isOutdated } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
+import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
 import { personLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';
 
@@ -35,19 +35,24 @@ const WAIT_MS = 20_000;
 
 /** Prints what is well and what is not, and which tools are hidden. The exit code is 1 where something is broken. */
 export async function doctor({ config, json }: { config: Config; json: boolean }, bin: string): Promise<number> {
-  const diagnosis = await diagnose(config, bin);
+  const diagnosis = await diagnose(config, bin, false);
   const isBroken = diagnosis.findings.some(({ state }) => state === 'fail');
   const text = json ? JSON.stringify({ ok: !isBroken, ...diagnosis }, null, 2) : report(diagnosis);
   process.stdout.write(`${text}\n`);
   return isBroken ? 1 : 0;
 }
 
-/** Looks at everything in turn; a local service that does not run is started, as an assistant would start it. */
-export async function diagnose(config: Config, bin: string): Promise<Diagnosis> {
-  const findings: Finding[] = [program()];
-  if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
+/**
+ * Looks at everything in turn; a local service that does not run is started, as an assistant would start it. Where its
+ * data folder does not exist, that is said, or with `isToMake` it is made.
+ */
+export async function diagnose(config: Config, bin: string, isToMake = true): Promise<Diagnosis> {
+  const findings: Finding[] = [program(), ...(await allowedFolders(config.allowDirs ?? []))];
+  const absent = config.url === undefined && !isToMake ? await absentFolder(config.dataDir) : undefined;
+  if (absent !== undefined) findings.push(absent);
+  else if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
   else if (config.apiKeyFile !== undefined) findings.push(await keyFileFinding(config.apiKeyFile));
-  const isUsable = findings.every(({ state }) => state !== 'fail');
+  const isUsable = absent === undefined && findings.every(({ state }) => state !== 'fail');
   const { roles, ...service } = isUsable ? await lookAtService(config, bin) : { findings: [], roles: undefined };
   findings.push(...service.findings);
   const offer = { ...offerOf(config), roles };
@@ -155,10 +160,19 @@ function failure(error: unknown, where: string, { url }: Config): Finding {
   }
   const remedy =
     url === undefined
-      ? 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.'
+      ? localRemedy(detail)
       : 'Check COLLOQUY_URL, and that the service runs and can be reached from this machine.';
   return { name: 'service', state: 'fail', detail: `${where} cannot be used: ${detail}`, remedy };
 }
+
+function localRemedy(detail: string): string {
+  // What the service says of files that are damaged.
+  if (/colloquy restore/.test(detail)) return DAMAGED;
+  return 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.';
+}
+
+const DAMAGED =
+  'Starting the service anew does not mend a damaged file: "colloquy restore <folder>" puts a backup in its place, and moves what is there aside.';
 
 function offeredFinding(offered: number, hidden: readonly Hidden[]): Finding {
   const name = 'tools';

@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
+import { FILE_NOT_FOUND } from '../mcp/file.ts';
 
 /** Where files may be read from. */
 export interface AllowedFolders {
@@ -33,10 +34,10 @@ export async function openAllowed(allowed: AllowedFolders, asked: string): Promi
     const parent = await realpath(dirname(candidate)).catch(() => undefined);
     if (parent === undefined || !roots.some((root) => isInside(root, parent))) continue;
     const path = await realpath(candidate).catch(() => undefined);
-    if (path === undefined) missing ??= await notFound(asked, parent);
+    if (path === undefined) missing ??= await notFound(allowed, asked, parent);
     else if (isReadable(allowed, roots, path)) return openRegular(asked, path);
   }
-  if (missing !== undefined) throw new ApiError('not_found', missing);
+  if (missing !== undefined) throw new ApiError('not_found', missing, { messageKey: FILE_NOT_FOUND });
   throw new ApiError(
     'invalid_input',
     `Cannot open the file ${shown(asked)}: it is not below a folder that this server may read from (${allowed.folders.join(', ')}), or it is hidden. The operator sets these folders with --allow-dirs.`,
@@ -65,7 +66,7 @@ function real(path: string): string | undefined {
   }
 }
 
-async function notFound(asked: string, folder: string): Promise<string> {
+async function notFound({ folders }: AllowedFolders, asked: string, folder: string): Promise<string> {
   const names = await readdir(folder).catch(() => []);
   const close = nearest(
     basename(asked),
@@ -74,7 +75,7 @@ async function notFound(asked: string, folder: string): Promise<string> {
   const hint =
     close.length > 0
       ? `Did you mean ${close.map((name) => shown(join(dirname(asked), name))).join(' or ')}?`
-      : 'Check the path.';
+      : `This server reads files below ${folders.join(', ')}.`;
   return `Cannot open the file ${shown(asked)}: it does not exist. ${hint}`;
 }
 

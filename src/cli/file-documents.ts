@@ -13,6 +13,7 @@ const BATCH_ENTRIES = 5_000;
 
 const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.json': 'json',
+  '.geojson': 'json',
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
   '.csv': 'csv',

@@ -12,6 +12,7 @@ import { takeSpawnLock } from '../local/spawn.ts';
 import {
   BACKUP_FORMAT,
   type BackupFile,
+  type Counts,
   digestFile,
   KEY_FILES,
   MANIFEST,
@@ -48,14 +49,14 @@ export async function refuseWhileServed(folder: DataFolder): Promise<void> {
 }
 
 /**
- * Copies a backup into `staging`, compares every file with its manifest, and opens the result once. Throws
- * `invalid_input` for a backup that is damaged; the caller removes the folder.
+ * Copies a backup into `staging`, compares every file with its manifest, opens the result once and answers what it holds.
+ * Throws `invalid_input` for a backup that is damaged; the caller removes the folder.
  */
 export async function stage(
   { from, manifest }: { from: string; manifest: Manifest },
   { staging, databaseFile }: { staging: string; databaseFile: string },
   onBytes: (done: number, total: number) => void,
-): Promise<void> {
+): Promise<Counts> {
   const total = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const { bavail, bsize } = await statfs(staging);
   if (bavail * bsize < total) {
@@ -79,11 +80,11 @@ export async function stage(
       throw damaged(`its file ${JSON.stringify(file.name)} is not what was backed up (${why})`);
     }
   }
-  await verify(join(staging, basename(databaseFile)), manifest);
+  return verify(join(staging, basename(databaseFile)), manifest);
 }
 
 /** Opens the database, which merges its log, and counts what it holds. */
-async function verify(file: string, { counts }: Manifest): Promise<void> {
+async function verify(file: string, { counts }: Manifest): Promise<Counts> {
   const engine = await openEngine({ file }).catch((error: unknown) => {
     throw damaged(`it does not open: ${error instanceof Error ? error.message : String(error)}`);
   });
@@ -94,6 +95,7 @@ async function verify(file: string, { counts }: Manifest): Promise<void> {
       if (counts === null || counts[what] === found[what]) continue;
       throw damaged(`it holds ${found[what]} ${what}, not ${counts[what]}`);
     }
+    return found;
   } finally {
     await engine.close();
   }

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { bytesText, counted } from '../contract/in-words.ts';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { bytesText } from '../contract/in-words.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';
-import { type Manifest, readManifest } from '../service/backup-files.ts';
+import { liveCounts, type Manifest, readManifest } from '../service/backup-files.ts';
 import type { Config } from '../settings.ts';
+import { heldText } from './backup.ts';
 import { requireLocalService } from './connect.ts';
 import { errorLine, plainText } from './log.ts';
 import { shownProgress } from './progress.ts';
@@ -27,24 +28,26 @@ export interface RestoreCommand {
 export async function restore({ config, path, yes }: RestoreCommand): Promise<number> {
   const shown = shownProgress(process.stderr);
   let staging: string | undefined;
+  let made: string[] = [];
   try {
     requireLocalService(config, 'A backup is restored');
     const { folder: from, manifest } = await readManifest(path);
     checkVersions(manifest);
+    made = missingFolders(config.dataDir);
     const folder = await openFolder(config.dataDir);
     await refuseWhileServed(folder);
     if (!yes && !(await confirm(folder, manifest))) return 1;
     const time = new Date().toISOString().replace(/[-:.]/g, '');
     staging = join(folder.path, `restoring-${time}`);
     await mkdir(staging, { mode: 0o700 });
-    await stage({ from, manifest }, { staging, databaseFile: folder.databaseFile }, (done, total) =>
+    const counts = await stage({ from, manifest }, { staging, databaseFile: folder.databaseFile }, (done, total) =>
       shown.report(done, total, 'copying and checking the backup'),
     );
     const aside = join(folder.path, `before-restore-${time}`);
     const old = await swap(folder, staging, aside);
     shown.clear();
     if (old.length > 0) await describeAside(aside, old);
-    print(`Restored into "${folder.path}": ${contentsOf(manifest)}.\n`);
+    print(`Restored into "${folder.path}": ${contentsOf({ ...manifest, counts })}.\n`);
     if (old.length > 0) {
       print(`What was there is in "${aside}".\nTo undo: colloquy stop, then colloquy restore "${aside}"\n`);
     }
@@ -55,7 +58,14 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
     return 1;
   } finally {
     if (staging !== undefined) await removeStaging(staging);
+    // Of a restore that changed nothing; a folder that holds something stays.
+    for (const path of made) await rmdir(path).catch(() => undefined);
   }
+}
+
+/** The folder and those above it that do not exist, the innermost first. */
+function missingFolders(path: string): string[] {
+  return existsSync(path) ? [] : [path, ...missingFolders(dirname(path))];
 }
 
 async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean> {
@@ -72,11 +82,10 @@ async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean>
 
 function contentsOf({ counts, created_at: createdAt, files }: Manifest): string {
   const bytes = bytesText(files.reduce((sum, file) => sum + file.bytes, 0));
-  const held =
-    counts === null
-      ? ''
-      : `${counted(counts.documents, 'documents')} in ${counted(counts.collections, 'collections')}, `;
-  return `${held}${bytes}, of ${createdAt.slice(0, 16).replace('T', ' ')}Z`;
+  const time = `${createdAt.slice(0, 16).replace('T', ' ')}Z`;
+  if (counts === null) return `${bytes}, of ${time}`;
+  const { documents, collections, trashedDocuments } = liveCounts(counts);
+  return `${heldText({ documents, collections, trashed_documents: trashedDocuments })}, ${bytes}, of ${time}`;
 }
 
 function print(text: string): void {

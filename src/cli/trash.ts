@@ -44,7 +44,7 @@ async function emptyText(client: Client): Promise<string> {
 }
 
 async function restore(client: Client, id: string): Promise<number> {
-  const { kind, workspace, name, documents, skipped, skipped_ids: ids } = await client.restoreTrash({ id });
+  const { kind, workspace, name, documents, skipped, skipped_ids: ids, warnings } = await client.restoreTrash({ id });
   const what = `${kindText(kind)} ${workspace}.${name}`;
   const left = skipped ?? 0;
   if (kind !== 'documents') {
@@ -52,6 +52,7 @@ async function restore(client: Client, id: string): Promise<number> {
     return 0;
   }
   print([`Restored: ${counted(documents ?? 0, 'documents')} of ${workspace}.${name}.`]);
+  for (const warning of warnings ?? []) process.stderr.write(`colloquy: ${plainText(warning)}\n`);
   if (left === 0) return 0;
   const shown = (ids ?? []).map((one) => JSON.stringify(one)).join(', ');
   const more = left > (ids ?? []).length ? ', …' : '';

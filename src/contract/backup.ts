@@ -7,8 +7,9 @@ export const Backup = resource({
   created_at: Timestamp,
   bytes: z.number(),
   files: z.array(z.string()),
-  collections: z.number().describe('Those in the trash included'),
-  documents: z.number(),
+  collections: z.number().describe('Without those in the trash'),
+  documents: z.number().describe('In these collections'),
+  trashed_documents: z.number().describe('In the trash, in collections or by themselves'),
 });
 export type Backup = z.infer<typeof Backup>;
 

@@ -17,7 +17,7 @@ export const CollectionStats = resource({
   inverted_index_size: z.number(),
   range_index_size: z.number(),
   purged_doc_size: z.number(),
-  bytes_inserted: z.number().describe('Bytes of documents written since creation'),
+  bytes_inserted: z.number().describe('Bytes of documents written since creation, as they were sent'),
   bytes_overwritten: z.number().describe('Bytes of documents that replaced others'),
 });
 export type CollectionStats = z.infer<typeof CollectionStats>;

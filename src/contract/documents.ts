@@ -32,6 +32,7 @@ export type DocumentStatus = z.infer<typeof DocumentStatus>;
 export const WriteResult = resource({
   data: z.array(DocumentStatus),
   last_offset: z.string(),
+  warnings: z.array(z.string()).describe('What it means for the collection; absent where there is nothing to say'),
 });
 export type WriteResult = z.infer<typeof WriteResult>;
 

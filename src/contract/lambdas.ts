@@ -22,7 +22,11 @@ export const QueryLambdaVersion = resource({
     last_execution_error: Timestamp,
     last_execution_error_message: z.string(),
   }),
-  warnings: z.array(z.string()).describe('Only with INVALID_SQL: why the SQL does not bind now'),
+  warnings: z
+    .array(z.string())
+    .describe(
+      'With INVALID_SQL: why the SQL does not bind now; of what was just posted: defaults that its SQL does not use',
+    ),
 });
 export type QueryLambdaVersion = z.infer<typeof QueryLambdaVersion>;
 

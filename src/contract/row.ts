@@ -52,6 +52,8 @@ export interface Row {
   };
   /** Of a delete: so severe that the name has to be typed, even where what goes holds nothing. */
   readonly severe?: true;
+  /** Of a delete: what follows, in a sentence for the human, where nothing else of its kind is left. */
+  readonly whenLast?: string;
   /** Of a delete: it may take the API key away that the call is made with. */
   readonly locksOut?: true;
   /** Of a delete: what it deletes goes to the trash, where a service keeps one. */

@@ -26,6 +26,7 @@ export const RestoredEntry = resource({
   documents: z.number().describe('Documents brought back; null where it held none'),
   skipped: z.number().describe('Documents that stay in the trash: their _id exists again'),
   skipped_ids: z.array(z.string()).describe('A hundred of these at most'),
+  warnings: z.array(z.string()).describe('As of a write'),
 });
 export type RestoredEntry = z.infer<typeof RestoredEntry>;
 

@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
+export type { NewJson, NewJsonField, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
 /**
@@ -21,13 +23,13 @@ export interface Engine {
    * wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry and
    * the others still go in. All that go in do so in one durable step.
    */
-  addDocuments(table: string, documents: readonly NewDocument[]): Promise<WriteOutcome[]>;
+  addDocuments(table: string, documents: readonly NewDocument[], onNewJson?: OnNewJson): Promise<WriteOutcome[]>;
 
   /**
    * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined, with nothing done: something in
    * it has to be looked at closely (one that cannot be stored, two with one id); parse it and use `addDocuments`.
    */
-  addText(table: string, text: DocumentsText): Promise<TextOutcome[] | undefined>;
+  addText(table: string, text: DocumentsText, onNewJson?: OnNewJson): Promise<TextOutcome[] | undefined>;
 
   /**
    * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep` those that
@@ -40,7 +42,12 @@ export interface Engine {
    * were, event time included. One whose id exists there (again) stays in the trash. None brought back: there are no more
    * but these. `after` says what is stored with it, given what is then left in the trash.
    */
-  restoreDocuments(trash: string, table: string, after: (left: Kept) => readonly RecordChange[]): Promise<Restored>;
+  restoreDocuments(
+    trash: string,
+    table: string,
+    after: (left: Kept) => readonly RecordChange[],
+    onNewJson?: OnNewJson,
+  ): Promise<Restored>;
 
   /**
    * Reads the documents with these ids, passes each to `change`, and stores what it returns, in one durable step with
@@ -55,6 +62,7 @@ export interface Engine {
     ids: readonly string[],
     change: (document: JsonObject, index: number) => JsonObject,
     fields?: ReadonlySet<string>,
+    onNewJson?: OnNewJson,
   ): Promise<WriteOutcome[]>;
 
   /**
@@ -340,6 +348,11 @@ export interface StoredCounts {
   documents: number;
   /** Pieces of metadata. */
   records: number;
+  /** Of the collections, those in the trash, and of the documents, those in them. */
+  trashedCollections: number;
+  trashedDocuments: number;
+  /** Documents that were deleted by themselves and are in the trash: not among the documents. */
+  deletedDocuments: number;
 }
 
 /** What the engine may use of the machine. */

@@ -188,7 +188,11 @@ export function structureIn(text: string): unknown {
 }
 
 function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[], isMissing: boolean): string[] {
-  if (isMissing) return [`argument "${argument.name}" is missing`];
+  if (isMissing) {
+    const inner = unwrapped(argument.schema);
+    const choices = inner instanceof z.ZodEnum ? `: one of ${quoted(inner.options.map(String))}` : '';
+    return [`argument "${argument.name}" is missing${choices}`];
+  }
   return issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
     const what = `argument "${argument.name}${path}"`;

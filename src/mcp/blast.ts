@@ -7,7 +7,7 @@ import { namedDocuments } from './named-documents.ts';
 import { type Deletion, refuseContents, refuseInVain, refuseName, takesOwnKey } from './refusals.ts';
 import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from './relations.ts';
 import { digest } from './signed-states.ts';
-import { findTarget, fingerprint, listed, namedBy, quoted, type Read } from './target.ts';
+import { findTarget, fingerprint, listed, namedBy, quoted, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
 /** Documents named one by one whose loss is as severe as that of a collection. */
@@ -50,7 +50,7 @@ export async function blastRadius(
   refuseName(deletion);
   const read: Read = (operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
   const undo = await undoLine(client, tool, signal);
-  const under = await contentsUnder(read, path);
+  const under = await contentsUnder(read, path, args);
   const { thing: target, exact } = await findTarget(read, path, args);
   const documents = documentCount(target);
   const shown = pathParameters(path).map((parameter) => `${parameter} ${quoted(args[parameter])}`);
@@ -58,6 +58,7 @@ export async function blastRadius(
   const extent: Extent = {};
   let existing: Blast['existing'];
   let isSevere = row.severe === true;
+  let isLast = false;
   if (exact) {
     await refuseInVain(deletion, target, read);
     if (row.refuses?.last === true) {
@@ -66,6 +67,8 @@ export async function blastRadius(
         extent[kind] = extentOf(names);
       }
     }
+    isLast = row.whenLast !== undefined && (await siblingCount(read, path)) === 1;
+    if (isLast) lines.push(row.whenLast ?? '');
     if (documents !== undefined) {
       lines.push(`${counted(documents, 'documents')} in it will be gone.`);
       extent['documents'] = { count: documents };
@@ -93,7 +96,8 @@ export async function blastRadius(
   return {
     message: distinctText(lines.join('\n')),
     typedName: isSevere && last !== undefined ? deletion.name : undefined,
-    target: fingerprint(target),
+    // A yes to one of several entries is none to the last one.
+    target: isLast ? `${fingerprint(target)} last` : fingerprint(target),
     extent,
     existing,
   };
@@ -115,7 +119,7 @@ function lockedOutLine(isSure: boolean): string {
 }
 
 /** What lies under a path: for the question, for what is there (`found`, a part of `lines`), and for its extent. */
-async function contentsUnder(read: Read, path: string) {
+async function contentsUnder(read: Read, path: string, { workspace }: Arguments) {
   const lines: string[] = [];
   const found: string[] = [];
   const extent: Extent = {};
@@ -125,8 +129,13 @@ async function contentsUnder(read: Read, path: string) {
       lines.push(`Its ${kind} could not be counted.`);
       continue;
     }
-    extent[kind] = extentOf(items.map((item) => nameOf(item, singular(kind))));
-    if (items.length > 0) found.push(contentLine(kind, items));
+    // Of what has versions, each version that lies under it may be listed.
+    const seen = new Set<string>();
+    const names = items
+      .map((item) => shownName(item, singular(kind), workspace))
+      .filter((name) => name === undefined || (!seen.has(name) && seen.add(name)));
+    extent[kind] = extentOf(names);
+    if (items.length > 0) found.push(contentLine(kind, names, items));
   }
   return { lines: [...lines, ...found], found, extent };
 }
@@ -144,9 +153,16 @@ function singular(kind: string): string {
   return kind.replace(/s$/, '');
 }
 
-function contentLine(kind: string, items: readonly unknown[]): string {
+/** The name of a thing, in full where it lies in another workspace than what it belongs to. */
+function shownName(item: unknown, noun: string, own: unknown): string | undefined {
+  const name = nameOf(item, noun);
+  if (name === undefined || noun === 'version') return name;
+  const { workspace } = item as Arguments;
+  return typeof workspace === 'string' && workspace !== own ? `${workspace}.${name}` : name;
+}
+
+function contentLine(kind: string, names: readonly unknown[], items: readonly unknown[]): string {
   const documents = items.reduce<number>((sum, item) => sum + (documentCount(item) ?? 0), 0);
-  const names = items.map((item) => nameOf(item, singular(kind)));
   const inThem = documents > 0 ? `, with ${counted(documents, 'documents')}` : '';
-  return `It has ${counted(items.length, kind)} (${listed(names)})${inThem}.`;
+  return `It has ${counted(names.length, kind)} (${listed(names)})${inThem}.`;
 }

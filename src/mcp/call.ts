@@ -109,7 +109,10 @@ export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult 
   const found = hidden.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
   const message = `Cannot call tool "${name}": this server does not offer it, since ${found.why}.`;
-  const next = found.by === 'role' ? ROLE_NEXT : SETTINGS_NEXT;
+  const { by, remedy } = found;
+  const settings =
+    remedy === undefined ? SETTINGS_NEXT : `A human can change that, and restart this server: ${remedy}.`;
+  const next = by === 'role' ? ROLE_NEXT : settings;
   return fence({ ...presentError(name, new ApiError('forbidden', message)), next });
 }
 

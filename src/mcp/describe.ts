@@ -5,8 +5,9 @@ import { isObject } from '../contract/json.ts';
 import { nearestNames } from './errors.ts';
 import { type Fenced, visibleValue } from './fence.ts';
 import { handTool } from './hand-tool.ts';
-import { identifier, inferFields, LEVELS_MAX, quotedIdentifier } from './infer.ts';
+import { type InferredField, identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
+import { type TypePlace, typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -42,16 +43,23 @@ export async function describeCollection(
   const documents = answer.results ?? [];
   const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX);
-  const sqlTypes = new Map((answer.column_fields ?? []).map(({ name, type }) => [identifier(name ?? ''), type ?? '']));
+  const columns = answer.column_fields ?? [];
+  const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
+  const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const rows = inferred.map((field) => {
-    const sqlType = field.depth === 0 ? sqlTypes.get(field.path) : undefined;
     const share = Math.round((100 * field.present) / documents.length);
-    return [field.path, typeText(sqlType, field.type), `${share === 0 ? '<1' : share}%`, field.examples];
+    return [field.path, typeText(sqlTypes.get(field.path), field), `${share === 0 ? '<1' : share}%`, field.examples];
   });
-  const unseen = [...sqlTypes.keys()]
-    .filter((name) => !inferred.some((field) => field.path === name))
+  const seen = new Set(inferred.map(({ path }) => path));
+  const unseen = places
+    .filter(({ path, depth }) => depth < LEVELS_MAX && !path.endsWith('[]') && !seen.has(path))
+    .toSorted((a, b) => a.depth - b.depth)
+    .map(({ path }) => path)
     .slice(0, FIELDS_MAX);
-  const inOtherCase = caseTwins(documents, [...sqlTypes.keys()]);
+  const inOtherCase = caseTwins(
+    documents,
+    columns.map(({ name }) => identifier(name ?? '')),
+  );
   return {
     data: {
       collection: table,
@@ -64,13 +72,13 @@ export async function describeCollection(
       truncated: left > 0 || isDeeper,
       ...(left > 0 ? { fields_left_out: left } : {}),
       ...(isDeeper ? { levels_shown: LEVELS_MAX } : {}),
-      ...(unseen.length > 0 && left === 0 ? { null_in_sample: unseen } : {}),
+      ...(unseen.length > 0 && left === 0 ? { null_in_sample: visibleValue(unseen) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
     },
     next: addressing({
       table,
       paths: inferred.map((field) => field.path),
-      isMixed: inferred.some((field) => field.depth === 0 && isMixed(sqlTypes.get(field.path), field.type)),
+      jsons: inferred.filter((field) => isJson(sqlTypes.get(field.path))),
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
       leftAtTop,
@@ -109,14 +117,15 @@ async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   return Number(results?.[0]?.['n']);
 }
 
-/** Documents that disagree on a field's type make its column JSON, which alone would not say what to expect in it. */
-function isMixed(sqlType: string | undefined, types: string): boolean {
-  return sqlType === 'JSON' && types.includes('|');
+/** Whether a place is JSON, which alone would not say what to expect in it. */
+function isJson(place: TypePlace | undefined): boolean {
+  return place?.type === 'JSON' && place.path !== EXTRA_COLUMN;
 }
 
-function typeText(sqlType: string | undefined, types: string): string {
-  if (isMixed(sqlType, types)) return `JSON (${types})`;
-  return sqlType !== undefined && sqlType !== '' && sqlType.length <= TYPE_CHARS_MAX ? sqlType : types;
+function typeText(place: TypePlace | undefined, { type }: InferredField): string {
+  if (isJson(place)) return `JSON (${type})`;
+  const own = place?.depth === 0 ? place.type : '';
+  return own !== '' && own.length <= TYPE_CHARS_MAX ? own : type;
 }
 
 /**
@@ -140,7 +149,8 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
 interface Found {
   table: string;
   paths: readonly string[];
-  isMixed: boolean;
+  /** Those of them that are JSON. */
+  jsons: readonly InferredField[];
   hasExtra: boolean;
   hasTwins: boolean;
   leftAtTop: number;
@@ -149,13 +159,21 @@ interface Found {
 }
 
 /** What stands here is outside the fence, so no field of a document is named. */
-function addressing({ table, paths, leftAtTop, leftBelow, ...found }: Found): string {
+function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Found): string {
   // Names that the service would not have given are not repeated outside the fence.
   const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
   const hints = [`run_query with FROM ${from}`];
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
-  if (paths.some((path) => path.endsWith('[]'))) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
-  if (found.isMixed) hints.push("x of several types by a cast (TRY_CAST(x->>'$' AS DOUBLE))");
+  const lists = paths.filter((path) => path.endsWith('[]'));
+  const isInJson = (list: string) =>
+    [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
+  if (!lists.every(isInJson)) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
+  if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
+    hints.push(
+      "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text",
+    );
+  if (jsons.some(({ type }) => type.includes('array')))
+    hints.push('arrays in JSON by unnest(TRY_CAST(x AS JSON[])), and (x->>0) is the first item');
   if (found.hasExtra)
     hints.push(
       `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,

@@ -35,7 +35,7 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
-    "A column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'; a field: x->>'$.field'; a list: from_json(x, '[\"VARCHAR\"]').",
+    "A column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$'); a field: (x->>'$.field'); a list: from_json(x, '[\"VARCHAR\"]').",
   ],
   [/at or near "-"/, 'Names with "-" or dots need quotes: "my-ws"."my-coll"; otherwise correct the SQL.'],
   [

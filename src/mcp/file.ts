@@ -58,8 +58,11 @@ export interface DocumentFile {
   close(): Promise<void>;
 }
 
+/** `messageKey` of the error where there is no such file. */
+export const FILE_NOT_FOUND = 'FILE_NOT_FOUND';
+
 /**
  * Opens a file below a folder that the operator allows. Rejects `invalid_input` for any other, and for one that is not
- * what its format says; `not_found`.
+ * what its format says; `not_found` with `FILE_NOT_FOUND`.
  */
 export type OpenFile = (request: FileRequest) => Promise<DocumentFile>;

@@ -103,7 +103,8 @@ function inTreeOrder(entries: [string, Seen][]): [string, Seen][] {
   return keyed.map(({ entry }) => entry);
 }
 
-function isUnder(path: string, parent: string): boolean {
+/** Whether a path is one of a field or an item of what `parent` names. */
+export function isUnder(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
 }
 

@@ -21,10 +21,12 @@ export async function callIssuing(tool: RowTool, context: ToolContext, input: Ar
   const { client, signal, means } = context;
   const { keepSecret } = means;
   if (keepSecret === undefined) return cannotKeep(tool, input);
+  // Where one process keeps the keys of many, a file says whose it is.
+  const owner = input['user'] ?? (await client.getCurrentUser({}, { signal }).catch(() => undefined))?.email;
   signal?.throwIfAborted();
   // Without the signal: a call that is given up on its way would leave a secret that nobody has.
   const result = await (client[tool.operation] as Operate)(input);
-  const label = [...pathParameters(tool.row.path).map((name) => input[name]), nameOf(result)].filter(Boolean).join('-');
+  const label = [owner, nameOf(result)].filter(Boolean).join('-');
   const secrets: string[] = [];
   const shown = mapSecrets(tool.row.result, result, 'issued', (value) => {
     secrets.push(String(value));

@@ -15,6 +15,8 @@ export interface Whole {
   keptRows: number;
   /** Rows before the first one of the answer. */
   offset: number;
+  /** The answer is to a call of fetch_result, which the next page has to repeat. */
+  isPage?: true;
   /** Why it is not kept though it should be. */
   reason?: string | null | undefined;
   profile?: readonly (readonly unknown[])[] | undefined;

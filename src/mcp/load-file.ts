@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { contract } from '../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
-import { counted } from '../contract/in-words.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import { unwritable } from '../http/request.ts';
 import { nearestNames, toApiError } from './errors.ts';
 import type { Fenced } from './fence.ts';
-import { CSV_TYPES, type CsvRows, type DocumentFile, FILE_FORMATS, type FileEntry, type FileRequest } from './file.ts';
+import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND, type FileEntry } from './file.ts';
 import { handTool } from './hand-tool.ts';
-import { quotedIdentifier } from './infer.ts';
+import { count, fail, type Load, type LoadInput, listIn, newLoad } from './load.ts';
+import { presentLoad } from './load-answer.ts';
+import { nextStepFor } from './next-steps.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -17,40 +18,8 @@ import type { Tool, ToolContext } from './tools.ts';
  */
 
 const NAME = 'load_file';
-const FAILED_SHOWN = 5;
-const REASON_CHARS_MAX = 300;
 /** After a cancel the batch that is under way may end, so that it is known what is in. */
 const GRACE_MS = 10_000;
-
-interface LoadInput {
-  path: string;
-  workspace: string;
-  collection: string;
-  format?: FileRequest['format'];
-  create_collection?: boolean;
-  id_field?: string;
-  skip?: number;
-  csv_separator?: string;
-  csv_columns?: string[];
-  csv_types?: (typeof CSV_TYPES)[number][];
-}
-
-/** What is done of a load. */
-interface Load {
-  /** Entries of the file that were dealt with, from its beginning; those that were skipped too. */
-  entries: number;
-  counts: Record<string, number>;
-  /** Documents that got an `_id` made for them. */
-  withoutId: number;
-  failed: { at: number; id: string | null; error: string }[];
-  failures: number;
-  /** The collection is not there yet; it is made before the first documents go in. */
-  isMissing: boolean;
-  isCreated: boolean;
-  /** Of the batch on its way: how many entries it has, and how many of its documents no `_id`. */
-  sending: { entries: number; withoutId: number };
-  stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
-}
 
 /** Loads the documents of a file into a collection, batch by batch; what a batch holds stays, whatever comes after it. */
 export async function loadFile({ client, signal, progress, means }: ToolContext, input: LoadInput): Promise<Fenced> {
@@ -61,20 +30,11 @@ export async function loadFile({ client, signal, progress, means }: ToolContext,
     format: input.format,
     csv: { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types },
   });
-  const load: Load = {
-    entries: 0,
-    counts: {},
-    withoutId: 0,
-    failed: [],
-    failures: 0,
-    isMissing: false,
-    isCreated: false,
-    sending: { entries: 0, withoutId: 0 },
-  };
+  const load = newLoad();
   try {
     load.isMissing = await isMissing(client, input, signal);
     await run(file, load, { client, signal, progress, input });
-    return answer(file, load, input);
+    return presentLoad(file, load, input);
   } finally {
     await file.close();
   }
@@ -109,6 +69,7 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
   try {
     for await (const { entries, bytesRead } of file.batches) {
       if (signal?.aborted === true) break;
+      if (load.entries === 0) load.only = file.format === 'json' ? listIn(entries) : undefined;
       const left = entries.slice(Math.max(0, skip - load.entries));
       load.entries += entries.length - left.length;
       const send = async (documents: JsonObject[]) => {
@@ -117,10 +78,11 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
           load.isCreated = true;
           load.isMissing = false;
         }
-        const { data } = await client.addDocuments(
+        const { data, warnings } = await client.addDocuments(
           { workspace, collection, data: documents },
           { signal: ending.signal },
         );
+        load.warnings.add(warnings);
         return data ?? [];
       };
       await take(left, load, input.id_field, send);
@@ -227,131 +189,10 @@ function prepared(entry: FileEntry, idField: string | undefined): FileEntry {
   return { at, document: { ...document, _id: id } };
 }
 
-function fail(load: Load, at: number, id: string | null, error: unknown): void {
-  load.failures += 1;
-  if (load.failed.length === FAILED_SHOWN) return;
-  const text = typeof error === 'string' ? error : JSON.stringify(error ?? 'no reason was given');
-  const isCut = text.length > REASON_CHARS_MAX;
-  load.failed.push({ at, id, error: isCut ? `${text.slice(0, REASON_CHARS_MAX)}…` : text });
-}
-
-function count({ counts }: Load, status: string): number {
-  return counts[status] ?? 0;
-}
-
-function answer(file: DocumentFile, load: Load, input: LoadInput): Fenced {
-  const { failed, failures, stopped } = load;
-  const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
-  const nulled = file.unwritable();
-  const asText = file.asText();
-  const rows = file.rows?.();
-  return {
-    data: {
-      file: file.path,
-      bytes: file.bytes,
-      format: file.format,
-      collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
-      ...(load.isCreated ? { collection_created: true } : {}),
-      complete: stopped === undefined,
-      ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
-      entries: load.entries,
-      ...(input.skip === undefined ? {} : { skipped: Math.min(input.skip, load.entries) }),
-      counts: { ...load.counts, ...(failures > 0 ? { ERROR: failures } : {}) },
-      ...(failed.length > 0
-        ? {
-            failed: failed.map(({ at, id, error }) => ({
-              [file.unit]: at,
-              ...(id === null ? {} : { _id: id }),
-              error,
-            })),
-          }
-        : {}),
-      ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
-      ...(nulled > 0 ? { values_made_null: nulled } : {}),
-      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
-    },
-    next: hints(file, load, input, inside, nulled),
-    isError: stopped !== undefined || (failures > 0 && inside === 0),
-  };
-}
-
-/** How to go on after a stop. */
-function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
-  if (stopped === undefined) return [];
-  const { isUnsure, isBroken } = stopped;
-  const texts = [
-    `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
-  ];
-  if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
-  const next = isUnsure ? entries + sending.entries : entries;
-  if (isUnsure) texts.push(`whether entries ${entries + 1} to ${next} are in too is not known`);
-  if (isUnsure && sending.withoutId > 0) {
-    texts.push(
-      `they have no _id, so that sending them again may add them twice: first count the documents of the collection, or look for one of these, with run_query; if they are in, call again with "skip": ${next}, otherwise with "skip": ${entries}`,
-    );
-  } else {
-    const again = isUnsure ? ', which replaces those of them that are in' : '';
-    const first = isBroken === true ? 'correct the file behind them and ' : '';
-    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}`);
-  }
-  return texts;
-}
-
-/** What is odd about the rows of a CSV file. */
-function rowHints(rows: CsvRows | undefined): string[] {
-  if (rows === undefined) return [];
-  const texts: string[] = [];
-  if (rows.short > 0) {
-    texts.push(
-      `${rows.short} rows have fewer fields than there are columns, and lack the last fields: look at short_at_lines`,
-    );
-  }
-  if (rows.separator !== undefined) {
-    texts.push(
-      `the file has one column, whose name holds ${JSON.stringify(rows.separator)}: if that separates the columns, delete what was loaded and load again with it as "csv_separator"`,
-    );
-  }
-  return texts;
-}
-
-function hints(
-  { format, asText, rows }: DocumentFile,
-  load: Load,
-  input: LoadInput,
-  inside: number,
-  nulled: number,
-): string {
-  const { stopped, failures, withoutId, entries } = load;
-  const { skip = 0 } = input;
-  const texts = [...stopHint(load, inside), ...rowHints(rows?.())];
-  if (failures > FAILED_SHOWN) texts.push(`the first ${FAILED_SHOWN} of ${failures} failures are shown`);
-  if (failures > 0) texts.push('what failed is not in; correct the file, and load again');
-  if (count(load, 'REPLACED') > 0)
-    texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (withoutId > 0) {
-    texts.push(
-      `${withoutId} documents had no _id and got a new one: loading the file again would add them again, unless "id_field" names a field that tells them apart`,
-    );
-  }
-  if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
-  if (asText().length > 0) {
-    texts.push(
-      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
-    );
-  }
-  if (format === 'csv' && input.csv_types === undefined && inside > 0) {
-    texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
-  }
-  if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
-  else if (stopped === undefined && entries <= skip) {
-    texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
-  }
-  if (stopped === undefined && load.isMissing) texts.push('the collection was not created');
-  if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
-  return `${texts.join('; ')}.`;
-}
-
 const ABSENT = 'the operator allows no folder to load files from (--allow-dirs)';
+const REMEDY = '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files may be read from';
+const MISSING =
+  'Give "path" relative to a folder that the operator allows (--allow-dirs), or as an absolute path below one; a human may have to put the file there.';
 
 /** The tool; made at its first use, since schemas take their time. */
 export function loadFileTool(): Tool {
@@ -377,7 +218,7 @@ export function loadFileTool(): Tool {
     effect: 'update',
     role: 'member',
     toolset: 'documents',
-    needs: { means: 'openFile', absent: ABSENT },
+    needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
     title: 'Load a file',
     description:
       "Add the documents of a JSON, JSON lines, CSV or Parquet file on the server's machine to a collection. A document whose _id exists replaces that one.",
@@ -389,6 +230,8 @@ export function loadFileTool(): Tool {
       failed: { type: 'array' },
     },
     run: loadFile,
+    next: (error) =>
+      error.details.messageKey === FILE_NOT_FOUND ? MISSING : nextStepFor(contract.addDocuments, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, contract.addDocuments, input, error, signal),
   });
 }

@@ -22,6 +22,8 @@ export interface Hidden {
   by: 'settings' | 'role';
   /** In words, for a model or a human, without a full stop. */
   why: string;
+  /** What changes that, where it is no toolset, read-only or role. */
+  remedy?: string;
 }
 
 /** The tools that are offered, by name, in the order they are always listed in. */
@@ -49,7 +51,7 @@ function reasonToHide(
     return { by: 'settings', why: `of toolset "${tool.toolset}" only what reads is chosen` };
   }
   if (tool.needs !== undefined && means[tool.needs.means] === undefined) {
-    return { by: 'settings', why: tool.needs.absent };
+    return { by: 'settings', why: tool.needs.absent, remedy: tool.needs.remedy };
   }
   const rank = rankOf(roles);
   if (rank !== undefined && rank < ROLES.indexOf(tool.role)) {

@@ -35,6 +35,7 @@ async function fetchResult({ client, signal }: ToolContext, input: FetchInput): 
     isTotalExact: is_whole !== false,
     keptRows: rows_kept ?? total ?? 0,
     offset: offset ?? 0,
+    isPage: true,
   });
 }
 

@@ -203,7 +203,7 @@ export function presentRows(
     next: truncated
       ? rowsHint(
           fit,
-          { total, more, offset, firstRows, isTooLarge, queryId: whole?.queryId },
+          { total, more, offset, firstRows, isTooLarge, queryId: whole?.queryId, isPage: whole?.isPage === true },
           columns.length - shown.length,
         )
       : undefined,
@@ -219,34 +219,40 @@ interface Extent {
   /** The first row alone is over the limit. */
   isTooLarge: boolean;
   queryId: string | null | undefined;
+  isPage: boolean;
 }
 
 const TOO_LARGE =
   'the result is not empty: its first row alone is larger than a result may be, so no row is shown, and paging does not help. Select fewer columns, or less of the large ones: aggregate lists and texts, or take parts with list_slice(column, 1, 100) or substr(column, 1, 1000)';
 
 function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
-  const { total, more, offset, firstRows, isTooLarge, queryId } = extent;
+  const { total, more, offset, firstRows, isTooLarge, queryId, isPage } = extent;
   const hints: string[] = [];
   const end = offset + fit.rows.length;
   if (isTooLarge) hints.push(TOO_LARGE);
   else if (more || end < total) {
     const from = offset > 0 ? ` from ${offset}` : '';
     const shown = `${fit.rows.length}${from} of ${more ? 'at least ' : ''}${total} rows are shown: `;
-    const page = JSON.stringify({ query_id: queryId, offset: end });
+    // What a page was filtered and ordered by came from arguments, which nothing here may repeat.
+    const page = isPage
+      ? `the same call with "offset": ${end}`
+      : `fetch_result ${JSON.stringify({ query_id: queryId, offset: end })}`;
     if (firstRows !== undefined) {
       const among = `${fit.rows.length}${from} of ${total} rows among ${firstRows} are shown`;
       hints.push(
         `${among}, and the query has more rows than these`,
         `profile, where, order_by and export_result see ${firstRows} only: a count, least, greatest or missing value is of them, and for the whole it is to be asked of run_query with WHERE, ORDER BY or aggregates`,
-        end < total ? `fetch_result ${page} for the next` : 'no more are kept',
+        end < total ? `${page} for the next` : 'no more are kept',
       );
     } else if (queryId == null) {
       hints.push(
         `${shown}aggregate, filter or select fewer columns; or page with ORDER BY … LIMIT … OFFSET ${fit.rows.length}`,
       );
+    } else if (isPage && end < total) {
+      hints.push(`${shown}${page} for the next; export_result writes all rows, whatever where and columns say`);
     } else if (end < total) {
       hints.push(
-        `${shown}aggregate in SQL; or fetch_result ${page} for the next, with columns, where or order_by for others; export_result for all`,
+        `${shown}aggregate in SQL; or ${page} for the next, with columns, where or order_by for others; export_result for all`,
       );
     } else hints.push(`${shown}no more are kept; narrow the query down`);
   }

@@ -11,8 +11,8 @@ export interface ToolCard {
   /** The least role whose key can use it. */
   role: Role;
   toolset: Toolset;
-  /** What of the process it cannot do without, and why that is absent: it is offered only where it is there. */
-  needs?: { means: keyof Means; absent: string };
+  /** What of the process it cannot do without, why that is absent, and what lends it: it is offered only where it is there. */
+  needs?: { means: keyof Means; absent: string; remedy: string };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { holdsSecret } from '../contract/secret.ts';
@@ -22,6 +23,7 @@ import { exportResultTool, fetchResultTool } from './result-tools.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from './results.ts';
 import { type CallSecrets, masked } from './secrets.ts';
 import type { ToolCard } from './tool-cards.ts';
+import { warned } from './write-warnings.ts';
 
 /** What a tool needs of the outside. */
 export interface ToolContext {
@@ -78,7 +80,10 @@ function toolOf(rowTool: RowTool): Tool {
       const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
       const result = canTell ? masked(row.result, told) : told;
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
-      if (rowTool.kind === 'writes') return presentWrites(result as Parameters<typeof presentWrites>[0], blast);
+      if (rowTool.kind === 'writes') {
+        const written = result as WriteResult;
+        return warned(presentWrites(written, blast), written.warnings);
+      }
       if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
     },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -10,7 +11,26 @@ export const MANIFEST = 'manifest.json';
 /** Names of the keys in a backup, whatever the files are called that they come from. */
 export const KEY_FILES = ['admin.key', 'secret.key'] as const;
 
-const Counts = z.object({ collections: z.number(), documents: z.number(), records: z.number() });
+/** As the engine counts; what is in the trash is absent in backups of earlier versions. */
+const Counts = z.object({
+  collections: z.number(),
+  documents: z.number(),
+  records: z.number(),
+  trashedCollections: z.number().optional(),
+  trashedDocuments: z.number().optional(),
+  deletedDocuments: z.number().optional(),
+});
+export type Counts = z.infer<typeof Counts>;
+
+/** Counts for people: what can be queried, and what is in the trash. */
+export function liveCounts(counts: Counts): { collections: number; documents: number; trashedDocuments: number } {
+  const { trashedCollections = 0, trashedDocuments = 0, deletedDocuments = 0 } = counts;
+  return {
+    collections: counts.collections - trashedCollections,
+    documents: counts.documents - trashedDocuments,
+    trashedDocuments: trashedDocuments + deletedDocuments,
+  };
+}
 
 /** What a backup says of itself. */
 export const Manifest = z.object({
@@ -86,7 +106,8 @@ export async function readManifest(path: string): Promise<{ folder: string; mani
     text = await readFile(file, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    const why = /^(ENOENT|ENOTDIR)$/.test(code) ? `it has no ${MANIFEST}, so that it is no whole backup` : code;
+    const missing = existsSync(path) ? `it has no ${MANIFEST}, so that it is no whole backup` : 'it does not exist';
+    const why = /^(ENOENT|ENOTDIR)$/.test(code) ? missing : code;
     throw new ApiError('not_found', `${what}: ${why}. Name the folder that "colloquy backup" made.`);
   }
   const value = jsonOf(text);

@@ -11,6 +11,7 @@ import {
   type BackupFile,
   digestFile,
   KEY_FILES,
+  liveCounts,
   MANIFEST,
   type Manifest,
   manifestText,
@@ -71,14 +72,16 @@ export function createBackups(sources: BackupSources): Backups {
       if (existsSync(path)) throw goalExists(path);
       await rename(partial, path);
       await syncFolder(dirname(path));
+      const counts = manifest.counts === null ? undefined : liveCounts(manifest.counts);
       sources.log.info({ path, bytes: bytesOf(manifest.files) }, 'a backup was made');
       return {
         path,
         created_at: manifest.created_at,
         bytes: bytesOf(manifest.files),
         files: manifest.files.map(({ name }) => name),
-        collections: manifest.counts?.collections,
-        documents: manifest.counts?.documents,
+        collections: counts?.collections,
+        documents: counts?.documents,
+        trashed_documents: counts?.trashedDocuments,
       };
     } catch (error) {
       await rm(partial, { recursive: true, force: true }).catch((cause: unknown) =>

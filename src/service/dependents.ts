@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { Catalog } from './catalog.ts';
 import { lambdasNaming, lambdasOf } from './lambda-records.ts';
 import { aliasesOf, childrenOf, collectionKey, collectionsOf } from './not-found.ts';
-import type { AliasRecord, CollectionRecord } from './records.ts';
+import type { AliasRecord, CollectionRecord, LambdaRecord } from './records.ts';
 
 /** What others may depend on. */
 export type Subject = 'workspace' | 'collection' | 'alias' | 'integration';
@@ -51,6 +51,13 @@ export function collectionsUsing(catalog: Catalog, integration: string): Collect
 /** All versions count: an older one that a tag names is run as well as the latest. */
 function lambdaDependents(catalog: Catalog, name: string): string[] {
   return lambdasNaming(catalog, name).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
+}
+
+/** The Query Lambdas that read a collection by its own name, or by an alias that stands for it. */
+export function lambdasReading(catalog: Catalog, { workspace, name }: CollectionRecord): LambdaRecord[] {
+  const key = collectionKey(workspace, name);
+  const aliases = aliasesNaming(catalog, key).map((one) => collectionKey(one.workspace, one.name));
+  return [...new Set([key, ...aliases].flatMap((one) => lambdasNaming(catalog, one)))];
 }
 
 /** What depends on a subject, as `noun "name"`; empty if it may go. */

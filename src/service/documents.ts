@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
-import type { RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
+import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
 import type { CallContext, DocumentList } from './context.ts';
 import { newDocumentId } from './document-id.ts';
 import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './intake.ts';
@@ -11,6 +11,7 @@ import { applyPatch, fieldsOf } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
+import { isTooOld, newJsonWarnings, tooOldWarnings } from './write-warnings.ts';
 
 interface Target {
   workspace: string;
@@ -35,21 +36,26 @@ export async function addDocuments(
   const prepared = await takeIn(ctx, collection, data);
   const accepted = prepared.filter((one) => 'document' in one);
   const documents = accepted.map((one) => one.document);
+  const turned: NewJson[] = [];
   const outcomes =
     documents.length === 0
       ? []
-      : await write(ctx, collection, () => ctx.engine.addDocuments(collection.table, documents));
+      : await write(ctx, collection, () =>
+          ctx.engine.addDocuments(collection.table, documents, (one) => turned.push(one)),
+        );
   const bytes = { inserted: 0, overwritten: 0 };
   let next = 0;
+  let tooOld = 0;
   const rows = prepared.map((one) => {
     if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
     const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if (outcome.status !== 'error') bytes.inserted += one.bytes;
     if (outcome.status === 'replaced') bytes.overwritten += one.bytes;
+    if (outcome.status !== 'error' && isTooOld(collection, one.document.eventTimeMicros)) tooOld += 1;
     return row(collection, one.document.id, outcome);
   });
   countFile(ctx, collection, prepared, rows);
-  return written(ctx, collection, rows, bytes);
+  return written(ctx, collection, rows, bytes, { turned, tooOld });
 }
 
 /** Adds documents without parsing them; undefined where that cannot be done, and nothing is then. */
@@ -57,16 +63,27 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   const collection = findCollection(ctx.catalog, target.workspace, target.collection);
   if (collection === undefined || !takesAsGiven(collection)) return undefined;
   const { bytes, start, end } = text;
-  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read: readGiven };
-  const outcomes = await write(ctx, collection, () => ctx.engine.addText(collection.table, given));
+  const turned: NewJson[] = [];
+  // By id, since a document may be read twice, with another id where that is made.
+  const old = new Set<string>();
+  const read = (json: JsonValue) => {
+    const document = readGiven(json);
+    if (document !== undefined && isTooOld(collection, document.eventTimeMicros)) old.add(document.id);
+    return document;
+  };
+  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read };
+  const outcomes = await write(ctx, collection, () =>
+    ctx.engine.addText(collection.table, given, (one) => turned.push(one)),
+  );
   if (outcomes === undefined) return undefined;
   const size = { inserted: 0, overwritten: 0 };
+  const tooOld = old.size === 0 ? 0 : outcomes.filter(({ id }) => old.has(id)).length;
   const rows = outcomes.map((outcome) => {
     size.inserted += outcome.bytes;
     if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
     return row(collection, outcome.id, outcome);
   });
-  return written(ctx, collection, rows, size);
+  return written(ctx, collection, rows, size, { turned, tooOld });
 }
 
 /**
@@ -106,6 +123,7 @@ export async function patchDocuments(
   requireAtMostMax('patch', input.data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const sizes: number[] = [];
+  const turned: NewJson[] = [];
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.changeDocuments(
       collection.table,
@@ -118,6 +136,7 @@ export async function patchDocuments(
         return changed.document;
       },
       fieldsOf(input.data.flatMap((entry) => entry.patch)),
+      (one) => turned.push(one),
     ),
   );
   const bytes = { inserted: 0, overwritten: 0 };
@@ -128,7 +147,7 @@ export async function patchDocuments(
     bytes.overwritten += sizes[index] ?? 0;
     return { ...row(collection, entry._id, outcome), patch_id: randomUUID() };
   });
-  return written(ctx, collection, rows, bytes);
+  return written(ctx, collection, rows, bytes, { turned, tooOld: 0 });
 }
 
 function patched(id: string, before: JsonObject, operations: readonly PatchOperation[]) {
@@ -171,9 +190,11 @@ function written(
   collection: CollectionRecord,
   rows: DocumentStatus[],
   bytes: { inserted: number; overwritten: number },
+  { turned, tooOld }: { turned: readonly NewJson[]; tooOld: number } = { turned: [], tooOld: 0 },
 ): WriteResult {
   if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
-  return { data: rows, last_offset: ctx.nextOffset() };
+  const warnings = [...newJsonWarnings(ctx.catalog, collection, turned), ...tooOldWarnings(collection, tooOld)];
+  return { data: rows, last_offset: ctx.nextOffset(), ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 function row(collection: CollectionRecord, id: string | null, outcome: WriteOutcome | TextOutcome): DocumentStatus {

@@ -97,7 +97,8 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const id = _id === null ? newDocumentId() : String(_id);
   const eventTime = readTime ?? (_event_time === null ? null : eventTimeMicros(_event_time));
   if (eventTime === undefined) return { isFromFile, id, problem: EVENT_TIME_RULE };
-  const size = measure(fields);
+  // With `_id` and `_event_time`, as those count that are stored as the text that they came as.
+  const size = measure(draft.fields);
   if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
   return { isFromFile, document: { id, eventTimeMicros: eventTime, fields }, bytes: size.bytes };
 }

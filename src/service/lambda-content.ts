@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stringifyJson } from '../contract/json.ts';
-import type { LambdaSql } from '../contract/lambdas.ts';
+import type { LambdaSql, QueryLambdaVersion } from '../contract/lambdas.ts';
 import type { QueryParameter } from '../contract/queries.ts';
 import type { Change } from '../engine/engine.ts';
 import { type Catalog, put } from './catalog.ts';
@@ -20,10 +20,14 @@ const HASH_LENGTH = 16;
 
 /**
  * Checks the SQL of a new version as a query is checked. What names collections or columns that do not exist passes,
- * with the reason in `unbound`. Throws `query_error` for what does not parse or is not allowed, and `invalid_input` for
+ * with the reason in `unbound`; `unused` names defaults that the SQL does not use. Throws `query_error` for what does not parse or is not allowed, and `invalid_input` for
  * a default that its type does not take; `what` is the operation, as it stands after "Cannot".
  */
-export async function checkSql(ctx: CallContext, what: string, sql: LambdaSql): Promise<CheckedSql> {
+export async function checkSql(
+  ctx: CallContext,
+  what: string,
+  sql: LambdaSql,
+): Promise<CheckedSql & { unused: string[] }> {
   const defaultParameters = sql.default_parameters ?? [];
   checkParameters(what, 'sql.default_parameters', defaultParameters);
   const found = await ctx.engine.inspect({
@@ -32,12 +36,21 @@ export async function checkSql(ctx: CallContext, what: string, sql: LambdaSql): 
     allowMissingParameters: true,
     allowUnbound: true,
   });
+  const used = new Set(found.parameters.map((name) => name.toLowerCase()));
   return {
     query: sql.query,
     defaultParameters,
     names: [...found.collections, ...found.aliases, ...found.missing],
     unbound: unboundText(found.unbound),
+    unused: defaultParameters.map(({ name }) => name).filter((name) => !used.has(name.toLowerCase())),
   };
+}
+
+/** The answer to a post of SQL: a default parameter that it does not use is misspelled, as a rule. */
+export function withUnused(version: QueryLambdaVersion, unused: readonly string[]): QueryLambdaVersion {
+  if (unused.length === 0) return version;
+  const warnings = unused.map((name) => `Default parameter "${name}" is not used by the SQL.`);
+  return { ...version, warnings: [...(version.warnings ?? []), ...warnings] };
 }
 
 /**

@@ -4,7 +4,7 @@ import { NewName } from '../contract/fields.ts';
 import type { QueryLambdaVersion } from '../contract/lambdas.ts';
 import type { Catalog } from './catalog.ts';
 import type { CallContext } from './context.ts';
-import { checkSql, descriptionOf, postVersion } from './lambda-content.ts';
+import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
 import { findLambda, requireLambda, requireVersion, versionOf, versionsOf } from './lambda-records.ts';
 import { toVersion, toVersions } from './lambda-views.ts';
 import { refuseTaken } from './lambdas.ts';
@@ -52,7 +52,7 @@ export async function createLambdaVersion(
     const posted = postVersion(catalog, { workspace, name }, lambda, content, ctx.caller.user.email);
     return { changes: posted.changes, result: posted.version };
   });
-  return toVersion(ctx, version);
+  return withUnused(await toVersion(ctx, version), given?.unused ?? []);
 }
 
 /** The versions of a Query Lambda, newest first (api.md #38). */

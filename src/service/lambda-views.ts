@@ -10,8 +10,8 @@ import type { LambdaRecord, LambdaVersionRecord } from './records.ts';
 export type ViewContext = Pick<ServiceContext, 'catalog' | 'lambdaStates' | 'lambdaStats'>;
 
 /**
- * A version as the API shows it. One whose SQL does not bind now is INVALID_SQL, and has `warnings` that say why: only
- * then is there a key that api.md does not list.
+ * A version as the API shows it. One whose SQL does not bind now is INVALID_SQL, and has `warnings` that say why: but for
+ * those of what was just posted, only then is there a key that api.md does not list.
  */
 export async function toVersion(
   ctx: ViewContext,

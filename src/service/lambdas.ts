@@ -4,7 +4,7 @@ import type { QueryLambda, QueryLambdaVersion } from '../contract/lambdas.ts';
 import type { Catalog } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming } from './dependents.ts';
-import { checkSql, descriptionOf, postVersion } from './lambda-content.ts';
+import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
 import {
   allLambdas,
   findLambda,
@@ -32,14 +32,14 @@ export async function createLambda(ctx: CallContext, input: ParsedInput<'createL
   };
   // Before the SQL is looked at: what is wrong with the name is wrong whatever the SQL says.
   refuse();
-  const sql = await checkSql(ctx, `create Query Lambda "${input.name}"`, input.sql);
+  const { unused, ...sql } = await checkSql(ctx, `create Query Lambda "${input.name}"`, input.sql);
   const content = { description: descriptionOf(input.description), ...sql };
   const version = await catalog.change(() => {
     refuse();
     const posted = postVersion(catalog, input, undefined, content, ctx.caller.user.email);
     return { changes: posted.changes, result: posted.version };
   });
-  return toVersion(ctx, version);
+  return withUnused(await toVersion(ctx, version), unused);
 }
 
 /** Deletes a Query Lambda with its versions and tags, into the trash (api.md #36). */

@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
 import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../contract/trash.ts';
-import type { Change, Kept, Restored } from '../engine/engine.ts';
+import type { Change, Kept, NewJson, Restored } from '../engine/engine.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 import type { CallContext, ServiceContext } from './context.ts';
 import { findLambda, lambdaKey, lambdasOf, versionKey } from './lambda-records.ts';
@@ -9,6 +9,7 @@ import { aliasesOf, collectionKey, collectionsOf, findCollection } from './not-f
 import type { CollectionRecord, LambdaRecord, TrashRecord } from './records.ts';
 import { documentsIn } from './trash-entries.ts';
 import { foldedMatch } from './workspaces.ts';
+import { newJsonWarnings } from './write-warnings.ts';
 
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
 type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;
@@ -51,6 +52,7 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
       documents: what.kind === 'collection' ? await countOf(ctx, what.collection) : (restored?.docCount ?? null),
       skipped: restored?.left.docCount ?? 0,
       skipped_ids: restored?.leftIds ?? [],
+      ...(restored === undefined || restored.warnings.length === 0 ? {} : { warnings: restored.warnings }),
     };
   });
 }
@@ -111,8 +113,9 @@ async function restoreDocuments(
   id: string,
   workspace: string,
   { collection: name, table }: What<'documents'>,
-): Promise<Restored> {
+): Promise<Restored & { warnings: string[] }> {
   const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+  const turned: NewJson[] = [];
   for (;;) {
     const collection = collectionFor(ctx.catalog, workspace, name, table);
     const after = (left: Kept) => {
@@ -121,12 +124,14 @@ async function restoreDocuments(
       return [change];
     };
     let change = remove('trash', id);
-    const step = await ctx.engine.restoreDocuments(id, collection.table, after);
+    const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => turned.push(one));
     ctx.catalog.stored(change);
     total.docCount += step.docCount;
     Object.assign(total, { left: step.left, leftIds: step.leftIds });
     if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
-    if (step.docCount === 0 || step.left.docCount === 0) return total;
+    if (step.docCount === 0 || step.left.docCount === 0) {
+      return { ...total, warnings: newJsonWarnings(ctx.catalog, collection, turned) };
+    }
   }
 }
 

@@ -67,10 +67,13 @@ function visitNested(value: JsonValue & object, path: string[], found: Measure):
       visit(value[index] as JsonValue, path, found);
       path.pop();
     }
-    found.bytes += value.length;
+    // The commas, of which there is one less than there are items.
+    found.bytes += Math.max(0, value.length - 1);
     return;
   }
-  for (const [key, field] of Object.entries(value)) {
+  const fields = Object.entries(value);
+  found.bytes -= fields.length === 0 ? 0 : 1;
+  for (const [key, field] of fields) {
     found.bytes += Buffer.byteLength(key) + 4;
     if (!isWellFormed(key))
       found.problem ??= `has a key${at(path)} with half of a surrogate pair, which is not a character`;

@@ -131,7 +131,9 @@ describe('colloquy backup and restore', () => {
     expect(readFileSync(join(dataDir, 'admin.key'), 'utf8')).toBe(key);
     run(['stop']);
 
-    expect(run(['restore', undo, '--yes']).status).toBe(0);
+    const undone = run(['restore', undo, '--yes']);
+    expect(undone.status).toBe(0);
+    expect(undone.stdout).toMatch(/^Restored into ".*": 3 documents in 1 collection, /);
     expect(count()).toBe(3);
     expect(asides()).toHaveLength(2);
   });
@@ -144,6 +146,29 @@ describe('colloquy backup and restore', () => {
     expect(run(['restore', join(goal, 'manifest.json')])).toMatchObject({ status: 0, stderr: '' });
     expect(count()).toBe(2);
     expect(asides()).toEqual([]);
+  });
+
+  test('counts what is in the trash apart', { timeout: 60_000 }, async () => {
+    const client = await fill();
+    await client.createCollection({ workspace: 'commons', name: 'gone' });
+    await client.addDocuments({ workspace: 'commons', collection: 'gone', data: [{}, {}] });
+    await client.deleteCollection({ workspace: 'commons', collection: 'gone' });
+    await client.deleteDocuments({ ...place, data: [{ _id: 'a' }] });
+    await client.close();
+    const held = '1 document in 1 collection, and 3 documents in the trash, ';
+    expect(run(['backup', goal]).stdout).toContain(`Backup made: ${held}`);
+    run(['stop']);
+    expect(run(['restore', goal, '--yes']).stdout).toContain(`": ${held}`);
+  });
+
+  test('leaves no folder behind where nothing was restored', () => {
+    dataDir = join(base, 'new', 'data');
+    const missing = run(['restore', join(base, 'nowhere'), '--yes']);
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('nowhere": it does not exist.') });
+    cpSync(sample, goal, { recursive: true });
+    flip('_colloquy.duckdb', 5_000);
+    expect(run(['restore', goal, '--yes']).stderr).toContain('Nothing was changed');
+    expect(existsSync(join(base, 'new'))).toBe(false);
   });
 
   test('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {

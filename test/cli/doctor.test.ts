@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -69,6 +70,7 @@ afterEach(async () => {
 
 describe('colloquy doctor', () => {
   test('finds all well on an empty folder, and says what the settings hide', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
     const found = await diagnosis(['--read-only', '--toolsets', 'query,collections']);
     expect(found).toMatchObject({ code: 0, ok: true });
     expect(found.states).toMatchObject({
@@ -102,6 +104,46 @@ describe('colloquy doctor', () => {
       remedy: expect.stringContaining('--data-dir'),
     });
     rmSync(dataDir);
+  });
+
+  test('makes no folder that does not exist, and says what would', async () => {
+    dataDir = join(base, 'typo', 'data');
+    const found = await diagnosis(['--guard', 'off', '--audit', 'off']);
+    expect(found).toMatchObject({ code: 0, states: { 'data folder': 'warn', tools: 'ok' } });
+    expect(found.states).not.toHaveProperty('service');
+    expect(found.findings.find(({ name }) => name === 'data folder')).toMatchObject({
+      detail: expect.stringContaining(`"${dataDir}" does not exist`),
+      remedy: expect.stringContaining('the first call makes it'),
+    });
+    expect(existsSync(join(base, 'typo'))).toBe(false);
+    writeFileSync(join(base, 'file'), '');
+    dataDir = join(base, 'file', 'data');
+    expect((await diagnosis()).states).toMatchObject({ 'data folder': 'fail' });
+    dataDir = join(base, 'data');
+  });
+
+  test('warns of folders for files that are not there', async () => {
+    const missing = join(base, 'nowhere');
+    const { findings, code } = await diagnosis(['--allow-dirs', `${base},${missing}`]);
+    const files = findings.filter(({ name }) => name === 'files');
+    expect(files).toMatchObject([
+      { state: 'ok', detail: 'load_file may read from 1 folder' },
+      { state: 'warn', detail: `the folder "${missing}" does not exist`, remedy: expect.any(String) },
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('says of a damaged database that a backup helps, and not a new start', async () => {
+    await run(['call', 'list_workspaces']);
+    await run(['stop']);
+    const file = join(dataDir, '_colloquy.duckdb');
+    writeFileSync(file, 'no database at all'.repeat(1_000));
+    const { findings, code } = await diagnosis();
+    const service = findings.find(({ name }) => name === 'service');
+    expect(code).toBe(1);
+    expect(service).toMatchObject({ state: 'fail', detail: expect.stringContaining('damaged') });
+    expect(service?.remedy).toContain('"colloquy restore <folder>"');
+    expect(service?.remedy).not.toContain('colloquy stop');
   });
 
   test('warns of a key file that others may read, and says how to close it', async () => {

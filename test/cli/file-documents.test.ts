@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDocuments } from '../../src/cli/file-documents.ts';
 import { fileMeans } from '../../src/cli/means.ts';
-import type { FileEntry, FileRequest } from '../../src/mcp/file.ts';
+import { FILE_NOT_FOUND, type FileEntry, type FileRequest } from '../../src/mcp/file.ts';
 
 let root: string;
 let allowed: { folders: string[]; dataDir: string };
@@ -90,6 +90,10 @@ describe('openDocuments(): where it may read', () => {
 
   it('names files that are near to one that is missing', async () => {
     await expect(openDocuments(allowed, { path: 'sub/b.json' })).rejects.toThrow('Did you mean "sub/a.json"?');
+    await expect(openDocuments(allowed, { path: 'other.csv' })).rejects.toMatchObject({
+      message: expect.stringContaining(`This server reads files below ${join(root, 'in')}.`),
+      details: { messageKey: FILE_NOT_FOUND },
+    });
   });
 
   it('is absent without a folder', () => {
@@ -107,6 +111,13 @@ describe('openDocuments(): formats', () => {
     await expect(openDocuments(allowed, { path: 'zipped.json' })).rejects.toThrow('gzip');
     write('in/wide.csv', Buffer.from('\ufeffa,b', 'utf16le'));
     await expect(openDocuments(allowed, { path: 'wide.csv' })).rejects.toThrow('UTF-16');
+  });
+
+  it('knows the names of files of JSON', async () => {
+    for (const path of ['map.geojson', 'MAP.GeoJSON']) {
+      write(`in/${path}`, '{"type":"FeatureCollection","features":[]}');
+      expect((await entriesOf({ path })).entries).toMatchObject([{ document: { features: [] } }]);
+    }
   });
 
   it('reads CSV by the rules of uploaded files, with lines for what is wrong', async () => {
@@ -141,6 +152,21 @@ describe('openDocuments(): formats', () => {
     await expect(reading()).rejects.toThrow(message);
     expect(entries).toHaveLength(good);
     await file.close();
+  });
+
+  it.each([
+    ['id;"na,me"\n1;"Ada"\n', undefined, '";"'],
+    ['"id"\t"name"\n"1"\t"Ada"\n', undefined, '"\\t"'],
+    ['id|name|note\n1|"Ada; and"|"x"\n', ';', '"|"'],
+    ['a,b\n1,2\n3,x"4\n', undefined, undefined],
+    ['a;b\n1;2\n3;x"4\n', ';', undefined],
+  ])('names the separator that quotes may lack: %j', async (content, separator, named) => {
+    write('in/quoted.csv', content);
+    const reading = entriesOf({ path: 'quoted.csv', csv: { separator } });
+    await expect(reading).rejects.toThrow(/The file is no CSV: Invalid/);
+    const message = await reading.catch((error: Error) => error.message);
+    if (named === undefined) expect(message).not.toContain('csv_separator');
+    else expect(message).toContain(`If ${named} separates the columns, give it as "csv_separator"`);
   });
 
   it('reads Parquet as the engine does, exactly, and numbers that JSON has not as null', async () => {

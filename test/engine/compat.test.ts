@@ -343,6 +343,41 @@ describe('forms that people bring along', () => {
     ["SELECT 1 WHERE true AND (VALUES({'a': 1}) IS NOT NULL)", [[1]]],
     ['SELECT COUNT_IF(n > 1 -- one\n) FILTER (WHERE n < 3) FROM (VALUES (1), (2), (3)) t(n)', [[1]]],
   );
+  forms.push(
+    ['FROM (PIVOT (VALUES (1, 2)) t(a, b) ON a IN (1) USING sum(b))', [[2]]],
+    ['FROM (PIVOT (VALUES (1)) t(a) ON a IN (1) USING sum(a))', [[1]]],
+    ['SELECT value FROM (UNPIVOT (VALUES (1)) ON COLUMNS(*))', [[1]]],
+    [
+      'SELECT 1 x UNION BY NAME (VALUES (1))',
+      [
+        [1, null],
+        [null, 1],
+      ],
+    ],
+    [
+      'SELECT 1 x UNION ALL BY NAME VALUES (1)',
+      [
+        [1, null],
+        [null, 1],
+      ],
+    ],
+    ['SELECT 1 UNION DISTINCT VALUES (1)', [[1]]],
+    ['SELECT 1 LIMIT (VALUES (1)) OFFSET (VALUES (0))', [[1]]],
+    ['SELECT 1 WHERE true AND (VALUES (true)) AND NOT (VALUES (false))', [[1]]],
+    ['SELECT CASE WHEN (VALUES (true)) THEN (VALUES (1)) ELSE (VALUES (2)) END', [[1]]],
+    ['WITH v AS (SELECT 1) VALUES (1)', [[1]]],
+    ['SELECT 1 + (VALUES (2) ORDER BY 1 LIMIT 1), (VALUES (3))', [[3, 3]]],
+    [
+      "SELECT CASE WHEN VALUES({'a': 1}) IS NULL THEN 1 END, [VALUES({'a': 2})], coalesce(VALUES({'a': 3})), (VALUES({'a': 4})[1], 5)",
+      [[null, [[2]], [3], [4, 5]]],
+    ],
+    ["SELECT DISTINCT VALUES({'a': 1}) IS DISTINCT FROM VALUES({'a': 1})", [[false]]],
+    ['WITH count_if(a) AS (SELECT 1) SELECT a FROM count_if', [[1]]],
+    ['WITH x AS (SELECT 1), count_if(a) AS MATERIALIZED (SELECT 2) SELECT a FROM count_if', [[2]]],
+    ['SELECT COUNT_IF(n > 1) AS c FROM (VALUES (1), (2)) AS count_if(n)', [[1]]],
+    ['SELECT 1 IS DISTINCT FROM unnest([1, 2]) AS x', [[false], [true]]],
+    ['SELECT n IS NOT DISTINCT FROM UNNEST([1]) AS t FROM (SELECT 1 AS n)', [[true]]],
+  );
   test.each(forms)('%s', async (sql, rows) => {
     expect(await fixture.rows(sql)).toEqual(rows);
   });
@@ -363,6 +398,10 @@ describe('forms that people bring along', () => {
     await expect(fixture.rows('SELECT u.nn FROM UNNEST([1] AS n) u,\n missing_one')).rejects.toMatchObject({
       details: { line: 2, column: 2 },
     });
+  });
+
+  test('and errors call VALUES as it is written', async () => {
+    await expect(fixture.rows('SELECT VALUES(DISTINCT 1)')).rejects.toThrow('"values" is a Macro');
   });
 
   test('say what cannot be had', async () => {

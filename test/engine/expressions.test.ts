@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../src/contract/json.ts';
+import { COMPAT_FUNCTIONS } from '../../src/engine/duckdb/compat.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 
@@ -49,6 +50,27 @@ describe('text that a careless lexer reads in another way', () => {
     ':p); SELECT (1',
   ])('is refused where it is no expression: %j', async (sql) => {
     await expect(engine.checkExpression({ sql, parameters: ['p'] })).rejects.toMatchObject({ code: 'query_error' });
+  });
+});
+
+describe('functions of other SQL services', () => {
+  it.each<[string, JsonValue, JsonValue]>([
+    ['ZEROIFNULL(:p)', null, 0],
+    ["REGEXP_LIKE(:p, 'a')", 'cat', true],
+    ['TOKENIZE(:p)', 'One two', ['one', 'two']],
+    ['ARRAY_CREATE(:p, 2)', 1, [1, 2]],
+    ['VALUES(:p)', { a: 1 }, [1]],
+  ])('%s is computed', async (sql, value, expected) => {
+    await engine.checkExpression({ sql, parameters: ['p'] });
+    expect(await evaluate(sql, value, value)).toEqual([{ value: expected }, { value: expected }]);
+  });
+
+  it('are all computed', async () => {
+    for (const { name, example, gives, group } of COMPAT_FUNCTIONS) {
+      if (group === 'Aggregates') continue;
+      const [found] = await evaluate(`CASE WHEN :p THEN ${example} END`, true);
+      expect.soft(found, name).toEqual({ value: gives });
+    }
   });
 });
 

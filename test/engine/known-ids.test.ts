@@ -18,7 +18,7 @@ describe('createKnownIds()', () => {
     connection = await instance.connect();
     await connection.run(`ATTACH ':memory:' AS "_colloquy"; CREATE SCHEMA "_colloquy"."_data";
       CREATE TABLE "_colloquy"."_data"."t" (_id VARCHAR, _meta UBIGINT)`);
-    known = createKnownIds(() => instance.connect());
+    known = createKnownIds({ connect: () => instance.connect(), undisturbed: (work) => work() });
   });
   afterEach(async () => {
     await known.close();

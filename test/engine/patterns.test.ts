@@ -93,4 +93,17 @@ test('a pattern that stays, or that a parameter has, is refused where it could t
     await ask('a%b%c_');
     await expect(ask(bad), sql).rejects.toThrow('Parameter ":p" is a pattern');
   }
+  const slow = '%a%a%a%a%b%c';
+  for (const test of ['_id LIKE (SELECT :p)', '_id LIKE status || :p', '_id ILIKE :p', '_id LIKE :p OR _id GLOB :p']) {
+    const asked = fixture.queries.query({
+      sql: `SELECT ${test} FROM orders`,
+      parameters: [{ name: 'p', value: slow }],
+    });
+    await expect(asked, test).rejects.toThrow('Parameter ":p" is a pattern');
+  }
+  const fast = ['_id LIKE :p', "_id NOT LIKE '%' || :p || '%'", "repeat('ab', 5000) || _id LIKE upper(:p)"];
+  for (const test of fast) {
+    const sql = `SELECT ${test} FROM orders`;
+    await fixture.queries.query({ sql, parameters: [{ name: 'p', value: '%a%a%a%a%a%a%a%a%b%c%' }] });
+  }
 });

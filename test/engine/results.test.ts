@@ -41,6 +41,27 @@ describe('names of columns that mean something to the engine', () => {
     await expect(wrong).rejects.toMatchObject({ details: { line: 2, column: 1 } });
   });
 
+  it('or look like its own stay what the caller wrote, and can be asked for', async () => {
+    const { id, columns } = await keep(
+      'SELECT i AS "main.f(x)", i AS "o_vals(x)", i AS "a\u0001b" FROM range(60) t(i)',
+    );
+    const names = ['main.f(x)', 'o_vals(x)', 'a\u0001b'];
+    expect(columns.map(({ name }) => name)).toEqual(names);
+    const where = names.map((name) => `"${name}" = 3`).join(' AND ');
+    const page = await engine.results.read(id, { ...ALL, where });
+    expect([page.columns.map(({ name }) => name), page.rows]).toEqual([names, [[3, 3, 3]]]);
+  });
+
+  it('or that nobody gave have no name of its own in them', async () => {
+    const { id, columns } = await keep(
+      "SELECT struct_pack(*COLUMNS(*)), VALUES({'a': x}), * FROM (SELECT KEYS({'a': x}), x FROM docs), range(60)",
+    );
+    const shown = columns.map(({ name }) => name);
+    expect(shown.join()).not.toMatch(/_colloquy|main\.|o_vals/);
+    expect(shown[1]).toMatch(/^values\(/);
+    expect((await engine.results.read(id, { ...ALL, columns: shown.slice(1, 2) })).rows[0]).toEqual([[1]]);
+  });
+
   it('that hide the place of a row leave pages that do not overlap', async () => {
     const { id } = await keep('SELECT i % 4 AS k, 0 AS rowid, i FROM range(200) t(i)');
     const seen: unknown[] = [];
@@ -135,6 +156,17 @@ describe('query() with keep', () => {
     expect(page.rows[0]).toContain('2026-01-02T01:04:05.678901Z');
   });
 
+  it('gives JSON inside a UNION as JSON, and says so', async () => {
+    const sql = `SELECT union_value("a ""k""" := '[9007199254740993]'::JSON) AS u, {'x': union_value(h := 1::HUGEINT)} AS s FROM range(60)`;
+    const { id, columns, rows } = await keep(sql);
+    expect(columns.map(({ type }) => type)).toEqual(['UNION("a ""k""" JSON)', 'STRUCT("x" UNION("h" HUGEINT))']);
+    const page = await engine.results.read(id, { ...ALL, limit: 1 });
+    expect(page.rows).toEqual([[['9007199254740993'], { x: 1 }]]);
+    expect([page.rows, page.columns]).toEqual([rows.slice(0, 1), columns]);
+    mkdirSync(engine.results.exportsFolder, { recursive: true });
+    expect(await engine.results.writeParquet(id, 'union.parquet')).toMatchObject([{ name: 's' }]);
+  });
+
   it('answers all the same where a column cannot be kept, and says so', async () => {
     const { rows, keeping } = await keep('SELECT row(i, 2) AS r FROM range(100) t(i)');
     expect(rows).toHaveLength(50);
@@ -186,6 +218,13 @@ describe('results.read()', () => {
       [999],
     ]);
     expect((await read({ where: 'EXISTS (SELECT 1 FROM commons.result r WHERE r.n = result.n + 998)' })).total).toBe(2);
+  });
+
+  it('orders by all columns that are asked for', async () => {
+    const all = await read({ columns: ['grp', 'n'], orderBy: 'ALL', limit: 2 });
+    expect(all.rows).toEqual((await read({ columns: ['grp', 'n'], orderBy: 'grp, n', limit: 2 })).rows);
+    const last = await read({ columns: ['grp', 'n'], orderBy: 'ALL DESC', limit: 2 });
+    expect(last.rows).toEqual((await read({ columns: ['grp', 'n'], orderBy: 'grp DESC, n DESC', limit: 2 })).rows);
   });
 
   it('pages without gaps where the order has equals', async () => {

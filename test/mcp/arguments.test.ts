@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../src/contract/errors.ts';
 import { readArguments } from '../../src/mcp/arguments.ts';
 import { rowTools } from '../../src/mcp/catalog.ts';
+import { docsTool } from '../../src/mcp/docs-resources.ts';
 
 function read(tool: string, sent: Record<string, unknown>) {
   return readArguments(tool, rowTools().get(tool)?.arguments ?? [], sent);
@@ -121,6 +122,13 @@ describe('readArguments()', () => {
       'there is no argument "querry"; did you mean "query"?',
     );
     expect(problem('run_query', { sql: {} })).toContain('argument "query" is missing');
+  });
+
+  it('says what there is to choose from where a choice is missing', () => {
+    const { arguments: known } = docsTool();
+    expect(() => readArguments('get_docs', known, {})).toThrow(
+      'argument "topic" is missing: one of "sql", "functions"',
+    );
   });
 
   it('says where the fields of a flattened object went', () => {

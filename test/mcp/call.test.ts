@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
-import { callTool, unknownTool } from '../../src/mcp/call.ts';
+import { callTool, notOffered, unknownTool } from '../../src/mcp/call.ts';
+import { hiddenTools } from '../../src/mcp/offer.ts';
 import type { Arguments } from '../../src/mcp/relations.ts';
 import { parseUri } from '../../src/mcp/resources.ts';
 import { fakeClient, notFound } from './fake-client.ts';
@@ -19,7 +20,34 @@ async function errorOf(name: string, args: Arguments, thrown: ApiError) {
   return answer;
 }
 
+describe('notOffered()', () => {
+  it('names the setting that changes it', () => {
+    const nextOf = (offer: Parameters<typeof hiddenTools>[0], tool: string) =>
+      notOffered(tool, hiddenTools(offer))?.structuredContent['next'];
+    expect(nextOf({}, 'load_file')).toMatch(/--allow-dirs \(COLLOQUY_ALLOW_DIRS\) names the folders/);
+    expect(nextOf({}, 'load_file')).not.toContain('--toolsets');
+    expect(nextOf({ readOnly: true }, 'add_documents')).toContain('--read-only');
+    expect(nextOf({ roles: ['read-only'] }, 'add_documents')).toContain('an API key of that role');
+  });
+});
+
 describe('callTool()', () => {
+  it.each(['add_documents', 'patch_documents'])('shows what the service warns of beside %s', async (name) => {
+    const answer = { data: [{ _id: 'a', status: 'ADDED' }], last_offset: '1', warnings: ['"n" of w.c was BIGINT', 5] };
+    const { client } = fakeClient({ addDocuments: () => answer, patchDocuments: () => answer });
+    const data = name === 'add_documents' ? [{ _id: 'a' }] : [{ _id: 'a', patch: [] }];
+    const { structured, text } = await callTool({
+      client,
+      name,
+      args: { workspace: 'w', collection: 'c', data },
+      confirm: never,
+    });
+    expect(structured).toMatchObject({ counts: { ADDED: 1 }, warnings: ['"n" of w.c was BIGINT'] });
+    expect(structured['next']).toMatch(/^read warnings: where a field became JSON, describe_collection/);
+    expect(structured['next']).not.toContain('BIGINT');
+    expect(text.indexOf('BIGINT')).toBeLessThan(text.indexOf('</data-'));
+  });
+
   it('asks for at most 1,000 rows where nothing limits them, and for what the caller wants otherwise', async () => {
     const { client, calls } = fakeClient({ runQuery: () => ({ results: [] }) });
     await callTool({ client, name: 'run_query', args: { query: 'q' }, confirm: never });

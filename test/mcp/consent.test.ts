@@ -240,6 +240,25 @@ describe('a delete that the service would refuse', () => {
   });
 });
 
+describe('the last entry of the allowlist', () => {
+  const entry = (name: string) => client.createAllowlistEntry({ name, ip_address: '203.0.113.7' });
+  const OPENED = 'It is the last entry: without it, every address is let in.';
+
+  it('is told as such, also where the other one goes while the human is asked', async () => {
+    const [era = ''] = Object.keys(PEERS);
+    await entry('home');
+    await entry('office');
+    const away = () => client.deleteAllowlistEntry({ name: 'home' });
+    const first = await call(era, [away], 'delete_allowlist_entry', { name: 'office' });
+    expect(first.asked.join()).not.toContain(OPENED);
+    expect(first.result.isError).toBe(true);
+    expect(await client.listAllowlistEntries({})).toHaveLength(1);
+    const second = await call(era, [], 'delete_allowlist_entry', { name: 'office' });
+    expect(second.asked.join()).toContain(OPENED);
+    expect(await client.listAllowlistEntries({})).toEqual([]);
+  });
+});
+
 describe('an API key', () => {
   const question = async (name: string, args: Record<string, unknown>) => {
     let asked: { message: string; typedName: string | undefined } | undefined;

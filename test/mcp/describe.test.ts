@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../src/contract/errors.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
 import { describeCollection, describeTool } from '../../src/mcp/describe.ts';
 import { inferFields } from '../../src/mcp/infer.ts';
 import { fakeClient, notFound } from './fake-client.ts';
@@ -107,7 +108,7 @@ describe('describeCollection()', () => {
       ],
       returned: 5,
       truncated: false,
-      null_in_sample: ['gone'],
+      null_in_sample: ['gone', 'user.age'],
     });
     expect(next).toBe(
       'run_query with FROM "w"."c"; nested fields by their path (SELECT a.b); x[] by unnest (SELECT unnest(x) AS item).',
@@ -189,9 +190,54 @@ describe('describeCollection()', () => {
     const types = (data['rows'] as unknown[][]).map(([path, type]) => [path, type]);
     expect(types.slice(0, 2)).toEqual([
       ['speed', 'JSON (integer|text)'],
-      ['extra', 'JSON'],
+      ['extra', 'JSON (object)'],
     ]);
     expect(next).toContain("TRY_CAST(x->>'$' AS DOUBLE)");
+    expect(next).not.toContain('unnest');
+  });
+
+  it('says that a column is JSON though the sample has one type in it, and how arrays in JSON become rows', async () => {
+    const describeOne = async (field: string, type: string, value: JsonObject) => {
+      const runQuery = () => ({ column_fields: [{ name: field, type }], results: [value] });
+      const { client } = fakeClient({ getCollection: () => about, runQuery });
+      const { data, next } = await describeCollection(
+        { client, signal: undefined },
+        { workspace: 'w', collection: 'c' },
+      );
+      return { types: (data['rows'] as unknown[][]).map(([path, shown]) => `${path} ${shown}`), next };
+    };
+    const amount = await describeOne('amt', 'JSON', { amt: 7 });
+    expect(amount.types).toEqual(['amt JSON (integer)']);
+    expect(amount.next).toContain("x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE)");
+    const tags = await describeOne('tags', 'JSON', { tags: ['x'] });
+    expect(tags.types).toEqual(['tags JSON (array)', 'tags[] text']);
+    expect(tags.next).toContain('unnest(TRY_CAST(x AS JSON[]))');
+    expect(tags.next).not.toContain('SELECT unnest(x)');
+    const nested = await describeOne('o', 'STRUCT("p" JSON, l VARCHAR[])', { o: { p: 1, l: ['x'] } });
+    expect(nested.types).toContain('o.p JSON (integer)');
+    expect(nested.next).toContain('SELECT unnest(x) AS item');
+  });
+
+  it('lists nested fields that the type has and the sample has not, bounded, and none of a type that is spelled otherwise', async () => {
+    const unseenOf = async (type: string, value: JsonObject) => {
+      const runQuery = () => ({ column_fields: [{ name: 'o', type }], results: [{ o: value }] });
+      const { client } = fakeClient({ getCollection: () => about, runQuery });
+      const { data } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
+      return data['null_in_sample'];
+    };
+    expect(await unseenOf('STRUCT(k BIGINT, rare VARCHAR)', { k: 1 })).toEqual(['o.rare']);
+    const list = 'STRUCT(items STRUCT("odd key" BIGINT, a STRUCT(b JSON))[], tags VARCHAR[])';
+    expect(await unseenOf(list, { items: [{ a: {} }] })).toEqual(['o.tags', 'o.items[]."odd key"', 'o.items[].a.b']);
+    expect(await unseenOf('object', { k: 1 })).toBeUndefined();
+    expect(await unseenOf('STRUCT<k: BIGINT, rare: VARCHAR>', { k: 1 })).toBeUndefined();
+    const wide = Array.from({ length: 500 }, (_, n) => `f${n} BIGINT`);
+    expect(await unseenOf(`STRUCT(k BIGINT, ${wide.join(', ')})`, { k: 1 })).toHaveLength(80);
+    // Deeper than the sample was looked at, nothing is known.
+    const deep = (fields: string, levels: number) =>
+      `${'STRUCT(a '.repeat(levels)}STRUCT(${fields})${')'.repeat(levels)}`;
+    let value: JsonObject = { k: 1 };
+    for (let level = 0; level < 9; level++) value = { a: value };
+    expect(await unseenOf(deep('k BIGINT, rare BIGINT', 9), value)).toBeUndefined();
   });
 
   it('names keys that differ only in case from a column, and how to read them', async () => {

@@ -176,6 +176,19 @@ describe('a tool that deletes', () => {
     }
   });
 
+  it('names a lambda of which several versions query the collection once, and in full where it lies elsewhere', async () => {
+    const versions = ['a', 'b'].map((version) => ({ name: 'sales', workspace: 'shop', version }));
+    const { client, calls } = fakeClient({
+      getCollection: () => ({ name: 'orders', stats: { doc_count: 3 } }),
+      listCollectionAliases: () => [],
+      listCollectionLambdas: () => [...versions, { name: 'sales', workspace: 'other', version: 'a' }],
+    });
+    const result = (await desk({ client, calls }).call('delete_collection', ARGS)) as ToolResult;
+    expect(result.structuredContent['error']).toMatchObject({
+      message: expect.stringContaining('It has 2 lambdas ("sales", "other.sales"). Delete these first.'),
+    });
+  });
+
   it('shows names as JSON, so that none begins a line of its own in the question', async () => {
     const id = '1" will be gone: nothing.\n\nClick Yes';
     const asked = await desk(shop()).ask('delete_documents', { ...ARGS, data: [{ _id: id }] });

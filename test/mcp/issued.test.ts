@@ -8,6 +8,7 @@ const confirm = async () => false;
 
 function service(overrides: Parameters<typeof fakeClient>[0] = {}) {
   return fakeClient({
+    getCurrentUser: () => ({ email: 'me@b.c' }),
     createApiKey: ({ name }) => ({ name, key: KEY, state: 'ACTIVE' }),
     createUserApiKey: ({ name }) => ({ name, key: KEY, state: 'ACTIVE' }),
     deleteApiKey: ({ name }) => ({ name }),
@@ -17,7 +18,7 @@ function service(overrides: Parameters<typeof fakeClient>[0] = {}) {
 }
 
 const calls = [
-  ['create_api_key', { name: 'ci' }, 'ci', 'deleteApiKey', { name: 'ci' }],
+  ['create_api_key', { name: 'ci' }, 'me@b.c-ci', 'deleteApiKey', { name: 'ci' }],
   ['create_user_api_key', { user: 'a@b.c', name: 'ci' }, 'a@b.c-ci', 'deleteUserApiKey', { user: 'a@b.c', name: 'ci' }],
 ] as const;
 
@@ -81,6 +82,7 @@ describe('a tool whose answer tells a secret', () => {
     const keepSecret = async () => 'x';
     const signal = stop.signal;
     await callTool({ client, name: 'create_api_key', args: { name: 'ci' }, confirm, means: { keepSecret }, signal });
-    expect(calls[0]?.signal).toBeUndefined();
+    expect(calls.map(({ operation }) => operation)).toEqual(['getCurrentUser', 'createApiKey']);
+    expect(calls[1]?.signal).toBeUndefined();
   });
 });

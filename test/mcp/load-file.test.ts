@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
-import type { DocumentFile, FileBatch } from '../../src/mcp/file.ts';
+import { type DocumentFile, FILE_NOT_FOUND, type FileBatch } from '../../src/mcp/file.ts';
 import { loadFileTool } from '../../src/mcp/load-file.ts';
 import { offeredTools } from '../../src/mcp/offer.ts';
+import { BUDGET, estimateTokens } from '../../src/mcp/results.ts';
 import { fakeClient, notFound } from './fake-client.ts';
 
 type Documents = Record<string, unknown>[];
@@ -11,6 +12,7 @@ function fileOf(
   batches: FileBatch[] | (() => AsyncGenerator<FileBatch>),
   closed: { closed: boolean },
   text: string[] = [],
+  bytes = 100,
 ): DocumentFile {
   async function* listed() {
     if (Array.isArray(batches)) yield* batches;
@@ -18,7 +20,7 @@ function fileOf(
   return {
     path: '/in/a.json',
     format: 'json',
-    bytes: 100,
+    bytes,
     unit: 'line',
     batches: Array.isArray(batches) ? listed() : batches(),
     unwritable: () => 0,
@@ -47,9 +49,10 @@ interface Setup {
   signal?: AbortSignal;
   /** Columns whose decimals are text. */
   text?: string[];
+  bytes?: number;
 }
 
-async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text }: Setup) {
+async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, bytes }: Setup) {
   const state = { closed: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
@@ -67,7 +70,7 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     client,
     signal,
     progress: (...report: [number, number | undefined, string]) => reports.push(report),
-    means: { openFile: async () => fileOf(batches, state, text) },
+    means: { openFile: async () => fileOf(batches, state, text, bytes) },
   };
   const run = tool.run(context as never, input);
   const result = await run.finally(() => expect(state.closed).toBe(true));
@@ -124,15 +127,94 @@ describe('load_file', () => {
     expect((data['failed'] as { line: number }[]).map(({ line }) => line)).toEqual([4, 5, 6, 7]);
   });
 
-  it('counts what the service and the reader refuse, and shows the first', async () => {
-    const entries = Array.from({ length: 8 }, (_, index) => ({ at: index + 1, problem: 'is no JSON' }));
+  it('shows the first refused entries with the reason, and of the next ones the lines', async () => {
+    const refused = (from: number, to: number): FileBatch['entries'] =>
+      Array.from({ length: to - from + 1 }, (_, index) => ({ at: from + index, problem: 'is no JSON' }));
     const add = (data: Documents) => ({ data: data.map(() => ({ _id: null, status: 'ERROR', error: 'no' })) });
-    const mixed: FileBatch = { entries: [...entries, { at: 9, document: { a: 1 } }], bytesRead: 100 };
-    const { data, next, isError } = await load({ batches: [mixed], add });
-    expect(data['counts']).toEqual({ ERROR: 9 });
-    expect(data['failed']).toHaveLength(5);
-    expect(next).toContain('first 5 of 9 failures');
+    const entries = [...refused(2, 30), { at: 1, document: { a: 1 } }, ...refused(33, 33), ...refused(40, 45)];
+    const { data, next, isError } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    expect(data['counts']).toEqual({ ERROR: 37 });
+    expect(data['failed']).toEqual(Array.from({ length: 20 }, (_, at) => ({ line: at + 2, error: 'is no JSON' })));
+    expect(data['failed_at_lines']).toBe('1, 22-30, 33, 40-45');
+    expect(next).toContain('the first 20 of 37 failures are shown with their reason, and of 17 more the lines');
     expect(isError).toBe(true);
+    const few = await load({ batches: [{ entries: refused(1, 20), bytesRead: 100 }] });
+    expect(few.data).not.toHaveProperty('failed_at_lines');
+    expect(few.next).not.toContain('shown');
+  });
+
+  it('keeps refused entries within the budget of an answer', async () => {
+    const add = (data: Documents) => ({
+      data: data.map(() => ({ _id: '長'.repeat(300), status: 'ERROR', error: '誤り'.repeat(400) })),
+    });
+    const entries = Array.from({ length: 1_500 }, (_, index) => ({ at: 1_000_000 + index * 2, document: { a: 1 } }));
+    const { data, next } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    const text = JSON.stringify(data);
+    expect(Buffer.byteLength(text)).toBeLessThan(BUDGET.bytesMax);
+    expect(estimateTokens(text)).toBeLessThan(BUDGET.tokensMax);
+    const shown = (data['failed'] as unknown[]).length;
+    expect(shown).toBeGreaterThan(0);
+    expect(String(data['failed_at_lines']).split(', ')).toHaveLength(500);
+    expect(next).toContain(`${1_000 - shown} are not shown`);
+  });
+
+  it('collects what the service warns of, each once, and sums up what is counted', async () => {
+    let batches = 0;
+    const add = (data: Documents) => {
+      batches += 1;
+      const old = `${batches === 1 ? '4,999' : 3} documents of this write are past the retention`;
+      return { ...added(data), warnings: ['"n" of w.c was BIGINT\u200b', old, ...(batches === 2 ? ['other'] : [])] };
+    };
+    const { data, next } = await load({ batches: [batch(40, { _id: 'a' }), batch(100, { _id: 'b' })], add });
+    expect(data['warnings']).toEqual([
+      expect.stringMatching(/^"n" of w.c was BIGINT.*200b/),
+      '5,002 documents of this write are past the retention',
+      'other',
+    ]);
+    expect(next).toContain('where a field became JSON, describe_collection shows it');
+    expect(next).not.toContain('BIGINT');
+    const quiet = await load({ batches: [batch(100, { _id: 'a' })] });
+    expect(quiet.data).not.toHaveProperty('warnings');
+    expect(quiet.next).not.toContain('warnings');
+  });
+
+  it('shows few warnings, however many there are', async () => {
+    let batches = 0;
+    const add = (data: Documents) => ({ ...added(data), warnings: [`warning ${++batches} ${'x'.repeat(2_000)}`] });
+    const many = Array.from({ length: 30 }, (_, index) => batch(index, { _id: `${index}` }));
+    const { data } = await load({ batches: many, add });
+    expect(data['warnings']).toHaveLength(12);
+    expect(JSON.stringify(data['warnings']).length).toBeLessThan(10_000);
+  });
+
+  it('says of a file that is one object around a list how to load the items', async () => {
+    const collection = { type: 'FeatureCollection', bbox: [1, 2], features: [{ a: 1 }, { a: 2 }] };
+    const { data, next } = await load({ batches: [batch(100, collection)] });
+    expect(data).toMatchObject({ counts: { ADDED: 1 }, list_field: 'features', list_items: 2 });
+    expect(next).toContain('jq -c');
+    expect(next).toContain('delete this document');
+    expect(next).not.toContain('features');
+    for (const documents of [[{ tags: ['a', 'b'] }], [{ one: [{ a: 1 }] }], [collection, { a: 1 }]]) {
+      const other = await load({ batches: [batch(100, ...documents)] });
+      expect(other.data).not.toHaveProperty('list_field');
+      expect(other.next).not.toContain('jq');
+    }
+    const apart = await load({ batches: [batch(50, collection), batch(100, { a: 1 })] });
+    expect(apart.data).not.toHaveProperty('list_field');
+  });
+
+  it('says the same where that object is too large for a document', async () => {
+    const tooLarge = { entries: [{ at: 1, problem: 'has more than 10 MiB' }], bytesRead: 100 };
+    expect((await load({ batches: [tooLarge], bytes: 20_000_000 })).next).toContain('jq -c');
+    expect((await load({ batches: [tooLarge] })).next).not.toContain('jq');
+  });
+
+  it('says where a file that is missing is to lie, and of a collection what lists them', () => {
+    const { next } = loadFileTool();
+    const file = new ApiError('not_found', 'Cannot open the file "x".', { messageKey: FILE_NOT_FOUND });
+    expect(next?.(file)).toContain('relative to a folder that the operator allows (--allow-dirs)');
+    const missing = new ApiError('not_found', 'No.', { messageKey: 'COLLECTION_DOES_NOT_EXIST' });
+    expect(next?.(missing)).toContain('list_workspace_collections');
   });
 
   it('refuses a number that no JSON reader takes, by itself', async () => {

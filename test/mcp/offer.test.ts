@@ -103,7 +103,12 @@ describe('means', () => {
     expect(needing.length).toBeGreaterThan(0);
     const hidden = hiddenTools({});
     for (const { listing, needs } of needing) {
-      expect(hidden).toContainEqual({ tool: listing.name, by: 'settings', why: needs?.absent });
+      expect(hidden).toContainEqual({
+        tool: listing.name,
+        by: 'settings',
+        why: needs?.absent,
+        remedy: needs?.remedy,
+      });
     }
     expect(hidden).toHaveLength(needing.length);
   });

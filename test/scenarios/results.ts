@@ -51,6 +51,9 @@ const paging: Scenario = {
       rows: [['1152921504606849473'], ['1152921504606849470']],
       total: 166,
     });
+    expect(found.text).toContain('the same call with "offset": 2 for the next');
+    const onwards = await ok(session, 'fetch_result', { query_id, ...filter, offset: 2 });
+    expect(onwards.structured['rows']).toEqual([['1152921504606849467'], ['1152921504606849464']]);
   },
 };
 

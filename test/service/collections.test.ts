@@ -92,6 +92,22 @@ describe('collections', () => {
     expect(stats.bytes_inserted).toBeGreaterThan(2 * stats.bytes_overwritten - 1);
   });
 
+  it('count the bytes of documents alike, whether these are stored as they came or are changed first', async () => {
+    const output_field = { field_name: 'b', value: 'upper(:a)' };
+    const mapping = { name: 'm', input_fields: [{ field_name: 'a', if_missing: 'SKIP' }], output_field };
+    const data = [{ _id: '1', n: 123456789012345, list: [1, [2, 3], { x: true }] }, { _id: '2', n: 2 }, { _id: '3' }];
+    const bytes = data.reduce((sum, one) => sum + JSON.stringify(one).length, 0);
+    for (const [name, field_mappings] of [
+      ['asgiven', []],
+      ['changed', [mapping]],
+    ] as const) {
+      await create({ name, field_mappings });
+      await service.call('POST', `${IN_COMMONS}/${name}/docs`, { data });
+      const { stats } = (await service.call('GET', `${IN_COMMONS}/${name}`)).body.data;
+      expect(stats).toMatchObject({ bytes_inserted: bytes, total_size: bytes });
+    }
+  });
+
   it('keep hints and return them', async () => {
     const hints = {
       clustering_key: [{ field_name: 'user.id', type: 'AUTO', keys: ['a'] }],

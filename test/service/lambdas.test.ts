@@ -49,6 +49,19 @@ describe('createLambda', () => {
     });
   });
 
+  it('warns of a default that the SQL does not use, in the answer alone', async () => {
+    const query = 'SELECT n FROM orders WHERE n > :Least';
+    const defaults = ['least', 'leest'].map((name) => ({ name, type: 'int', value: '5' }));
+    const warnings = ['Default parameter "leest" is not used by the SQL.'];
+    const sql = { query, default_parameters: defaults };
+    expect((await api.create('warned', query, { sql })).body.data).toMatchObject({ state: 'ACTIVE', warnings });
+    const [listed] = (await api.versions('warned')).body.data;
+    expect(listed.sql.default_parameters).toHaveLength(2);
+    expect(listed).not.toHaveProperty('warnings');
+    const again = await service.call('POST', '/v1/orgs/self/ws/commons/lambdas/warned/versions', { sql });
+    expect(again.body.data).toMatchObject({ version: listed.version, warnings });
+  });
+
   it.each(['taken', 'Taken'])('the name %s is taken', async (name) => {
     await api.create('taken', 'SELECT 1');
     const answer = await api.create(name, 'SELECT 2');

@@ -4,7 +4,7 @@ import { CATALOG } from './database.ts';
 import { foldName, type NamedTable, type Names, quoteName, quoteText } from './names.ts';
 import { identifierAt } from './references.ts';
 import type { Splice } from './splices.ts';
-import { isNode, isSameTree, type Node } from './tree.ts';
+import { isNode, isSameTree, type Node, nodesIn } from './tree.ts';
 import type { Typed } from './typed-json.ts';
 
 /**
@@ -115,17 +115,6 @@ export function isOfFewParts(query: Node): boolean {
     if (node['class'] === 'SUBQUERY' || node['class'] === 'WINDOW') return false;
   }
   return true;
-}
-
-/** Every node, without recursion: trees may be deep. */
-function* nodesIn(root: unknown): Generator<Node> {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    if (isNode(value)) yield value;
-    for (const child of Object.values(value)) left.push(child);
-  }
 }
 
 /**

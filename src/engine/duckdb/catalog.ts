@@ -10,6 +10,7 @@ import {
   tableShapeToJson,
 } from './columns.ts';
 import { CATALOG } from './database.ts';
+import { jsonFieldsOf } from './json-fields.ts';
 import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from './names.ts';
 import { isKept } from './retention.ts';
 import type { Sql, Transaction } from './store.ts';
@@ -55,8 +56,9 @@ export function tableOf(
   shape: TableShape,
 ): Table {
   const columns = () => columnNames(shape);
+  const jsonFields = () => jsonFieldsOf(shape.columns);
   const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
-  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, rows, storedAs: id };
+  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, jsonFields, rows, storedAs: id };
 }
 
 /**
@@ -78,8 +80,10 @@ function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 
 /** An alias of these tables, which `catalog` holds as long as it holds the alias. */
 export function aliasOf(catalog: Catalog, workspace: string, name: string, tables: readonly string[]): Alias {
   const behind = () => tables.flatMap((id) => catalog.tables.get(id) ?? []);
-  const columns = () => columnNames(unionShape(behind().map((table) => table.shape)));
-  return { workspace, name, kind: 'alias', tables, columns, behind };
+  const shape = () => unionShape(behind().map((table) => table.shape));
+  const columns = () => columnNames(shape());
+  const jsonFields = () => jsonFieldsOf(shape().columns);
+  return { workspace, name, kind: 'alias', tables, columns, jsonFields, behind };
 }
 
 /** The table of a collection. Throws `not_found`: the collection was deleted since it was looked up. */

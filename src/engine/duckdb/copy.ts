@@ -15,7 +15,23 @@ const OWNER_ONLY = 0o600;
 
 /** What is stored, counted. Documents past their retention count until they are removed. */
 export async function countStored(sql: Sql): Promise<StoredCounts> {
-  const tables = await sql('SELECT id FROM "_meta"."tables"');
+  const tables = await sql('SELECT id, trashed FROM "_meta"."tables"');
+  const trashed = tables.filter(([, isTrashed]) => isTrashed === true);
+  const trashedDocuments = await countDocuments(sql, trashed);
+  const others = tables.filter((table) => !trashed.includes(table));
+  const [records] = await sql('SELECT count(*) FROM "_meta"."records"');
+  const [deleted] = await sql('SELECT count(*) FROM "_meta"."trash_documents"');
+  return {
+    collections: tables.length,
+    documents: trashedDocuments + (await countDocuments(sql, others)),
+    records: Number(records?.[0] ?? 0),
+    trashedCollections: trashed.length,
+    trashedDocuments,
+    deletedDocuments: Number(deleted?.[0] ?? 0),
+  };
+}
+
+async function countDocuments(sql: Sql, tables: readonly (readonly unknown[])[]): Promise<number> {
   let documents = 0;
   for (let at = 0; at < tables.length; at += TABLES_PER_STATEMENT) {
     const counts = tables
@@ -24,8 +40,7 @@ export async function countStored(sql: Sql): Promise<StoredCounts> {
     const [row] = await sql(`SELECT sum(n) FROM (${counts.join(' UNION ALL ')})`);
     documents += Number(row?.[0] ?? 0);
   }
-  const [records] = await sql('SELECT count(*) FROM "_meta"."records"');
-  return { collections: tables.length, documents, records: Number(records?.[0] ?? 0) };
+  return documents;
 }
 
 /**

@@ -2,25 +2,23 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../engine.ts';
-import { passGate } from './gate.ts';
+import type { Passed } from './gate.ts';
 import { createNames } from './names.ts';
 import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
-import { parse } from './parse.ts';
+import { admit, parse } from './parse.ts';
 import type { Queries } from './queries.ts';
 import { resume } from './session.ts';
 import { toQueryError } from './sql-errors.ts';
 import { readStatement, type Statement } from './statement.ts';
 import { readTimes } from './times.ts';
 import { tokens } from './tokens.ts';
-import { isNode, isSameTree, type Node } from './tree.ts';
+import { clausesOf, isNode, isSameTree, nodesIn } from './tree.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from './values.ts';
 
 /** The part of the engine that computes without reading a collection. */
 export type Expressions = Pick<Engine, 'checkExpression' | 'evaluate' | 'readTimes'>;
 
 const SELECT = 'SELECT ';
-/** What a SELECT of one expression and nothing else has in the engine's tree. */
-const SCALAR_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
 const REFUSED: Readonly<Record<string, string>> = {
   SUBQUERY: 'a subquery',
   WINDOW: 'a window function',
@@ -39,8 +37,7 @@ function requireScalar(tree: unknown): void {
   const node = isNode(tree) ? tree['node'] : undefined;
   if (!isNode(node) || node['type'] !== 'SELECT_NODE') throw notScalar('this is another kind of statement');
   const from = node['from_table'];
-  const extra = Object.keys(node).find((key) => !SCALAR_SELECT.has(key));
-  if (extra !== undefined || !isNode(from) || from['type'] !== 'EMPTY' || !isPlain(node)) {
+  if (clausesOf(node).length > 0 || !isNode(from) || from['type'] !== 'EMPTY') {
     throw notScalar('it has a clause such as FROM, WHERE, ORDER BY or DISTINCT, and computes from parameters alone');
   }
   const items: unknown[] = Array.isArray(node['select_list']) ? node['select_list'] : [];
@@ -52,19 +49,10 @@ function requireScalar(tree: unknown): void {
   refuseWithin(item);
 }
 
-function isPlain(node: Node): boolean {
-  return node['aggregate_handling'] === undefined || node['aggregate_handling'] === 'STANDARD_HANDLING';
-}
-
-/** Visits every node without recursion: trees may be deep. */
 function refuseWithin(root: unknown): void {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    const refused = isNode(value) && typeof value['class'] === 'string' ? REFUSED[value['class']] : undefined;
+  for (const node of nodesIn(root)) {
+    const refused = typeof node['class'] === 'string' ? REFUSED[node['class']] : undefined;
     if (refused !== undefined) throw notScalar(`it holds ${refused}`);
-    for (const child of Object.values(value)) left.push(child);
   }
 }
 
@@ -99,15 +87,15 @@ async function compile(connection: DuckDBConnection, expression: Expression, sig
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);
+    // No collection is known to it, so that none can be named.
+    const { passed } = await admit(connection, statement, tree, createNames(), signal);
     // Parameters are found by our own reading of the text: it must be the engine's too, or it would run something else.
-    const rewritten = SELECT + withParameters(statement.body, (_, written) => written);
-    if (!isSameTree(tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
+    const rewritten = SELECT + withParameters(passed, (_, written) => written);
+    if (!isSameTree(passed.tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
       throw notScalar('it is spelled in a way that is not supported; write it more plainly');
     }
-    // No collection is known to it, so that none can be named.
-    passGate(statement, tree, createNames());
     const places = placesOf(statement, expression.parameters);
-    return { statement, places, text: (replacement) => withParameters(statement.body, replacement) };
+    return { statement, places, text: (replacement) => withParameters(passed, replacement) };
   } catch (error) {
     throw signal.aborted ? signal.reason : inOwnText(error);
   }
@@ -121,8 +109,8 @@ function inOwnText(error: unknown): unknown {
   return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
 }
 
-/** The expression with something else in the place of each parameter, given in lower case and as written. */
-function withParameters(sql: string, replacement: (name: string, written: string) => string): string {
+/** What passed, with something else in the place of each parameter, given in lower case and as written. */
+function withParameters({ sql }: Passed, replacement: (name: string, written: string) => string): string {
   const parts: string[] = [];
   let at = SELECT.length;
   for (const token of tokens(sql)) {

@@ -1,5 +1,6 @@
 import { parseFormat, writtenFormat } from './compat/formats.ts';
-import { VALUES_OF } from './compat.ts';
+import { RENAMED_FUNCTIONS, VALUES_OF } from './compat.ts';
+import { SCALAR_FUNCTIONS } from './functions.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /**
@@ -18,6 +19,15 @@ const BEFORE_EXPRESSIONS = new Set('select where having on by qualify returning'
 const BEFORE_RELATIONS = new Set('from join into as union intersect except in with'.split(' '));
 /** Other words before brackets that hold a query. */
 const BEFORE_QUERIES = new Set('all any array exists lateral materialized some'.split(' '));
+
+/** Words directly after which an expression stands, and never a query. */
+const BEFORE_ONE_EXPRESSION = new Set(
+  'and between by case else having ilike in like not on or qualify select then when where'.split(' '),
+);
+/** What is called as a function is, and is none to the engine. */
+const CALLED = new Set('coalesce if ifnull try'.split(' '));
+/** Words after the rows of VALUES. */
+const AFTER_ROWS = new Set('except intersect limit offset order union'.split(' '));
 
 interface Edit {
   start: number;
@@ -149,11 +159,51 @@ function unnestEdits(list: readonly Token[], index: number, isRelation: boolean)
   return edits.toSorted((a, b) => a.start - b.start);
 }
 
+/** `VALUES(object)` is a call, and not a list of rows, where one value can stand and no query. */
+function valuesEdits(list: readonly Token[], index: number, areExpressions: boolean): Edit[] {
+  const [before, call, open, first] = list.slice(Math.max(0, index - 1));
+  if (index === 0 || call === undefined || !isMark(open, '(') || isMark(first, ')')) return [];
+  const close = closeOf(list, index + 1);
+  const isOne = endsOf(list, index + 1, close).length === 1;
+  if (!isOne || !isBeforeValue(list, index - 1, before, areExpressions)) return [];
+  if (isMark(before, '(') && !isCalled(list[index - 2]) && mayFollowRows(list, close + 1)) return [];
+  return [{ start: call.start, end: call.end, text: VALUES_OF }];
+}
+
+function isBeforeValue(
+  list: readonly Token[],
+  index: number,
+  token: Token | undefined,
+  areExpressions: boolean,
+): boolean {
+  const word = wordOf(token);
+  if (word === 'from') return wordOf(list[index - 1]) === 'distinct';
+  if (word === 'distinct') return !BEFORE_RELATIONS.has(wordOf(list[index - 1]));
+  if (token?.kind !== 'punctuation') return BEFORE_ONE_EXPRESSION.has(word);
+  return token.text === ',' ? areExpressions : !')]};.'.includes(token.text);
+}
+
+function isCalled(token: Token | undefined): boolean {
+  const word = wordOf(token);
+  return token?.kind === 'quoted' || SCALAR_FUNCTIONS.has(word) || RENAMED_FUNCTIONS.has(word) || CALLED.has(word);
+}
+
+/** Whether the token may stand behind the first row of VALUES in brackets. */
+function mayFollowRows(list: readonly Token[], index: number): boolean {
+  const token = list[index];
+  if (isMark(token, ',')) return isMark(list[index + 1], '(');
+  return isMark(token, ')') || AFTER_ROWS.has(wordOf(token));
+}
+
 /** `COUNT_IF(x)` counts what is true: the engine's own gives null where there are no rows. */
 function countIfEdits(list: readonly Token[], index: number): Edit[] {
   const [call, open, close] = [list[index], list[index + 1], list[closeOf(list, index + 1)]];
   if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
   if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
+  // A name with its columns, of a table or of WITH.
+  const next = closeOf(list, index + 1) + 1;
+  const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
+  if (wordOf(list[index - 1]) === 'as' || (wordOf(list[next]) === 'as' && isQuery)) return [];
   return [
     { start: call.start, end: call.end, text: 'count' },
     { start: open.end, end: open.end, text: '(' },
@@ -211,6 +261,8 @@ class Clauses {
     if (isCondition) this.#open[this.#open.length - 1] = 'condition';
     else if (isMark(token, ',') && this.#open.at(-1) === 'condition') this.#open[this.#open.length - 1] = 'relations';
     else if (BEFORE_EXPRESSIONS.has(word)) this.#open[this.#open.length - 1] = 'expressions';
+    // x IS DISTINCT FROM y
+    else if (word === 'from' && wordOf(before) === 'distinct') return;
     else if (BEFORE_RELATIONS.has(word) && word !== 'as' && word !== 'in')
       this.#open[this.#open.length - 1] = 'relations';
     else if (token.kind === 'punctuation' && '([{'.includes(token.text)) {
@@ -248,9 +300,7 @@ function editsAt(sql: string, list: readonly Token[], index: number, clauses: Cl
     case 'unnest':
       return unnestEdits(list, index, !clauses.areExpressions);
     case 'values':
-      return clauses.areExpressions && isMark(list[index + 1], '(')
-        ? [{ start: token.start, end: token.end, text: VALUES_OF }]
-        : [];
+      return valuesEdits(list, index, clauses.areExpressions);
     case 'count_if':
       return countIfEdits(list, index);
     case 'object':

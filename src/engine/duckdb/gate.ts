@@ -10,7 +10,7 @@ import { findMissing, type Missing, resolveTable } from './references.ts';
 import { readShow, type Show } from './show.ts';
 import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
-import { isNode, type Node } from './tree.ts';
+import { isNode, modifiersOf, type Node } from './tree.ts';
 import { checkWidths } from './widths.ts';
 
 /** What the gate found in a statement that it let through. */
@@ -21,8 +21,8 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
-  /** Parameters that patterns of LIKE are made of: see `checkPatterns`. */
-  patterns: ReadonlySet<string>;
+  /** Parameters that patterns of LIKE are made of, and whether each of these knows the fast way: see `checkPatterns`. */
+  patterns: ReadonlyMap<string, boolean>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */
@@ -82,7 +82,7 @@ interface Walk {
   found: { table: NamedTable; at: number; node: Node }[];
   missing: Missing[];
   macros: Set<string>;
-  patterns: Set<string>;
+  patterns: Map<string, boolean>;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied into each place that names it. */
   copiesWith: boolean;
@@ -221,10 +221,10 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
 }
 
 function checkPattern(walk: Walk, node: Node): void {
-  const { refusal, splice: piece = null, parameters = [] } = boundPattern(node, walk.bytes);
+  const { refusal, splice: piece = null, parameters = [], hasFastWay = false } = boundPattern(node, walk.bytes);
   if (refusal !== undefined) refuse(walk, node, refusal);
   splice(walk, piece);
-  for (const name of parameters) walk.patterns.add(name);
+  for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
 }
 
 /** A function that the engine has under another name is called by that one. A quoted name stays what it is. */
@@ -357,7 +357,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     found: [],
     missing: [],
     macros: new Set(),
-    patterns: new Set(),
+    patterns: new Map(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -374,7 +374,6 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
   const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
-  const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
   return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
@@ -384,7 +383,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     macros: walk.macros,
     patterns: walk.patterns,
     isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
-    hasLimit: modifiers.some((modifier) => LIMITS.has(textOf(modifier['type']))),
+    hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };
 }

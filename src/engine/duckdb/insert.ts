@@ -11,6 +11,7 @@ import {
   TIME_COLUMN,
 } from './columns.ts';
 import { exactText } from './exact-text.ts';
+import { batchesOfLines, TEXT_MAX } from './lines.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Shape } from './shape.ts';
 import { isEmptyObject, type TextDocument } from './text.ts';
@@ -25,9 +26,6 @@ export interface FittedDocument {
   extraKeys: readonly string[];
 }
 
-/** Text that one statement carries, in UTF-16 units; a larger document goes alone. */
-const TEXT_MAX = 4 * 1024 * 1024;
-
 /**
  * Inserts documents, few statements for many of them: each carries one text, with one document as JSON on each line
  * (JSON text has no line break of its own). Measured: a third faster than lists of values, and twice as fast as one
@@ -35,21 +33,9 @@ const TEXT_MAX = 4 * 1024 * 1024;
  */
 export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
-  let lines: string[] = [];
-  let length = 0;
-  const flush = async () => {
-    const statement = insertStatement(name, table.shape, linesIn('$1::VARCHAR', 10, lines.length));
-    if (lines.length > 0) await run(statement, lines.join('\n'));
-    lines = [];
-    length = 0;
-  };
-  for (const document of documents) {
-    const line = lineOf(document);
-    if (length + line.length > TEXT_MAX) await flush();
-    lines.push(line);
-    length += line.length;
+  for (const lines of batchesOfLines(documents, lineOf)) {
+    await run(insertStatement(name, table.shape, linesIn('$1::VARCHAR', 10, lines.length)), lines.join('\n'));
   }
-  await flush();
 }
 
 function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): string {

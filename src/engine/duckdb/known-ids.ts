@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-api';
 import { dataTable } from './catalog.ts';
 import { HASH_COLUMN, ID_COLUMN } from './columns.ts';
 import { quoteName } from './names.ts';
@@ -91,8 +91,15 @@ interface Wish {
   early: Hash[] | undefined;
 }
 
-/** `connect`: a connection for reading, which is closed here. */
-export function createKnownIds(connect: () => Promise<DuckDBConnection>): KnownIds {
+/** What `createKnownIds` needs. */
+export interface KnownIdsSource {
+  /** A connection for reading, which is closed here. */
+  connect(): Promise<DuckDBConnection>;
+  /** Runs what must see every row: see `Store.undisturbed`. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function createKnownIds({ connect, undisturbed }: KnownIdsSource): KnownIds {
   /** The ones used last stay. */
   const filters = new Map<string, Filter>();
   const wishes = new Map<string, Wish>();
@@ -113,7 +120,8 @@ export function createKnownIds(connect: () => Promise<DuckDBConnection>): KnownI
   const make = async (table: string, wish: Wish) => {
     const connection = await connect();
     try {
-      const filter = await readFilter(connection, table, () => isClosed);
+      const hashes = await undisturbed(() => readHashes(connection, table));
+      const filter = hashes && (await filterOf(hashes, () => isClosed));
       const { early = [] } = wish;
       if (filter === undefined || early.length > EARLY_MAX || isClosed) return;
       for (const hash of early) filter.add(hash);
@@ -175,12 +183,14 @@ const CHUNKS_AT_ONCE = 2;
 /** Rows whose hashes are made here as well. */
 const SAMPLE = 64;
 
-/** The filter of what a table holds; undefined where it is too large, or hashes are made otherwise than here. */
-async function readFilter(
-  connection: DuckDBConnection,
-  table: string,
-  isClosed: () => boolean,
-): Promise<Filter | undefined> {
+/** Both halves of the hashes of a table, and how many there were just before. */
+interface Hashes {
+  rows: number;
+  result: DuckDBMaterializedResult;
+}
+
+/** Undefined where the table is too large, or hashes are made otherwise than here. */
+async function readHashes(connection: DuckDBConnection, table: string): Promise<Hashes | undefined> {
   // Where this machine has no such hash, it throws here.
   hashOfId('');
   const [name, hash] = [dataTable(table), quoteName(HASH_COLUMN)];
@@ -196,8 +206,11 @@ async function readFilter(
     return own === undefined || (own[0] === low && own[1] === high);
   });
   if (!isSame) return undefined;
+  return { rows, result: await connection.run(`SELECT ${halves} FROM ${name}`) };
+}
+
+async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<Filter | undefined> {
   const filter = new Filter(rows);
-  const result = await connection.run(`SELECT ${halves} FROM ${name}`);
   for (let index = 0; index < result.chunkCount; index++) {
     if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();
     if (isClosed()) return undefined;

@@ -13,12 +13,26 @@ export function logBytesMax(memoryBytes: number): number {
 }
 
 /**
+ * How long writes wait for queries that keep a log from going into the main file, which has `bytes` and may have `max`. The
+ * longer it is, the more it is worth: where there is always a query from before the last write, it would grow, and with
+ * it what the engine keeps in memory, until nothing can be written.
+ */
+const PATIENCE_MS = 1_000;
+const PATIENCE_MS_MAX = 30_000;
+
+export function patienceMsOf(bytes: number, max: number): number {
+  return Math.min(PATIENCE_MS * 4 ** Math.max(0, bytes / max - 1), PATIENCE_MS_MAX);
+}
+
+/**
  * A log of so many bytes goes into the main file when nothing was written for a while: no start has to replay it then, and
  * the memory that it takes is given back. What comes to be written meanwhile waits for it, and it cannot be stopped: measured,
  * some 15 ms of processor time for each MiB. So a short log goes at the first pause, before it is long, and a long one only
  * when a pause has lasted for many times what it takes.
  */
-const QUIET_LOG_BYTES = 4 * 1024 * 1024;
+export const QUIET_LOG_BYTES = 4 * 1024 * 1024;
+/** With a longer log a merge moves no rows, for which queries have to wait: it takes a quarter of a second. */
+export const SHORT_LOG_BYTES = 16 * 1024 * 1024;
 /** The shortest pause. */
 export const QUIET_MS = 1_000;
 const QUIET_MS_PER_MIB = 250;

@@ -1,3 +1,6 @@
+/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object, its own. */
+export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
+
 /** A collection or an alias, as SQL sees it. */
 export interface NamedTable {
   workspace: string;
@@ -5,6 +8,7 @@ export interface NamedTable {
   kind: 'collection' | 'alias';
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
+  jsonFields?(): JsonFields;
   /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
   rows?(condition: string): string;
   /** A collection's own table, in the schema `_data`. */

@@ -1,5 +1,6 @@
 import { type JsonValue, stringifyJson } from '../../contract/json.ts';
 import { structureOf, typeOf } from './columns.ts';
+import { batchesOfLines } from './lines.ts';
 import { quoteName, quoteText } from './names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from './shape.ts';
 
@@ -21,9 +22,6 @@ interface BatchParameter {
   structure: string | null;
 }
 
-/** Text of one statement, in UTF-16 units. */
-const TEXT_MAX = 4 * 1024 * 1024;
-
 /**
  * Sorts rows by the types of their values. A value's type must not depend on the rows beside it, or a document would
  * become another one in another batch: so rows of different types go apart.
@@ -42,20 +40,11 @@ export function* batchesOf(
     else group.indexes.push(index);
   }
   for (const { parameters, indexes } of groups.values()) {
-    let batch: { indexes: number[]; lines: string[] } = { indexes: [], lines: [] };
-    let length = 0;
-    for (const index of indexes) {
-      const line = lineOf(index, parameters, rows[index] ?? [], places);
-      if (length + line.length > TEXT_MAX && batch.lines.length > 0) {
-        yield { parameters, ...batch };
-        batch = { indexes: [], lines: [] };
-        length = 0;
-      }
-      batch.indexes.push(index);
-      batch.lines.push(line);
-      length += line.length;
+    let at = 0;
+    for (const lines of batchesOfLines(indexes, (index) => lineOf(index, parameters, rows[index] ?? [], places))) {
+      yield { parameters, indexes: indexes.slice(at, at + lines.length), lines };
+      at += lines.length;
     }
-    yield { parameters, ...batch };
   }
 }
 

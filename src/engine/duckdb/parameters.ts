@@ -31,7 +31,7 @@ const UNBOUNDED = new Map([
 const DATE_TEXT = /^\s*(\d{4})-(\d{1,2})-(\d{1,2})\s*$/;
 const TIME_TEXT = /^\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*$/;
 const ZONED_TEXT =
-  /^\s*(\d{4}-\d{1,2}-\d{1,2})(?:[T\s]\s*(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s*(Z|z|UTC|[+-]\d{2}(?::?\d{2})?)?)?\s*$/;
+  /^\s*(\d{4}-\d{1,2}-\d{1,2})(?:[T\s]\s*(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s*(Z|z|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?\s*$/;
 
 const DAY_MS = 86_400_000;
 const DAY_MICROS = 86_400_000_000n;
@@ -45,11 +45,22 @@ function toInteger(value: JsonValue): Typed | undefined {
 }
 
 function toDouble(value: JsonValue): Typed | undefined {
-  if (typeof value === 'number' || typeof value === 'bigint') return { type: DOUBLE, value: Number(value) };
-  if (typeof value !== 'string') return undefined;
-  const unbounded = UNBOUNDED.get(value.trim().toLowerCase());
+  if (typeof value === 'number') return { type: DOUBLE, value };
+  const text = typeof value === 'bigint' ? value.toString() : value;
+  if (typeof text !== 'string') return undefined;
+  const unbounded = UNBOUNDED.get(text.trim().toLowerCase());
   if (unbounded !== undefined) return { type: DOUBLE, value: unbounded };
-  return NUMBER_TEXT.test(value) ? { type: DOUBLE, value: Number(value) } : undefined;
+  return NUMBER_TEXT.test(text) && !losesDigits(text) ? { type: DOUBLE, value: Number(text) } : undefined;
+}
+
+/** Whether a number is too large for a double, or an integer that it does not hold. A fraction is rounded as everywhere. */
+function losesDigits(text: string): boolean {
+  const double = Number(text);
+  if (!Number.isFinite(double)) return true;
+  if (Number.isSafeInteger(double) || !INTEGER_TEXT.test(text)) return false;
+  const integer = BigInt(text.trim().replace(/^\+/, ''));
+  // The shortest text of a double, as JavaScript writes it, means that double.
+  return BigInt(double) !== integer && String(double) !== integer.toString();
 }
 
 function toBoolean(value: JsonValue): Typed | undefined {
@@ -137,7 +148,10 @@ function fromJson(isExpected: (value: JsonValue) => boolean): Conversion {
 const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
   ['string', { convert: toText, expects: 'text' }],
   ['int', { convert: toInteger, expects: 'an integer of at most 128 bits' }],
-  ['float', { convert: toDouble, expects: 'a number, NaN or Infinity' }],
+  [
+    'float',
+    { convert: toDouble, expects: 'a number that a double holds, NaN or Infinity; an integer beyond 2^53 is an int' },
+  ],
   ['bool', { convert: toBoolean, expects: 'true or false' }],
   ['date', { convert: toDate, expects: 'a date as YYYY-MM-DD' }],
   ['time', { convert: toTime, expects: 'a time as HH:MM:SS, with up to 6 decimals' }],

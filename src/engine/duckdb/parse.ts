@@ -2,8 +2,10 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import type { ApiError } from '../../contract/errors.ts';
 import { type ByHash, isByHash } from './by-hash.ts';
 import { type Passed, passGate } from './gate.ts';
+import { jsonUses } from './json-uses.ts';
 import { makeMacros } from './macros.ts';
 import type { Names } from './names.ts';
+import { innerLooking } from './result-names.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { syntaxHint, unreadableHint } from './syntax-hints.ts';
@@ -16,6 +18,10 @@ export interface Opened {
   passed: Passed;
   /** Its second form, where it has one that was checked. */
   byHash: ByHash | null;
+  /** Texts in it that look like names of the engine's own (`innerLooking`). */
+  innerNames: ReadonlySet<string>;
+  /** What a reader should know of it, for who asks for warnings. */
+  warnings: readonly string[];
   /** That of the names which the gate saw. */
   namesVersion: number;
 }
@@ -124,7 +130,21 @@ export async function open(
   signal: AbortSignal,
   mayMiss = false,
 ): Promise<Opened> {
-  const tree = await parse(connection, statement, signal);
+  return admit(connection, statement, await parse(connection, statement, signal), names, signal, mayMiss);
+}
+
+/**
+ * As `open`, for a statement with its tree, which becomes that of what runs. This is the only way through the gate, and the
+ * only text to run is the one of what it answers: with the functions renamed, and their macros made on the connection.
+ */
+export async function admit(
+  connection: DuckDBConnection,
+  statement: Statement,
+  tree: unknown,
+  names: Names,
+  signal: AbortSignal,
+  mayMiss = false,
+): Promise<Opened> {
   const namesVersion = names.version;
   const passed = passGate(statement, tree, names);
   const [missing] = passed.missing;
@@ -136,7 +156,9 @@ export async function open(
     }
   }
   await makeMacros(connection, passed.macros);
-  return { statement, passed, byHash: null, namesVersion };
+  const warnings = jsonUses(tree, statement.body, passed.tables);
+  const innerNames = innerLooking(passed.sql, passed.tree);
+  return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }
 
 /** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { quoteText } from './names.ts';
 import type { Splice } from './splices.ts';
 import { tokens } from './tokens.ts';
-import { isNode, type Node } from './tree.ts';
+import { isNode, type Node, nodesIn } from './tree.ts';
 import type { Typed } from './typed-json.ts';
 
 /*
@@ -96,14 +96,6 @@ function textOf(value: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Names of the parameters in a part of the tree. */
-function parametersIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(parametersIn);
-  if (!isNode(value)) return [];
-  const own = value['class'] === 'PARAMETER' && typeof value['identifier'] === 'string' ? [value['identifier']] : [];
-  return [...own, ...Object.values(value).flatMap(parametersIn)];
-}
-
 /** How much of the text is read to find the end of an operator and its pattern. */
 const MARGIN_BYTES = 1_000;
 
@@ -143,6 +135,16 @@ export interface Pattern {
   splice?: Splice;
   /** Parameters that the pattern is made of. */
   parameters?: string[];
+  /** Whether the engine has its fast way for what they make, as long as it has no `_`. */
+  hasFastWay?: boolean;
+}
+
+function ofParameters(pattern: unknown, isLike: boolean): Pattern {
+  const nodes = [...nodesIn(pattern)];
+  const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
+  // A pattern that the engine knows when it plans.
+  const isKnown = !nodes.some((node) => node['class'] === 'COLUMN_REF' || node['class'] === 'SUBQUERY');
+  return { parameters, hasFastWay: isLike && isKnown };
 }
 
 /**
@@ -155,12 +157,12 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   // Names of columns are few, and short.
   if (matching === undefined || (isNode(left) && left['class'] === 'STAR')) return {};
   const pattern = textOf(constant);
-  if (pattern === undefined) return { parameters: parametersIn(constant) };
+  const isLike = /^!?~~$/.test(String(node['function_name']));
+  if (pattern === undefined) return ofParameters(constant, isLike);
   const escaping = textOf(third) ?? '';
   const parts = partsOf(pattern, matching.any, escaping);
   const wildcards = wildcardsIn(parts);
-  const hasFastWay = /^!?~~$/.test(String(node['function_name'])) && !parts.some(({ kind }) => kind === 'one');
-  if (wildcards < 2 || hasFastWay) return {};
+  if (wildcards < 2 || (isLike && !parts.some(({ kind }) => kind === 'one'))) return {};
   const at = Number(node['query_location'] ?? Number.NaN);
   const isPlain =
     matching.any === '%' &&
@@ -176,10 +178,10 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
 }
 
 /** Refuses a value of a parameter that patterns are made of, with `query_error`. */
-export function checkPatterns(parameters: ReadonlySet<string>, values: ReadonlyMap<string, Typed>): void {
-  for (const name of parameters) {
+export function checkPatterns(parameters: ReadonlyMap<string, boolean>, values: ReadonlyMap<string, Typed>): void {
+  for (const [name, hasFastWay] of parameters) {
     const value = values.get(name)?.value;
-    if (typeof value !== 'string') continue;
+    if (typeof value !== 'string' || (hasFastWay && !value.includes('_'))) continue;
     const most = Math.max(...(['%', '*'] as const).map((any) => wildcardsIn(partsOf(value, any, ''))));
     if (most > WILDCARDS_MAX) {
       throw new ApiError('query_error', `Parameter ":${name}" is a pattern that could take very long. ${INSTEAD}`);

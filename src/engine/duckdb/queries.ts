@@ -58,6 +58,8 @@ export interface Queries {
 
 interface Context {
   connect: () => Promise<DuckDBConnection>;
+  /** Runs what reads on these connections, when it may (`Store.reading`); default: at once. */
+  reading?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** Where results go that are to be kept; absent: none is. */
   results?: Pick<ResultStore, 'keeper'>;
   names: Names;
@@ -89,7 +91,11 @@ function withBehind(tables: readonly NamedTable[]): NamedTable[] {
   return [...new Set([...tables, ...tables.flatMap((table) => table.behind?.() ?? [])])];
 }
 
-function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutcome['cut']): string[] {
+function warningsFor(
+  request: QueryRequest,
+  { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
+  cut: QueryOutcome['cut'],
+): string[] {
   if (request.generateWarnings !== true) return [];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
@@ -98,7 +104,7 @@ function warningsFor(request: QueryRequest, statement: Statement, cut: QueryOutc
   );
   if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
-  return warnings;
+  return [...warnings, ...ofSql];
 }
 
 function meant(name: string, parameters: readonly string[]): string {
@@ -123,6 +129,7 @@ const CLOSE_WAIT_MS = 5_000;
  */
 export function createQueries(context: Context): Queries {
   const { connect, results, names, limits, memoryBytes, giveUp = endProcess, onStuck = giveUp } = context;
+  const { reading = (work) => work() } = context;
   const scheduler = createScheduler({
     places: limits.queriesMax,
     queueMax: limits.queueMax,
@@ -156,10 +163,14 @@ export function createQueries(context: Context): Queries {
         place.leave();
       };
       return orStopped(
-        sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
-          isPlain: request.isPlain,
-          onIdle,
-        }),
+        reading(
+          () =>
+            sessions.run(stopped, (connection) => work(connection, stopped, queuedMicros), {
+              isPlain: request.isPlain,
+              onIdle,
+            }),
+          stopped,
+        ),
         signal,
       );
     };
@@ -213,17 +224,17 @@ export function createQueries(context: Context): Queries {
     async query(request) {
       const { statement, values } = prepareRequest(request, false);
       const { keep } = request;
-      const keeperOf = keep && results && ((result: DuckDBResult) => results.keeper(keep, result));
+      const keeperOf = keep && results && ((...of: [DuckDBResult, readonly string[]]) => results.keeper(keep, ...of));
       const readingOf = ({ passed: { hasLimit } }: Opened): Reading => {
         const asked = keeperOf ? keep?.rowsMax : hasLimit ? undefined : request.defaultRowLimit;
         const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
         return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
       };
-      const outcomeOf = ({ passed: { tables } }: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
+      const outcomeOf = (opened: Opened, read: ReadRows, queuedMicros: number): QueryOutcome => ({
         ...read,
-        collections: qualified(withBehind(tables), 'collection'),
-        aliases: qualified(tables, 'alias'),
-        warnings: warningsFor(request, statement, read.cut),
+        collections: qualified(withBehind(opened.passed.tables), 'collection'),
+        aliases: qualified(opened.passed.tables, 'alias'),
+        warnings: warningsFor(request, opened, read.cut),
         queuedMicros,
       });
       const { sql } = request;

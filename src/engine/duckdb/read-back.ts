@@ -71,7 +71,10 @@ export function documentOf(shape: TableShape, text: string, extraText: string | 
   return document;
 }
 
-/** Takes out the members that a struct has and the document had not. JSON inside is as it was written. */
+/**
+ * Takes out the members that a struct has and the document had not. JSON inside is as it was written, unless a struct around
+ * it became JSON since: its members that are null are gone then (`alter.ts`).
+ */
 function dropNulls(object: JsonObject, fields: ReadonlyMap<string, Shape>): void {
   for (const [key, shape] of fields) {
     const value = object[key];

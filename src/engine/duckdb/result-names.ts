@@ -1,10 +1,39 @@
+import type { NamedTable } from './names.ts';
+import { nodesIn } from './tree.ts';
+
 /** What the engine calls a column that nobody named, with its inner names and our marks as they are written in SQL. */
 export function asWritten(name: string): string {
   return name
+    .replace(/(?:"_colloquy"|\b_colloquy)\.(?:"(?:[^"]|"")*"|\w+)\./g, '')
     .replace(/\bmain\.(?:"(\w+)"|(\w+))(?=\()/g, '$1$2')
     .replace(/\bo_vals(?=\()/g, 'values')
     .replaceAll('\u0001', '%')
     .replaceAll('\u0002', '');
+}
+
+const INNER = ['_colloquy', 'main.', 'o_vals', '\u0001', '\u0002'];
+
+/** The texts of a statement that `asWritten` would change: a column that has one for its name has it of the caller. */
+export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
+  const found = new Set<string>();
+  if (!INNER.some((text) => sql.includes(text))) return found;
+  for (const node of nodesIn(tree)) {
+    for (const text of Object.values(node).flat()) {
+      if (typeof text === 'string' && asWritten(text) !== text) found.add(text);
+    }
+  }
+  return found;
+}
+
+/** Names of a result's columns: those of the caller and of the collections as they are, the engine's own as written. */
+export function resultNames(
+  names: readonly string[],
+  innerNames: ReadonlySet<string>,
+  tables: readonly NamedTable[],
+): readonly string[] {
+  if (names.every((name) => asWritten(name) === name)) return names;
+  const given = new Set([...innerNames, ...tables.flatMap((table) => table.columns())]);
+  return names.map((name) => (given.has(name) ? name : asWritten(name)));
 }
 
 /**

@@ -15,7 +15,7 @@ import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from 
 import { type Caps, readRows } from './rows.ts';
 import { toQueryError } from './sql-errors.ts';
 import { readStatement } from './statement.ts';
-import { isNode } from './tree.ts';
+import { clausesOf, isNode, modifiersOf, type Node } from './tree.ts';
 import { AS_LINES, typeName } from './values.ts';
 
 /** What the engine calls the place of a row in its table. */
@@ -92,9 +92,6 @@ function namesOf(table: KeptTable): Names {
 
 type Part = 'where' | 'order_by';
 
-/** What a SELECT has in the engine's tree that consists of the part in question and nothing else. */
-const PLAIN_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
-
 const PROBE: Record<Part, (text: string) => string> = {
   where: (text) => `SELECT 1 FROM ${RESULT_TABLE} WHERE (\n${text}\n)`,
   order_by: (text) => `SELECT 1 FROM ${RESULT_TABLE} ORDER BY\n${text}\n`,
@@ -106,8 +103,8 @@ const KIND: Record<Part, string> = {
 
 const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/;
 
-/** Throws `query_error` unless the text is the one part of a statement that it is meant to be. */
-async function requirePart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<void> {
+/** The part in the engine's tree. Throws `query_error` unless the text is that part of a statement, and nothing else. */
+async function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
   const statement = readStatement(PROBE[part](text));
   const [parameter] = statement.parameters;
   if (parameter !== undefined) {
@@ -121,13 +118,17 @@ async function requirePart(connection: DuckDBConnection, part: Part, text: strin
     throw error instanceof ApiError && NOT_ONE_SELECT.test(error.message) ? wrong : error;
   });
   const node = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
-  const modifiers = Array.isArray(node['modifiers']) ? node['modifiers'].filter(isNode) : [];
-  const rest = Object.keys(node).filter((key) => !PLAIN_SELECT.has(key));
   const isRight =
-    part === 'where'
-      ? rest.every((key) => key === 'where_clause')
-      : rest.every((key) => key === 'modifiers') && modifiers.every(({ type }) => type === 'ORDER_MODIFIER');
+    clausesOf(node).every((key) => key === (part === 'where' ? 'where_clause' : 'modifiers')) &&
+    modifiersOf(node).every(({ type }) => type === 'ORDER_MODIFIER');
   if (node['type'] !== 'SELECT_NODE' || !isRight) throw wrong;
+  return node;
+}
+
+/** Whether it is ORDER BY ALL, which goes alone: what is equal by it looks the same. */
+function isByAll(select: Node): boolean {
+  const [order] = modifiersOf(select).flatMap(({ orders }) => (Array.isArray(orders) ? orders : []));
+  return isNode(order) && isNode(order['expression']) && order['expression']['class'] === 'STAR';
 }
 
 /** Runs `work` with positions of errors told as those in the part that begins after `linesBefore` lines. */
@@ -159,17 +160,18 @@ async function readPage(
   const { where, orderBy } = page;
   if (where !== undefined) {
     const parts = [{ part: 'where' as const, text: where, from: 1 }];
-    await within(parts, () => requirePart(connection, 'where', where, signal));
+    await within(parts, () => readPart(connection, 'where', where, signal));
   }
+  let isAll = false;
   if (orderBy !== undefined) {
     const parts = [{ part: 'order_by' as const, text: orderBy, from: 1 }];
-    await within(parts, () => requirePart(connection, 'order_by', orderBy, signal));
+    isAll = isByAll(await within(parts, () => readPart(connection, 'order_by', orderBy, signal)));
   }
   const numbers = page.hasBigints === true ? AS_LINES : undefined;
   const run = (text: string, rowsMax: number) =>
     runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers }, signal);
   const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
-  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n, ${tieBreak(table)}`;
+  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n${isAll ? '' : `, ${tieBreak(table)}`}`;
   const list = columns.map(({ name }) => quoteName(name)).join(', ');
   const listLines = list.split('\n').length - 1;
   const whereLines = where === undefined ? 0 : where.split('\n').length + 1;

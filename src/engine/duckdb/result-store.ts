@@ -4,7 +4,7 @@ import type { EngineLimits } from '../engine.ts';
 import type { Keeping, KeepRequest } from '../results.ts';
 import { foldName, quoteName } from './names.ts';
 import { openResultDatabase, type ResultDatabase } from './result-database.ts';
-import { asWritten, uniqueNames } from './result-names.ts';
+import { uniqueNames } from './result-names.ts';
 import type { TakeChunk } from './rows.ts';
 import { createSessions, type Sessions } from './session.ts';
 import { isFatal } from './storage-errors.ts';
@@ -39,7 +39,8 @@ export interface Keeper {
 }
 
 export interface ResultStore {
-  keeper(request: KeepRequest, result: DuckDBResult): Keeper;
+  /** `names`: what its columns are called. */
+  keeper(request: KeepRequest, result: DuckDBResult, names: readonly string[]): Keeper;
   /** Throws `not_found`. */
   find(id: string): KeptTable;
   /** As `Sessions.run`, on the database of the results. */
@@ -112,8 +113,8 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
   };
 
   return {
-    keeper: (request, result) =>
-      createKeeper(request, result, {
+    keeper: (request, result, names) =>
+      createKeeper(request, columnsOf(result, names), {
         limits,
         connect: async () => (await open()).database.connect(),
         add: (table) => tables.set(table.id, table),
@@ -170,9 +171,8 @@ interface Writing {
   bytesWaiting: number;
 }
 
-function createKeeper({ id, rowsMax }: KeepRequest, result: DuckDBResult, context: KeeperContext): Keeper {
+function createKeeper({ id, rowsMax }: KeepRequest, columns: readonly KeptColumn[], context: KeeperContext): Keeper {
   const schema = `r_${id}`;
-  const columns = columnsOf(result);
   let pending: DuckDBDataChunk[] = [];
   let writing: Writing | undefined;
   let failure: string | null = null;
@@ -278,13 +278,13 @@ function createKeeper({ id, rowsMax }: KeepRequest, result: DuckDBResult, contex
 }
 
 /** As the table has them that keeps the result, where `a` and `A` are one name. */
-export function keptNames(result: DuckDBResult): string[] {
-  return uniqueNames(result.columnNames().map(asWritten), foldName);
+export function keptNames(names: readonly string[]): string[] {
+  return uniqueNames(names, foldName);
 }
 
-function columnsOf(result: DuckDBResult): KeptColumn[] {
+function columnsOf(result: DuckDBResult, names: readonly string[]): KeptColumn[] {
   const types = result.columnTypes();
-  return keptNames(result).map((name, index) => ({ name, type: types[index] as DuckDBType }));
+  return keptNames(names).map((name, index) => ({ name, type: types[index] as DuckDBType }));
 }
 
 /** What a model may read; the log has the details. */

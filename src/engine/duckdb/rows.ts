@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../contract/json.ts';
 import type { QueryOutcome } from '../engine.ts';
-import { asWritten, uniqueNames } from './result-names.ts';
+import { uniqueNames } from './result-names.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
 import { itemsIn, vectorBytes } from './vector-bytes.ts';
 
@@ -13,6 +13,8 @@ export interface Caps {
   bytesMax: number;
   /** Absent: as in answers. */
   numbers?: Numbers | undefined;
+  /** What the columns are called; absent: as the engine calls them. */
+  names?: readonly string[] | undefined;
 }
 
 /** Takes every chunk of a result, also those beyond what is returned; answers whether it wants the next one. */
@@ -26,7 +28,7 @@ export async function readRows(
   take?: TakeChunk | undefined,
 ): Promise<Rows> {
   const types = result.columnTypes();
-  const names = uniqueNames(result.columnNames().map(asWritten));
+  const names = uniqueNames(caps.names ?? result.columnNames());
   const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
   const decode = decoder(
     types.map((type) => readerOf(type, caps.numbers)),

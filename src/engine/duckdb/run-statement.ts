@@ -12,6 +12,7 @@ import type { Unbound } from '../engine.ts';
 import type { Keeping } from '../results.ts';
 import type { Opened } from './parse.ts';
 import { checkPatterns } from './patterns.ts';
+import { resultNames } from './result-names.ts';
 import { type Keeper, keptNames } from './result-store.ts';
 import { type Caps, type Rows, readRows } from './rows.ts';
 import { closeResult } from './session.ts';
@@ -55,7 +56,7 @@ export interface Reading {
   values: ReadonlyMap<string, Typed>;
   caps: Caps;
   /** Where the whole result is to be kept. */
-  keeperOf?: ((result: DuckDBResult) => Keeper) | undefined;
+  keeperOf?: ((result: DuckDBResult, names: readonly string[]) => Keeper) | undefined;
 }
 
 export type ReadRows = Rows & { keeping: Keeping | null };
@@ -71,9 +72,8 @@ export async function runStatement(
   checkPatterns(opened.passed.patterns, reading.values);
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
-    const isSingle = explain === '' && hasOneRow(opened, reading);
     const ofThis = explain === '' ? reading : { ...reading, keeperOf: undefined };
-    const read = await runPrepared(prepared, ofThis, signal, isSingle);
+    const read = await runPrepared(prepared, opened, ofThis, signal);
     return explain === '' ? read : { ...read, rows: read.rows.map(cleanRow) };
   } catch (error) {
     throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
@@ -98,7 +98,7 @@ export async function runPlain(
     return undefined;
   }
   try {
-    const read = await runPrepared(prepared, reading, signal, hasOneRow(opened, reading));
+    const read = await runPrepared(prepared, opened, reading, signal);
     if (read.cut !== null || read.keeping !== null) await closeResult(connection);
     return read;
   } catch (error) {
@@ -107,20 +107,28 @@ export async function runPlain(
 }
 
 /** Whether the result has one row at most. A number as an id would be that of several documents: "7" and "007". */
-function hasOneRow({ passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
-  return isSingle && (tables.length === 0 || [...values.values()].every(({ type }) => type === VARCHAR));
+function hasOneRow({ statement, passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
+  return (
+    statement.explain === '' &&
+    isSingle &&
+    (tables.length === 0 || [...values.values()].every(({ type }) => type === VARCHAR))
+  );
 }
 
-/** `isSingle`: the result has one row at most, so that all of it may be in memory. That takes fewer turns of threads. */
 async function runPrepared(
   prepared: DuckDBPreparedStatement,
-  { values, caps, keeperOf }: Reading,
+  opened: Opened,
+  reading: Reading,
   signal: AbortSignal,
-  isSingle: boolean,
 ): Promise<ReadRows> {
-  const result = await begin(prepared, values, isSingle && keeperOf === undefined);
-  if (keeperOf !== undefined) return await readKeeping(result, caps, signal, keeperOf(result));
-  return { ...(await readRows(result, caps, signal)), keeping: null };
+  const { values, keeperOf } = reading;
+  // One row may all be in memory, which takes fewer turns of threads.
+  const result = await begin(prepared, values, hasOneRow(opened, reading) && keeperOf === undefined);
+  const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
+  if (keeperOf === undefined) return { ...(await readRows(result, { ...reading.caps, names }, signal)), keeping: null };
+  // What is kept is asked for by these names.
+  const caps = { ...reading.caps, names: keptNames(names) };
+  return await readKeeping(result, caps, signal, keeperOf(result, names));
 }
 
 /**
@@ -159,10 +167,7 @@ async function readKeeping(
 ): Promise<Rows & { keeping: Keeping }> {
   try {
     const read = await readRows(result, caps, signal, keeper.take);
-    // What is kept is asked for by these names.
-    const names = keptNames(result);
-    const columns = read.columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
-    return { ...read, columns, keeping: await keeper.finish(read.rows.length) };
+    return { ...read, keeping: await keeper.finish(read.rows.length) };
   } catch (error) {
     await keeper.discard();
     throw error;

@@ -81,7 +81,7 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
 const ADVICE: [RegExp, string][] = [
   [
     /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
-    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: x->>'$'.",
+    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$').",
   ],
   [
     /can't be cast to the destination type \S+\[\]|^Unimplemented type for cast \(\S+ -> \S+\[\]\)/,
@@ -103,6 +103,8 @@ const MESSAGES: [RegExp, string][] = [
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],
   [/\nPossible solutions:.*/s, ''],
+  // As they are written.
+  [/\bo_vals\b/g, 'values'],
 ];
 
 function cleanMessage(message: string): string {

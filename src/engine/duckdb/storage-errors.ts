@@ -21,6 +21,14 @@ export function isCommitted(error: unknown): boolean {
   return /COMMIT succeeded and is durable/i.test(messageOf(error));
 }
 
+/**
+ * Whether the log could not go into the main file only because of what else runs: a transaction that writes, or a query from
+ * before changes that the engine keeps for it.
+ */
+export function isHeldUp(error: unknown): boolean {
+  return /Cannot CHECKPOINT: there are other/i.test(messageOf(error));
+}
+
 /** A COMMIT that failed in a way that does not tell whether the transaction is stored. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';

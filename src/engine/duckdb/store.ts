@@ -1,54 +1,32 @@
 import type { FileHandle } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import type { EngineLimits, EngineSize } from '../engine.ts';
-import { CATALOG, type Database, openDatabase } from './database.ts';
-import { logBytesMax, QUIET_MS, quietMsOf } from './log-size.ts';
-import { quoteName } from './names.ts';
-import { isFatal, isLost, openError } from './storage-errors.ts';
+import type { EngineSize } from '../engine.ts';
+import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
+import { checkpoint, hasMoved, withRowsInPlace } from './merge.ts';
+import { Stillness } from './stillness.ts';
+import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
+import {
+  closeSession,
+  closeWriter,
+  type Log,
+  lend,
+  mayHaveSpace,
+  newWriter,
+  openSession,
+  type Session,
+  type StoreOptions,
+} from './store-session.ts';
 import { inTransaction, settled, type Transaction } from './transactions.ts';
-import { KeptStatements, openWriter, type Run, type Sql, type Writer } from './writer.ts';
+import type { Run, Sql, Writer } from './writer.ts';
 
-export type { Run, Sql, Transaction };
-
-/** Where the engine reports what nobody waits for; a pino logger fits. */
-export interface Log {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
-
-export interface StoreOptions {
-  file: string;
-  limits: EngineLimits;
-  log: Log;
-  /** Brings the schema up to date, where the file can be written, and reads what is kept in memory; runs after every open. */
-  load(transaction: Transaction, isReadOnly: boolean): Promise<void>;
-}
-
-/** A file that a full disk allows only to be read is opened for writing again at most so often. */
-const READ_ONLY_MS = 2_000;
+export type { Log, Run, Sql, StoreOptions, Transaction };
 
 /** After a merge that failed, so long passes before the next one of a long log. */
 const MERGE_AGAIN_MS = 5_000;
 
-/** Running statements get so long to end after an interrupt, before their database is closed. */
-const GRACE_MS = 200;
-
-interface Session {
-  readonly database: Database;
-  readonly writers: Writer[];
-  /** Of the writers. */
-  readonly statements: KeptStatements;
-  /** Connections that others use; those that were closed or collected do no harm here. */
-  readonly lent: Set<WeakRef<DuckDBConnection>>;
-  /** By `performance.now()`. */
-  readonly openedAt: number;
-  /** Transactions that run now. */
-  running: number;
-  isBroken: boolean;
-}
+/** So long a merge waits for queries to end, so that none runs beside it. */
+const UNREAD_MS = 250;
 
 /**
  * The open file and its connections. After an error that makes the database unusable (a full disk, above all) it is
@@ -60,14 +38,13 @@ export class Store {
   /** Of now, and of every time that the file is opened again. */
   #size: EngineSize;
   #isClosed = false;
-  /** While the files are to stay as they are: until then nothing is written. */
-  #stillness: Promise<void> | undefined;
-  /** Transactions that may write and run now, and who waits for their end. */
-  #writing = 0;
-  #onceUnwritten: (() => void) | undefined;
+  /** Of what may write, and what needs the files to stay as they are. */
+  readonly #stillness = new Stillness();
   /** By `performance.now()`: the end of the last write that counts. */
   #quietSince = performance.now();
   #isMerging = false;
+  /** Whether the last merge left room to take back, since it was long. */
+  #owesMoving = false;
   /** By `performance.now()`: before that a merge that failed is not tried again. */
   #mergeAfter = 0;
   /** Ends in a look at whether the log is to go into the main file. */
@@ -100,7 +77,7 @@ export class Store {
    * into the main file in between.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
-    return this.#noted(() => this.read(work), isAside);
+    return this.#noted(() => this.#inTransaction(work), isAside);
   }
 
   /** Runs one statement that writes, as a transaction by itself; as `Sql.again`. */
@@ -109,28 +86,25 @@ export class Store {
       this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
     );
 
-  /** Runs one statement that reads. */
-  readonly select: Run = (text, ...values) => this.#onWriter(({ sql }) => sql(text, ...values));
+  /** Runs one statement that reads, `undisturbed`. */
+  readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
+
+  /**
+   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file, whatever else
+   * runs (see `reading`). Not within a transaction.
+   */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return this.#stillness.write(work);
+  }
 
   /** Runs what may write, and looks after the log once nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
-      return await this.#write(work);
+      return await this.#stillness.write(work);
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
       void this.#mergeIfLong();
-    }
-  }
-
-  async #write<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    this.#writing += 1;
-    try {
-      return await work();
-    } finally {
-      this.#writing -= 1;
-      if (this.#writing === 0) this.#onceUnwritten?.();
     }
   }
 
@@ -148,59 +122,54 @@ export class Store {
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
     if (quietMs === undefined) return;
-    const leftMs = this.#writing > 0 ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    const leftMs = this.#stillness.isWritten ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
     await this.#merge(session);
   }
 
-  /** Puts the log into the main file where it is as long as it may be. */
+  /** Puts the log into the main file where it is as long as it may be, or where rows are still to move after that. */
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
     if (performance.now() < this.#mergeAfter) return;
-    if (session.database.logBytes() >= logBytesMax(this.#size.memoryBytes)) await this.#merge(session);
+    const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
+    if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
+    else if (this.#owesMoving && bytes >= QUIET_LOG_BYTES) await this.#merge(session);
   }
 
   /**
    * Puts the log into the main file while nothing else writes. Beside a transaction that writes, the engine's checkpoint may
    * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
-   * with the file, and a database that does not open.
+   * with the file, and a database that does not open. Beside a query that began before the last change of a document in
+   * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
+   *
+   * Where rows were deleted it takes back their room, for which queries have to wait (see `reading`). So it does that only
+   * with a short log, and after a long one with the next, as soon as that is worth it.
    */
-  async #merge(session: Session): Promise<void> {
+  async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
-    const merge = ({ sql }: Writer) => sql(`CHECKPOINT ${quoteName(CATALOG)}`);
+    const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
+    this.#owesMoving = session.mayHaveFreed && !isShort;
     try {
-      await this.#alone(async () => {
-        if (!session.isBroken && !this.#isClosed) await this.#withWriter(session, merge);
-      });
+      const merge = async (mayMove: boolean) => {
+        // Where queries wait as well it is not for long.
+        const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
+        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
+        if (session.isBroken || this.#isClosed) return;
+        const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
+        if (!mayMove) return this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now));
+        session.mayHaveFreed = await this.#withWriter(session, ({ sql }) => hasMoved(sql, now));
+      };
+      const isMoving = session.mayHaveFreed && isShort;
+      await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
     } catch (error) {
       // Nothing is lost: the log is still there, and later is another chance.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
+      if (isHeldUp(error)) this.#tidyAfter(MERGE_AGAIN_MS);
       if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
     } finally {
       this.#isMerging = false;
-    }
-  }
-
-  /** Runs `work` while nothing is written; what wants to write waits. One call at a time. */
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stillness !== undefined) await this.#stillness;
-    let end: () => void = () => undefined;
-    this.#stillness = new Promise((resolve) => {
-      end = resolve;
-    });
-    try {
-      if (this.#writing > 0) {
-        await new Promise<void>((resolve) => {
-          this.#onceUnwritten = resolve;
-        });
-      }
-      return await work();
-    } finally {
-      this.#onceUnwritten = undefined;
-      this.#stillness = undefined;
-      end();
     }
   }
 
@@ -210,11 +179,13 @@ export class Store {
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     await this.#ready();
-    return this.#alone(async () => {
+    return this.#stillness.alone(async () => {
+      // Where it is being opened again, that began before this was alone, and does not wait for it.
       const session = await this.#session;
+      if (this.#isClosed) throw closing();
       // Opening it again would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
-      const { connection, sql } = await openWriter(session.database, session.statements);
+      const { connection, sql } = await newWriter(session);
       try {
         const reader = await session.database.reader();
         return await inTransaction(
@@ -230,12 +201,26 @@ export class Store {
 
   /** As `transaction`, for what only reads: it never waits for `still`. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.reading(() => this.#inTransaction(work));
+  }
+
+  /**
+   * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
+   * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
+   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge that moves rows, which is a short one;
+   * and a merge that is long, or would have to wait for long, leaves all rows where they are. When `signal` aborts, `work` waits no longer.
+   */
+  reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#stillness.read(work, signal);
+  }
+
+  #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
   }
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
     let session = await this.#ready();
-    if (mayHaveSpace(session)) {
+    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) {
       session.isBroken = true;
       session = await this.#ready();
     }
@@ -246,7 +231,7 @@ export class Store {
     session.running += 1;
     let writer: Writer | undefined;
     try {
-      writer = session.writers.pop() ?? (await openWriter(session.database, session.statements));
+      writer = session.writers.pop() ?? (await newWriter(session));
       const result = await work(writer);
       session.writers.push(writer);
       return result;
@@ -306,7 +291,7 @@ export class Store {
     this.#isClosed = true;
     clearTimeout(this.#quiet);
     // Closing merges the log into the file.
-    await this.#stillness;
+    while (this.#stillness.over !== undefined) await this.#stillness.over;
     const session = await this.#session.catch(() => undefined);
     if (session === undefined) return;
     const isReleased = await closeSession(session);
@@ -322,7 +307,7 @@ export class Store {
   }
 
   async #ready(): Promise<Session> {
-    if (this.#isClosed) throw new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
+    if (this.#isClosed) throw closing();
     const current = this.#session;
     const session = await current;
     if (!session.isBroken) return session;
@@ -338,7 +323,8 @@ export class Store {
   }
 
   async #reopen(broken: Session): Promise<Session> {
-    await this.#stillness;
+    // Once only: who is alone next waits for this.
+    await this.#stillness.aloneUntil;
     const isReleased = await closeSession(broken);
     if (!isReleased) {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
@@ -350,58 +336,6 @@ export class Store {
   }
 }
 
-/** Whether a session that can only read may by now be opened for writing as well. */
-function mayHaveSpace({ database, openedAt }: Session): boolean {
-  return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
-}
-
-async function openSession(options: StoreOptions): Promise<Session> {
-  const database = await openDatabase(options.file, options.limits);
-  const session: Session = {
-    database,
-    writers: [],
-    statements: new KeptStatements(),
-    lent: new Set(),
-    openedAt: performance.now(),
-    running: 0,
-    isBroken: false,
-  };
-  try {
-    const writer = await openWriter(database, session.statements);
-    session.writers.push(writer);
-    await options.load(
-      (work) =>
-        inTransaction(writer.sql, work, () => {
-          session.isBroken = true;
-        }),
-      database.isReadOnly,
-    );
-    if (database.isReadOnly) options.log.warn({}, 'the disk is full: the database can only be read for now');
-    return session;
-  } catch (error) {
-    await closeSession(session);
-    throw openError(options.file, error);
-  }
-}
-
-async function closeSession(session: Session): Promise<boolean> {
-  const lent = [...session.lent].flatMap((ref) => ref.deref() ?? []);
-  for (const connection of lent) connection.interrupt();
-  for (let waitedMs = 0; session.running > 0 && waitedMs < 10_000; waitedMs += 10) await sleep(10);
-  if (lent.length > 0 && session.isBroken) await sleep(GRACE_MS);
-  for (const connection of lent) connection.closeSync();
-  for (const writer of session.writers.splice(0)) closeWriter(session, writer.connection);
-  return session.database.close();
-}
-
-function closeWriter({ statements }: Session, connection: DuckDBConnection): void {
-  statements.forget(connection);
-  connection.closeSync();
-}
-
-async function lend(session: Session): Promise<DuckDBConnection> {
-  const connection = await session.database.connect();
-  for (const ref of session.lent) if (ref.deref() === undefined) session.lent.delete(ref);
-  session.lent.add(new WeakRef(connection));
-  return connection;
+function closing(): ApiError {
+  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
 }

@@ -2,6 +2,7 @@ import { type JsonObject, parseJson } from '../../contract/json.ts';
 import type { DocumentsText, NewDocument } from '../engine.ts';
 import { faultOf } from './accept.ts';
 import { type TableShape, type TableWidening, widenTable } from './columns.ts';
+import { turnedFields } from './new-json.ts';
 import { createScanner, patternOf, type Scanner, skipNested, skipSpace } from './scan.ts';
 import { isListShape, isObjectShape, type Shape } from './shape.ts';
 
@@ -83,14 +84,7 @@ export function scanText(text: DocumentsText, shape: TableShape): ScannedText | 
 
 /** Whether numbers of a column of doubles, or within a column, are JSON from now on. */
 function losesDoubles(before: TableShape, after: TableShape): boolean {
-  const turns = (from: Shape, to: Shape | undefined): boolean => {
-    if (from === to || to === undefined) return false;
-    if (to === 'json') return holdsDouble(from);
-    if (isListShape(from)) return isListShape(to) && turns(from.element, to.element);
-    if (!isObjectShape(from) || !isObjectShape(to)) return false;
-    return [...from.fields].some(([key, field]) => turns(field, to.fields.get(key)));
-  };
-  return [...before.columns].some(([key, from]) => turns(from, after.columns.get(key)));
+  return turnedFields(before, after).some(({ from }) => holdsDouble(from));
 }
 
 function fieldsIn(shapes: Iterable<Shape>): number {

@@ -21,3 +21,28 @@ export function isSameTree(a: unknown, b: unknown): boolean {
   const own = keys(a);
   return own.length === keys(b).length && own.every((key) => Object.hasOwn(b, key) && isSameTree(a[key], b[key]));
 }
+
+/** Every node, without recursion: trees may be deep. */
+export function* nodesIn(root: unknown): Generator<Node> {
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (isNode(value)) yield value;
+    for (const child of Object.values(value)) left.push(child);
+  }
+}
+
+const BARE_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
+
+/** What a SELECT has besides its columns and its FROM, by the keys of the tree. */
+export function clausesOf(select: Node): string[] {
+  const isAggregated = (select['aggregate_handling'] ?? 'STANDARD_HANDLING') !== 'STANDARD_HANDLING';
+  const more = Object.keys(select).filter((key) => !BARE_SELECT.has(key));
+  return isAggregated ? [...more, 'aggregate_handling'] : more;
+}
+
+/** ORDER BY, LIMIT and DISTINCT of a query. */
+export function modifiersOf(query: Node): Node[] {
+  return Array.isArray(query['modifiers']) ? query['modifiers'].filter(isNode) : [];
+}

@@ -7,14 +7,15 @@ import {
   DuckDBStructType,
   DuckDBStructValue,
   type DuckDBType,
-  DuckDBTypeId,
   type DuckDBValue,
   DuckDBVarCharType,
   HUGEINT,
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
-import { isObject, type JsonValue, stringifyJson } from '../../contract/json.ts';
+import { isObject, type JsonValue } from '../../contract/json.ts';
+import { exactText } from './exact-text.ts';
+import { isListShape, isObjectShape, type Scalar, type Shape, widen } from './shape.ts';
 
 /** A value as it is bound. */
 export interface Typed {
@@ -30,58 +31,29 @@ export function integer(value: bigint): Typed | undefined {
 
 const JSON_TYPE = DuckDBVarCharType.create('JSON');
 
-const isEmpty = (type: DuckDBType) => type.typeId === DuckDBTypeId.SQLNULL;
-const isInteger = (type: DuckDBType) => type.typeId === DuckDBTypeId.BIGINT || type.typeId === DuckDBTypeId.HUGEINT;
-const isNumber = (type: DuckDBType) => isInteger(type) || type.typeId === DuckDBTypeId.DOUBLE;
+const SCALAR_TYPES: Readonly<Record<Scalar, DuckDBType>> = {
+  // Untyped, it fits wherever a value of any type would.
+  null: SQLNULL,
+  boolean: BOOLEAN,
+  int53: BIGINT,
+  int64: BIGINT,
+  hugeint: HUGEINT,
+  double: DOUBLE,
+  string: VARCHAR,
+  json: JSON_TYPE,
+};
 
-/** A struct's field names fold in the engine, and one without fields does not exist there. */
-function isStructLike(names: readonly string[]): boolean {
-  return (
-    names.length > 0 && new Set(names.map((name) => name.toLowerCase())).size === names.length && !names.includes('')
-  );
-}
-
-/** The type that holds values of both types; JSON where only JSON does. */
-function commonType(a: DuckDBType, b: DuckDBType): DuckDBType {
-  if (isEmpty(a) || a === b) return b;
-  if (isEmpty(b)) return a;
-  if (isInteger(a) && isInteger(b)) return HUGEINT;
-  if (isNumber(a) && isNumber(b)) return DOUBLE;
-  if (a instanceof DuckDBListType && b instanceof DuckDBListType) {
-    return new DuckDBListType(commonType(a.valueType, b.valueType));
-  }
-  if (a instanceof DuckDBStructType && b instanceof DuckDBStructType) return commonStruct(a, b);
-  return JSON_TYPE;
-}
-
-function commonStruct(a: DuckDBStructType, b: DuckDBStructType): DuckDBType {
-  const names = [...new Set([...a.entryNames, ...b.entryNames])];
-  if (!isStructLike(names)) return JSON_TYPE;
-  const typeIn = (type: DuckDBStructType, name: string) => type.entryTypes[type.entryNames.indexOf(name)] ?? SQLNULL;
-  return new DuckDBStructType(
-    names,
-    names.map((name) => commonType(typeIn(a, name), typeIn(b, name))),
-  );
-}
-
-function typeOf(value: JsonValue): DuckDBType {
-  if (value === null) return SQLNULL;
-  if (typeof value === 'boolean') return BOOLEAN;
-  if (typeof value === 'string') return VARCHAR;
-  if (typeof value === 'bigint') return integer(value)?.type ?? DOUBLE;
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? (integer(BigInt(value))?.type ?? DOUBLE) : DOUBLE;
-  if (!isObject(value)) return new DuckDBListType(value.map(typeOf).reduce(commonType, SQLNULL));
-  const names = Object.keys(value);
-  if (!isStructLike(names)) return JSON_TYPE;
-  return new DuckDBStructType(
-    names,
-    names.map((name) => typeOf(value[name] ?? null)),
-  );
+function typeOf(shape: Shape): DuckDBType {
+  if (isListShape(shape)) return new DuckDBListType(typeOf(shape.element));
+  if (!isObjectShape(shape)) return SCALAR_TYPES[shape];
+  // A struct without fields does not exist.
+  if (shape.fields.size === 0) return JSON_TYPE;
+  return new DuckDBStructType([...shape.fields.keys()], [...shape.fields.values()].map(typeOf));
 }
 
 function valueAs(type: DuckDBType, value: JsonValue): DuckDBValue {
   if (value === null) return null;
-  if (type.alias === 'JSON') return stringifyJson(value);
+  if (type === JSON_TYPE) return exactText(value);
   if (type instanceof DuckDBListType && Array.isArray(value)) {
     return new DuckDBListValue(value.map((item) => valueAs(type.valueType, item)));
   }
@@ -93,16 +65,17 @@ function valueAs(type: DuckDBType, value: JsonValue): DuckDBValue {
     }
     return new DuckDBStructValue(entries);
   }
-  if (typeof value === 'number' || typeof value === 'bigint') return isInteger(type) ? BigInt(value) : Number(value);
-  return typeof value === 'boolean' || typeof value === 'string' ? value : stringifyJson(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return type === DOUBLE ? Number(value) : BigInt(value);
+  if (typeof value === 'object') throw new TypeError('a value is not of the shape that was made of it');
+  return value;
 }
 
 /**
- * A JSON value with the engine's type for it: numbers are BIGINT, HUGEINT or DOUBLE, arrays LIST of what their items have
- * in common, objects STRUCT; what these cannot hold (mixed items, an empty object) is JSON,
- * and JSON text where it is the whole value: the driver binds no other.
+ * A JSON value with the engine's type for it, by the rule of documents (`widen`): the narrowest that keeps every value
+ * exactly. What has no such type (mixed items, an integer of more than 128 bits, an empty object) is JSON, and JSON text
+ * where it is the whole value: the driver binds no other.
  */
 export function typedJson(value: JsonValue): Typed {
-  const type = typeOf(value);
+  const type = typeOf(widen('null', value));
   return { type, value: valueAs(type, value) };
 }

@@ -3,11 +3,9 @@ import { dataTable, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
 import { exactText } from './exact-text.ts';
 import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
+import { batchesOfLines } from './lines.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Sql } from './store.ts';
-
-/** Text that one statement carries, in UTF-16 units; a larger document goes alone. */
-const TEXT_MAX = 4 * 1024 * 1024;
 
 /** The columns that are these fields, as a shape; undefined unless each field has one. */
 export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
@@ -34,23 +32,12 @@ export async function updateRows(
 ): Promise<void> {
   const key = rowKeyOf(table);
   const statement = updateStatement(table, key, part);
-  let lines: string[] = [];
-  let length = 0;
-  const flush = async () => {
-    if (lines.length > 0) {
-      const [counted] = await sql(statement, lines.join('\n'));
-      requireAll(lines, Number(counted?.[0]));
-    }
-    lines = [];
-    length = 0;
-  };
-  for (const [row, fields] of documents) {
-    const line = `{"k":${stringifyJson(key.of(row))},"f":${exactText(fields)}}`;
-    if (length + line.length > TEXT_MAX) await flush();
-    lines.push(line);
-    length += line.length;
+  const lineOf = ([row, fields]: readonly [FoundRow, JsonObject]) =>
+    `{"k":${stringifyJson(key.of(row))},"f":${exactText(fields)}}`;
+  for (const lines of batchesOfLines(documents, lineOf)) {
+    const [counted] = await sql(statement, lines.join('\n'));
+    requireAll(lines, Number(counted?.[0]));
   }
-  await flush();
 }
 
 /** Names from columns that no field can have, so that none of a field is meant instead. */

@@ -14,6 +14,7 @@ import {
   type DuckDBVector,
 } from '@duckdb/node-api';
 import { type JsonValue, parseJson } from '../../contract/json.ts';
+import { quoteName } from './names.ts';
 import { dateText, timestampText } from './value-text.ts';
 
 /** Reads one row of a column as JSON. */
@@ -368,18 +369,19 @@ export function typeName(type: DuckDBType, instead?: (part: DuckDBType) => strin
       return `${typeName(type.valueType, instead)}[]`;
     case DuckDBTypeId.ARRAY:
       return `${typeName(type.valueType, instead)}[${type.length}]`;
-    case DuckDBTypeId.STRUCT: {
-      const entries = type.entryNames.map((name, index) => {
-        const entry = type.entryTypes[index];
-        return `"${name.replaceAll('"', '""')}" ${entry === undefined ? '' : typeName(entry, instead)}`;
-      });
-      return `STRUCT(${entries.join(', ')})`;
-    }
+    case DuckDBTypeId.STRUCT:
+      return `STRUCT(${partNames(type.entryNames, type.entryTypes, instead)})`;
+    case DuckDBTypeId.UNION:
+      return `UNION(${partNames(type.memberTags, type.memberTypes, instead)})`;
     case DuckDBTypeId.MAP:
       return `MAP(${typeName(type.keyType, instead)}, ${typeName(type.valueType, instead)})`;
     default:
       return type.toString();
   }
+}
+
+function partNames(names: readonly string[], types: readonly DuckDBType[], instead: Parameters<typeof typeName>[1]) {
+  return types.map((type, index) => `${quoteName(names[index] ?? '')} ${typeName(type, instead)}`).join(', ');
 }
 
 /** About as many bytes as the value takes as JSON text: enough to keep a result within its limit. */

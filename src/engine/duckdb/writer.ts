@@ -67,17 +67,27 @@ export class KeptStatements {
   }
 }
 
-export async function openWriter(database: Database, statements: KeptStatements): Promise<Writer> {
+/** `onFreed` hears of rows that were deleted, whose room may be taken back. */
+export async function openWriter(
+  database: Database,
+  statements: KeptStatements,
+  onFreed?: () => void,
+): Promise<Writer> {
   const connection = await database.connect();
-  return { connection, sql: sqlOn(connection, statements) };
+  return { connection, sql: sqlOn(connection, statements, onFreed) };
 }
 
+/** What deletes rows: to change one may be to delete it and to insert another. Both answer how many it were. */
+const FREEING = /^\s*(?:DELETE|UPDATE)\b/;
+
 /** Statements on a connection, of which `statements` keeps some; `forget` it before the connection is closed. */
-export function sqlOn(connection: DuckDBConnection, statements: KeptStatements): Sql {
+export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, onFreed?: () => void): Sql {
   const once: Run = async (text, ...values) => {
     const statement = await connection.prepare(text);
     try {
-      return await runPrepared(statement, values);
+      const rows = await runPrepared(statement, values);
+      if (onFreed !== undefined && FREEING.test(text) && Number(rows[0]?.[0]) > 0) onFreed();
+      return rows;
     } finally {
       statement.destroySync();
     }

@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '../../contract/json.ts';
-import type { DocumentsText, Engine, Keep, Restored, TextOutcome, WriteOutcome } from '../engine.ts';
+import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome, WriteOutcome } from '../engine.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
 import { alterStatements } from './alter.ts';
@@ -21,6 +21,7 @@ import { deleteRows, type FoundRow, findRows, mayExist, visibleOf } from './find
 import { insertDocuments, insertText, isOneStatement } from './insert.ts';
 import type { KnownIds } from './known-ids.ts';
 import type { Locks } from './locks.ts';
+import { newJsonOf } from './new-json.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
 import { storeRecord } from './records.ts';
@@ -84,14 +85,14 @@ export function createWrites(context: WritesContext): Writes {
     });
 
   return {
-    addDocuments: (id, documents) =>
+    addDocuments: (id, documents, onNewJson) =>
       withTable(id, async (table) => {
         const acceptance = acceptDocuments(documents);
-        const existed = await storeDocuments(context, table, [...acceptance.documents.values()]);
+        const existed = await storeDocuments(context, table, [...acceptance.documents.values()], { onNewJson });
         return outcomesOf(documents, acceptance, existed);
       }),
 
-    async addText(id, text) {
+    async addText(id, text, onNewJson) {
       // Read while other writes to the table go on: nearly always its shape is still the same after them.
       const { shape } = requireTable(catalog, id);
       const scanned = scanText(text, shape);
@@ -101,7 +102,7 @@ export function createWrites(context: WritesContext): Writes {
         if (now === undefined) return undefined;
         const outcomes =
           (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
-          (await storeText(context, table, text, now));
+          (await storeText(context, table, text, now, onNewJson));
         if (outcomes.some(({ status }) => status === 'replaced')) replacing.add(id);
         else replacing.delete(id);
         return outcomes;
@@ -117,7 +118,7 @@ export function createWrites(context: WritesContext): Writes {
         return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
       }),
 
-    restoreDocuments: (trash, id, after) =>
+    restoreDocuments: (trash, id, after, onNewJson) =>
       withTable(id, async (table) => {
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
         const ids = documents.map((document) => document.id);
@@ -128,11 +129,11 @@ export function createWrites(context: WritesContext): Writes {
           for (const change of after(restored.left)) await storeRecord(sql, change);
         };
         if (ids.length === 0) await context.transaction(finish);
-        else await storeDocuments(context, table, documents, finish);
+        else await storeDocuments(context, table, documents, { finish, onNewJson });
         return restored;
       }),
 
-    changeDocuments: (id, ids, change, fields) =>
+    changeDocuments: (id, ids, change, fields, onNewJson) =>
       withTable(id, async (table) => {
         const part = fields === undefined ? undefined : partOf(table.shape, fields);
         const done = part && (await changePart(context, table, part, ids, change));
@@ -141,7 +142,7 @@ export function createWrites(context: WritesContext): Writes {
           const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
           return changeAll(await readDocuments(sql, table, rows), ids, change);
         });
-        await storeDocuments(context, table, [...changed.values()]);
+        await storeDocuments(context, table, [...changed.values()], { onNewJson });
         return outcomes;
       }),
 
@@ -154,13 +155,14 @@ async function storeDocuments(
   context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
-  finish: (sql: Sql) => Promise<void> = async () => undefined,
+  { finish, onNewJson }: { finish?: (sql: Sql) => Promise<void>; onNewJson?: OnNewJson | undefined } = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   const widening = widenTable(before.shape);
   const extraKeys = documents.map(({ fields }) => widening.add(fields));
   const ids = documents.map(({ id }) => id);
-  return store(context, before, { shape: widening.result(), ids }, async (sql, table, timeOf) => {
+  const stored = { shape: widening.result(), ids, wideners: () => documents, onNewJson };
+  return store(context, before, stored, async (sql, table, timeOf) => {
     const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
       id,
       fields,
@@ -168,7 +170,7 @@ async function storeDocuments(
       extraKeys: extraKeys[index] ?? [],
     }));
     await insertDocuments(sql.again, table, fitted);
-    await finish(sql);
+    await finish?.(sql);
   });
 }
 
@@ -202,9 +204,13 @@ async function storeText(
   before: Table,
   { bytes }: DocumentsText,
   { documents, shape }: ScannedText,
+  onNewJson: OnNewJson | undefined,
 ): Promise<TextOutcome[]> {
   const ids = documents.map(({ id }) => id);
-  const existed = await store(context, before, { shape, ids, given: givenIds(documents) }, (sql, table, timeOf) =>
+  const wideners = () =>
+    documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, fields: parsed.fields }]));
+  const stored = { shape, ids, given: givenIds(documents), wideners, onNewJson };
+  const existed = await store(context, before, stored, (sql, table, timeOf) =>
     insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );
   return documents.map(({ id, start, end }) => ({
@@ -221,6 +227,9 @@ interface Stored {
   ids: readonly string[];
   /** Those of the ids that may be there already; default: all. */
   given?: readonly string[];
+  /** Those of the documents that may have made the shape wider, in order. */
+  wideners: () => readonly { id: string; fields: JsonObject }[];
+  onNewJson: OnNewJson | undefined;
 }
 
 /**
@@ -231,7 +240,7 @@ interface Stored {
 async function store(
   { catalog, locks, transaction, knownIds }: WritesContext,
   before: Table,
-  { shape, ids, given = ids }: Stored,
+  { shape, ids, given = ids, wideners, onNewJson }: Stored,
   insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
 ): Promise<Map<string, bigint>> {
   const isWider = shape !== before.shape;
@@ -250,9 +259,11 @@ async function store(
     return stored;
   };
   if (!isWider) return run();
+  const turned = onNewJson && newJsonOf(before.shape, shape, wideners());
   return locks.hold([METADATA_LOCK], async () => {
     const existed = await run();
     putTable(catalog, table);
+    if (turned !== undefined) onNewJson?.(turned);
     return existed;
   });
 }

@@ -1,0 +1,19 @@
+/** Text that one statement carries, in UTF-16 units. */
+export const TEXT_MAX = 4 * 1024 * 1024;
+
+/** A line for each item, as many together as one statement carries; a longer one goes alone. */
+export function* batchesOfLines<T>(items: Iterable<T>, lineOf: (item: T) => string): Generator<string[], void, void> {
+  let batch: string[] = [];
+  let length = 0;
+  for (const item of items) {
+    const line = lineOf(item);
+    if (length + line.length > TEXT_MAX && batch.length > 0) {
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+    batch.push(line);
+    length += line.length;
+  }
+  if (batch.length > 0) yield batch;
+}

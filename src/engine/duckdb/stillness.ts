@@ -1,0 +1,114 @@
+import { orStopped } from './deadline.ts';
+
+/**
+ * Keeps apart what writes and what needs that nothing is written. Many may write at once; who wants to be alone waits until
+ * they are done, and holds up those that come later. What reads goes on beside both, but for `unread`.
+ */
+export class Stillness {
+  #isOver: Promise<void> | undefined;
+  #isAlone = false;
+  #writing = 0;
+  #onceUnwritten: (() => void) | undefined;
+  #unreadUntil: Promise<void> | undefined;
+  #reading = 0;
+  #onceUnread: ((isUnread: boolean) => void) | undefined;
+
+  /** Whether something writes now. */
+  get isWritten(): boolean {
+    return this.#writing > 0;
+  }
+
+  /** While somebody is alone, or waits for what writes: the end of that. */
+  get over(): Promise<void> | undefined {
+    return this.#isOver;
+  }
+
+  /**
+   * The same, but only while somebody is alone. What has to be done for those that write to come to their end waits for
+   * this, and not for `over`, which waits for them.
+   */
+  get aloneUntil(): Promise<void> | undefined {
+    return this.#isAlone ? this.#isOver : undefined;
+  }
+
+  async write<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#isOver !== undefined) await this.#isOver;
+    this.#writing += 1;
+    try {
+      return await work();
+    } finally {
+      this.#writing -= 1;
+      if (this.#writing === 0) this.#onceUnwritten?.();
+    }
+  }
+
+  /** One call at a time: the others wait for their turn. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#isOver !== undefined) await this.#isOver;
+    let end: () => void = () => undefined;
+    this.#isOver = new Promise((resolve) => {
+      end = resolve;
+    });
+    try {
+      if (this.#writing > 0) {
+        await new Promise<void>((resolve) => {
+          this.#onceUnwritten = resolve;
+        });
+      }
+      this.#isAlone = true;
+      return await work();
+    } finally {
+      this.#onceUnwritten = undefined;
+      this.#isAlone = false;
+      this.#isOver = undefined;
+      end();
+    }
+  }
+
+  /** When `signal` aborts, `work` waits no longer: it is to end then. */
+  async read<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    while (this.#unreadUntil !== undefined && signal?.aborted !== true) {
+      await (signal === undefined ? this.#unreadUntil : orStopped(this.#unreadUntil, signal).catch(() => undefined));
+    }
+    this.#reading += 1;
+    try {
+      return await work();
+    } finally {
+      this.#reading -= 1;
+      if (this.#reading === 0) this.#onceUnread?.(true);
+    }
+  }
+
+  /**
+   * For who is alone: runs `work` while nothing is read, and holds up what wants to be. Where what is read now takes longer
+   * than `patienceMs` it is told so, and nothing is held up any more.
+   */
+  async unread<T>(patienceMs: number, work: (isUnread: boolean) => Promise<T>): Promise<T> {
+    let end: () => void = () => undefined;
+    this.#unreadUntil = new Promise((resolve) => {
+      end = resolve;
+    });
+    const goOn = () => {
+      this.#unreadUntil = undefined;
+      end();
+    };
+    try {
+      const isUnread = this.#reading === 0 || (await this.#untilUnread(patienceMs));
+      if (!isUnread) goOn();
+      return await work(isUnread);
+    } finally {
+      goOn();
+    }
+  }
+
+  async #untilUnread(patienceMs: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const isUnread = await new Promise<boolean>((resolve) => {
+      this.#onceUnread = resolve;
+      timer = setTimeout(resolve, patienceMs, false);
+    });
+    clearTimeout(timer);
+    this.#onceUnread = undefined;
+    return isUnread;
+  }
+}

@@ -1,0 +1,104 @@
+import { identifier } from './infer.ts';
+
+/** A place in the values of a column, and its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
+export interface TypePlace {
+  /** As `inferFields` spells it. */
+  path: string;
+  /** Levels below the column. */
+  depth: number;
+  type: string;
+}
+
+interface Type {
+  text: string;
+  /** How many lists around it: `BIGINT[][]` is a BIGINT in two. */
+  lists: number;
+  fields: [name: string, type: Type][];
+}
+
+const LEVELS_MAX = 32;
+const STRUCT = /STRUCT\(/y;
+const NAME = /\s*(?:"((?:[^"]|"")*)"|([^\s"(),[\]]+))\s+/y;
+/** A type without fields: words, and what stands in its brackets, texts and names in quotes included. */
+const PLAIN = /(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|[^"'(),[\]])+/y;
+const LIST = /\[\d*\]/y;
+
+/**
+ * The column itself and all places in it, parents first, by the text of its type. Of a type that is spelled otherwise than
+ * the engine does, the column alone.
+ */
+export function typePlaces(column: string, type: string): TypePlace[] {
+  const path = identifier(column);
+  const places: TypePlace[] = [{ path, depth: 0, type }];
+  const read = createReader(type).whole();
+  if (read !== undefined) addPlaces(places, read, path, 0);
+  return places;
+}
+
+function addPlaces(places: TypePlace[], { text, lists, fields }: Type, path: string, depth: number): void {
+  for (let list = 1; list <= lists; list++) {
+    places.push({ path: path + '[]'.repeat(list), depth: depth + list, type: text + '[]'.repeat(lists - list) });
+  }
+  const item = path + '[]'.repeat(lists);
+  for (const [name, type] of fields) {
+    const field = { path: `${item}.${identifier(name)}`, depth: depth + lists + 1 };
+    places.push({ ...field, type: type.text + '[]'.repeat(type.lists) });
+    addPlaces(places, type, field.path, field.depth);
+  }
+}
+
+function createReader(text: string) {
+  let at = 0;
+  const take = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match !== null) at = pattern.lastIndex;
+    return match;
+  };
+  const skip = (mark: string) => {
+    const isThere = text.startsWith(mark, at);
+    if (isThere) at += mark.length;
+    return isThere;
+  };
+
+  /** Arguments of a type that has no fields here: DECIMAL(18,2), MAP(VARCHAR, STRUCT(…)). */
+  const takeArguments = (): boolean => {
+    if (!skip('(')) return true;
+    for (let open = 1; open > 0; ) {
+      if (skip('(')) open += 1;
+      else if (skip(')')) open -= 1;
+      else if (!skip(',') && !skip('[') && !skip(']') && take(PLAIN) === null) return false;
+    }
+    return true;
+  };
+
+  const takeFields = (level: number): Type['fields'] | undefined => {
+    const fields: Type['fields'] = [];
+    do {
+      const name = take(NAME);
+      const type = name === null ? undefined : takeType(level);
+      if (name === null || type === undefined) return undefined;
+      fields.push([name[1]?.replaceAll('""', '"') ?? name[2] ?? '', type]);
+    } while (skip(','));
+    return skip(')') ? fields : undefined;
+  };
+
+  const takeType = (level: number): Type | undefined => {
+    if (level > LEVELS_MAX) return undefined;
+    const start = at;
+    const fields = take(STRUCT) === null ? [] : takeFields(level + 1);
+    if (fields === undefined) return undefined;
+    if (fields.length === 0 && (take(PLAIN) === null || !takeArguments())) return undefined;
+    const own = text.slice(start, at);
+    let lists = 0;
+    while (take(LIST) !== null) lists += 1;
+    return { text: own, lists, fields };
+  };
+
+  return {
+    whole: () => {
+      const type = takeType(0);
+      return at === text.length ? type : undefined;
+    },
+  };
+}

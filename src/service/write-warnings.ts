@@ -1,0 +1,69 @@
+import { counted } from '../contract/in-words.ts';
+import type { NewJson, NewJsonField } from '../engine/engine.ts';
+import type { Catalog } from './catalog.ts';
+import { lambdasReading } from './dependents.ts';
+import { collectionKey } from './not-found.ts';
+import type { CollectionRecord } from './records.ts';
+
+/** What the answer of a write says beside what became of each document. */
+
+const LAMBDAS_MAX = 5;
+const TEXT_CHARS_MAX = 100;
+
+/** Warns of fields that a write turned into JSON, and names the lambdas that may answer otherwise since. */
+export function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
+  if (turned.length === 0) return [];
+  const name = collectionKey(collection.workspace, collection.name);
+  const fields = turned.flatMap((one) => one.fields);
+  const more = turned.reduce((sum, one) => sum + one.count, 0) - fields.length;
+  const lambdas = lambdasReading(catalog, collection).map((one) => `${one.workspace}.${one.name}`);
+  const rest = lambdas.length - LAMBDAS_MAX;
+  return [
+    ...fields.map((field) => fieldWarning(field, name)),
+    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} became JSON, too.`] : []),
+    ...(lambdas.length > 0
+      ? [
+          `Lambdas that read ${name}, and may answer otherwise now: ${lambdas.slice(0, LAMBDAS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`,
+        ]
+      : []),
+  ];
+}
+
+function fieldWarning(field: NewJsonField, collection: string): string {
+  const { path, before, cause } = field;
+  const why = cause === null ? '' : `, since document ${JSON.stringify(cut(cause.id))} has ${cause.value} there`;
+  return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
+}
+
+function consequence({ before }: NewJsonField): string {
+  if (before.endsWith('[]'))
+    return '[1] is the second item, as JSON counts from 0, len counts characters, unnest fails';
+  if (before.startsWith('STRUCT')) return 'what lies in it is JSON, too; ORDER BY, min and max go by text';
+  return 'ORDER BY, min and max go by its text, comparisons and sums may fail';
+}
+
+/** SQL for the values as they were typed before; none among numbers, where it would round the new ones in silence. */
+function remedy({ path, before, cause }: NewJsonField): string {
+  if (!/^[A-Z]+$/.test(before) || path.includes('[]') || path.length > TEXT_CHARS_MAX) return '';
+  if (/fraction|integer beyond/.test(cause?.value ?? '')) return '';
+  return ` TRY_CAST(${path}->>'$' AS ${before}) reads it as ${before} again.`;
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
+}
+
+/** Whether a collection keeps no documents of this event time any more; null: of now. */
+export function isTooOld({ retentionSecs }: CollectionRecord, eventTimeMicros: bigint | null): boolean {
+  if (retentionSecs === null || eventTimeMicros === null) return false;
+  return eventTimeMicros < BigInt(Date.now()) * 1_000n - BigInt(retentionSecs) * 1_000_000n;
+}
+
+/** Warns of documents that were stored and are not there to see. */
+export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRecord, tooOld: number): string[] {
+  if (tooOld === 0) return [];
+  const [are, they] = tooOld === 1 ? ['is', 'it'] : ['are', 'they'];
+  return [
+    `${counted(tooOld, 'documents')} of this write ${are} past the retention of ${collectionKey(workspace, name)} (${retentionSecs} seconds) by the _event_time that ${they} came with: no query sees ${tooOld === 1 ? 'it' : 'them'}, and ${they} will be removed.`,
+  ];
+}
