@@ -1,5 +1,18 @@
 /** Statements that must run: the dialect that users and assistants write. */
 export const LEGITIMATE: string[] = [
+  "SELECT list_aggregate([1, 2], 'sum'), list_aggr(tags, 'string_agg', '-'), [1, 2].aggregate('Max'), array_aggregate([1, 2, 3], 'quantile', 0.5) FROM orders",
+  'SELECT bitstring_agg(i, -5, 1000), approx_top_k(i, 10), reservoir_quantile(i, 0.5), reservoir_quantile(i, 0.5, 2000), reservoir_quantile(i, [0.1, 0.5]) FROM range(10) t(i)',
+  ...['LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE'].map(
+    (word) =>
+      `SELECT repeat('a', 2000) ${word} '%_a%_a%_a%_a%_a%_a%_a%_b', status ${word} '%o_%_n%!_%' ESCAPE '!' FROM orders`,
+  ),
+  "SELECT * FROM orders WHERE status GLOB '*o*e*' AND status COLLATE NOCASE LIKE '%O_%' AND status LIKE '%' || _id || '%'",
+  `WITH wide AS (SELECT ${Array.from({ length: 2_000 }, (_, index) => `${index} AS c${index}`).join(', ')}) SELECT * FROM wide a JOIN wide b USING (c0)`,
+  `WITH a0 AS (FROM orders), ${Array.from({ length: 15 }, (_, index) => `a${index + 1} AS (SELECT *, {'a': amount, 'b': customer} AS s${index}, coalesce(customer.name, customer.city) || status AS u${index} FROM a${index})`).join(', ')} FROM a15`,
+  `SELECT {'a': {'b': {'c': [{'d': o, 'e': row(o, o)}]}}}.a.b AS x FROM orders o`,
+  `${Array.from({ length: 20 }, () => 'SELECT * FROM orders').join(' UNION ALL BY NAME ')}`,
+  `PIVOT orders ON amount IN (${Array.from({ length: 40 }, (_, index) => index).join(', ')}), status IN (${Array.from({ length: 40 }, (_, index) => index).join(', ')}) USING count(*), sum(amount)`,
+  `SELECT count(*) FROM orders WHERE ${Array.from({ length: 30 }, (_, index) => `(_id IN ('a', 'b', 'c', 'd', 'e', 'f${index}') OR amount = ${index})`).join(' AND ')}`,
   "SELECT levenshtein(status, 'opne'), damerau_levenshtein(status, 'opne'), editdist3(status, NULL) FROM orders",
   "SELECT regexp_replace(status, 'o', 'x'), regexp_replace(status, '[a-z]', '\\\\0\\\\0', 'gi'), regexp_replace(NULL, 'a', 'b', 'g'), regexp_replace('a.b', '.', '-', 'l'), regexp_replace(status, status, '', 'g') FROM orders",
   `WITH a0 AS NOT MATERIALIZED (SELECT 1 x), ${Array.from({ length: 6 }, (_, index) => `a${index + 1} AS NOT MATERIALIZED (SELECT p.x FROM a${index} p, a${index} q)`).join(', ')} SELECT * FROM a6`,
@@ -79,6 +92,10 @@ export const LEGITIMATE: string[] = [
   'SELECT * FROM orders, json_each(orders.extra)',
   'SELECT key, value FROM json_each(\'{"a": 1}\')',
   'SELECT * FROM json_tree(\'{"a": [1]}\')',
+  'SELECT o._id, t.key, t.value, t.fullkey FROM orders o, json_tree(o.extra) t',
+  "SELECT o._id, t.* FROM orders o LEFT JOIN LATERAL json_tree(o.extra, '$.k') AS t ON true",
+  'SELECT id, p FROM json_tree(\'[1, {"b": []}]\') AS t(k, v, y, a, id, p)',
+  "SELECT count(*) FROM json_tree('[' || repeat('[],', 3000) || '1]')",
   'SELECT * FROM range(3), generate_series(1, 2)',
   'SELECT * FROM unnest([1, 2]) WITH ORDINALITY AS t(x, i)',
   'SELECT * FROM repeat_row(1, 2, num_rows = 3)',

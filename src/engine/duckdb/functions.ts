@@ -105,5 +105,12 @@ export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
   ...COMPAT_MACROS,
 ]);
 
+/** Those whose result may be a struct, a list or a map that is made of their arguments. */
+export const NESTING_FUNCTIONS: ReadonlySet<string> = namesIn(
+  AGGREGATES_AND_WINDOWS,
+  LISTS_AND_MAPS,
+  '+ || @ add cast_to_type concat error from_json from_json_strict greatest json_transform json_transform_strict least nullif replace_type switch',
+);
+
 /** Functions that SQL may read from as from a table, in lower case. */
 export const TABLE_FUNCTIONS = namesIn(TABLES);

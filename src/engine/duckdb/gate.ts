@@ -3,12 +3,15 @@ import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
-import { joinsRefusal } from './joins.ts';
+import { inListsRefusal, joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
+import { boundPattern } from './patterns.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
+import { readShow, type Show } from './show.ts';
 import { applySplices, type Splice } from './splices.ts';
 import { errorAt, type Statement } from './statement.ts';
 import { isNode, modifiersOf, type Node } from './tree.ts';
+import { checkWidths } from './widths.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
@@ -18,6 +21,8 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
+  /** Parameters that patterns of LIKE are made of, and whether each of these knows the fast way: see `checkPatterns`. */
+  patterns: ReadonlyMap<string, boolean>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */
@@ -32,12 +37,6 @@ export interface Passed {
   hasLimit: boolean;
   /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
   show: Show | null;
-}
-
-export interface Show {
-  what: 'tables' | 'all tables' | 'schemas';
-  /** Workspace of SHOW TABLES FROM. */
-  workspace: string | null;
 }
 
 /** Nodes of the engine's tree. Whatever is not listed here is refused. */
@@ -80,9 +79,10 @@ interface Walk {
   statement: Statement;
   bytes: Buffer;
   names: Names;
-  found: { table: NamedTable; at: number }[];
+  found: { table: NamedTable; at: number; node: Node }[];
   missing: Missing[];
   macros: Set<string>;
+  patterns: Map<string, boolean>;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied into each place that names it. */
   copiesWith: boolean;
@@ -199,8 +199,9 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
   }
   const scope = { ...outer, expressions };
   grow(walk, node, ONE_EXPRESSION);
+  if (kind === 'FUNCTION') checkPattern(walk, node);
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
-  if (kind === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
     refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
@@ -217,6 +218,13 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
   if (refusal !== null) refuse(walk, node, refusal);
   const name = foldName(textOf(node['function_name']));
   if (COMPAT_MACROS.has(name)) walk.macros.add(name);
+}
+
+function checkPattern(walk: Walk, node: Node): void {
+  const { refusal, splice: piece = null, parameters = [], hasFastWay = false } = boundPattern(node, walk.bytes);
+  if (refusal !== undefined) refuse(walk, node, refusal);
+  splice(walk, piece);
+  for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
 }
 
 /** A function that the engine has under another name is called by that one. A quoted name stays what it is. */
@@ -290,7 +298,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
     return;
   }
   const resolved = resolveTable(walk, reference);
-  walk.found.push({ table: resolved.table, at: resolved.at });
+  walk.found.push({ table: resolved.table, at: resolved.at, node });
   node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
   splice(walk, resolved.splice);
 }
@@ -305,7 +313,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
     scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
   }
-  const tooMany = joinsRefusal(node['from_table']);
+  const tooMany = joinsRefusal(node['from_table']) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
@@ -333,26 +341,6 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   return aliases;
 }
 
-function readShow(statement: Statement, node: Node, names: Names): Show | null {
-  const from = node['from_table'];
-  if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
-  const workspace = textOf(from['schema_name']);
-  if (from['show_type'] === 'SHOW_FROM' && textOf(from['catalog_name']) === '') {
-    const known = names.workspaces().find((candidate) => foldName(candidate) === foldName(workspace));
-    if (known === undefined) throw errorAt(statement, undefined, `Workspace with name "${workspace}" does not exist`);
-    return { what: 'tables', workspace: known };
-  }
-  const what = textOf(from['table_name']).replaceAll('"', '').toLowerCase();
-  if (what === '__show_tables_expanded') return { what: 'all tables', workspace: null };
-  if (what === 'tables') return { what: 'tables', workspace: null };
-  if (what === 'schemas' || what === 'databases') return { what: 'schemas', workspace: null };
-  throw errorAt(
-    statement,
-    undefined,
-    `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
-  );
-}
-
 /**
  * Lets a statement through, or throws `query_error` with the place of what it refuses.
  *
@@ -369,6 +357,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     found: [],
     missing: [],
     macros: new Set(),
+    patterns: new Map(),
     splices: new Map(),
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
@@ -378,8 +367,10 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');
   const show = readShow(statement, node, names);
   if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
-  if (show === null)
+  if (show === null) {
     walkAny(walk, node, { names: new Map(), parent: null, aliases: NO_ALIASES, depth: 0, expressions: 0, lambdas: 0 });
+    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])));
+  }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
   const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
@@ -390,6 +381,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     tables: [...new Set(tables)],
     missing: walk.missing,
     macros: walk.macros,
+    patterns: walk.patterns,
     isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,

@@ -170,5 +170,21 @@ function macroOf({ name, overloads, limit }: Guard): string {
   return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }
 
+/** json_tree() takes time by the square of what it is given, in each step: two seconds for as many. */
+const TREE_BRACKETS_MAX = 20_000;
+
+function treeBody(...rest: string[]): string {
+  const message = `json_tree(): the value is too large or too deep; the limit is ${TREE_BRACKETS_MAX} brackets.`;
+  const checked = `CASE WHEN ${bracketsOf('j')} > ${TREE_BRACKETS_MAX} THEN error('${message}') ELSE p.j END`;
+  const given = [computedOnce(['j'], checked), ...rest].join(', ');
+  return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * FROM system.main.json_tree(${given}))`;
+}
+
+/** Table functions that may be called by their plain names only. */
+export const GUARDED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(['json_tree']);
+
 /** Statements that put the guards on a connection. */
-export const GUARD_SQL: string = GUARDS.map(macroOf).join(';\n');
+export const GUARD_SQL: string = [
+  ...GUARDS.map(macroOf),
+  `CREATE OR REPLACE TEMP MACRO json_tree${treeBody()}, ${treeBody('path')}`,
+].join(';\n');

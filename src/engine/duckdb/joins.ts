@@ -1,4 +1,4 @@
-import { isNode } from './tree.ts';
+import { isNode, type Node } from './tree.ts';
 
 /**
  * Most joins in one FROM. To look for their best order cannot be interrupted; measured, a chain of 25 takes 0.05 s of
@@ -18,4 +18,24 @@ export function joinsRefusal(from: unknown): string | null {
   }
   if (joins <= JOINS_MAX) return null;
   return `One FROM has ${joins} joins, commas included; the limit is ${JOINS_MAX}. Join some of them in a WITH ... AS MATERIALIZED first.`;
+}
+
+/** Fewer values in an IN are compared one by one; more become a table that is joined. */
+const IN_VALUES_MIN = 5;
+/** Most of such tables in one query: planning takes time by their square, and cannot be interrupted: two seconds for 100. */
+const IN_LISTS_MAX = 150;
+
+function inListsIn(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + inListsIn(item), 0);
+  if (!isNode(value) || value['class'] === 'SUBQUERY' || value['class'] === 'CONSTANT') return 0;
+  const isIn = value['type'] === 'COMPARE_IN' || value['type'] === 'COMPARE_NOT_IN';
+  const values = isIn && Array.isArray(value['children']) ? value['children'].length - 1 : 0;
+  return inListsIn(Object.values(value)) + (values >= IN_VALUES_MIN ? 1 : 0);
+}
+
+/** Why a query is refused for the lists that it compares with; null where it is not. */
+export function inListsRefusal({ from_table, cte_map, ...rest }: Node): string | null {
+  const lists = inListsIn(Object.values(rest));
+  if (lists <= IN_LISTS_MAX) return null;
+  return `One query has ${lists} IN with long lists; the limit is ${IN_LISTS_MAX}. Join (VALUES ...) instead, or write list_contains([...], x).`;
 }

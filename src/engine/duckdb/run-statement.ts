@@ -11,6 +11,7 @@ import type { JsonValue } from '../../contract/json.ts';
 import type { Unbound } from '../engine.ts';
 import type { Keeping } from '../results.ts';
 import type { Opened } from './parse.ts';
+import { checkPatterns } from './patterns.ts';
 import { resultNames } from './result-names.ts';
 import { type Keeper, keptNames } from './result-store.ts';
 import { type Caps, type Rows, readRows } from './rows.ts';
@@ -68,6 +69,7 @@ export async function runStatement(
   signal: AbortSignal,
 ): Promise<ReadRows> {
   const { explain } = opened.statement;
+  checkPatterns(opened.passed.patterns, reading.values);
   try {
     const prepared = await connection.prepare(explain + opened.passed.sql);
     const ofThis = explain === '' ? reading : { ...reading, keeperOf: undefined };
@@ -88,6 +90,7 @@ export async function runPlain(
   reading: Reading,
   signal: AbortSignal,
 ): Promise<ReadRows | undefined> {
+  checkPatterns(opened.passed.patterns, reading.values);
   const prepared = await connection.prepare(opened.passed.sql).catch(() => undefined);
   if (prepared === undefined) return undefined;
   if (prepared.statementType !== StatementType.SELECT) {
@@ -184,6 +187,7 @@ export async function check(
   signal: AbortSignal,
 ): Promise<void> {
   const { statement, passed } = opened;
+  checkPatterns(passed.patterns, values);
   const isComplete = statement.parameters.every((name) => values.has(name));
   const isExplained = isComplete && statement.explain === '';
   const prefix = isExplained ? 'EXPLAIN ' : statement.explain;

@@ -1,7 +1,39 @@
 import type { JsonValue } from '../../contract/json.ts';
-import type { Show } from './gate.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import type { Rows } from './rows.ts';
+import { errorAt, type Statement } from './statement.ts';
+import { isNode, type Node } from './tree.ts';
+
+export interface Show {
+  what: 'tables' | 'all tables' | 'schemas';
+  /** Workspace of SHOW TABLES FROM. */
+  workspace: string | null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** What a statement's tree asks to be shown; null where it asks for something else. */
+export function readShow(statement: Statement, node: Node, names: Names): Show | null {
+  const from = node['from_table'];
+  if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
+  const workspace = textOf(from['schema_name']);
+  if (from['show_type'] === 'SHOW_FROM' && textOf(from['catalog_name']) === '') {
+    const known = names.workspaces().find((candidate) => foldName(candidate) === foldName(workspace));
+    if (known === undefined) throw errorAt(statement, undefined, `Workspace with name "${workspace}" does not exist`);
+    return { what: 'tables', workspace: known };
+  }
+  const what = textOf(from['table_name']).replaceAll('"', '').toLowerCase();
+  if (what === '__show_tables_expanded') return { what: 'all tables', workspace: null };
+  if (what === 'tables') return { what: 'tables', workspace: null };
+  if (what === 'schemas' || what === 'databases') return { what: 'schemas', workspace: null };
+  throw errorAt(
+    statement,
+    undefined,
+    `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
+  );
+}
 
 /** What SHOW answers: from the names that SQL can use, never from the engine's catalog. */
 export function answerShow({ what, workspace }: Show, names: Names): Rows {
