@@ -138,6 +138,8 @@ describe('the page of the service', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Stop');
     await page.keyboard.press('Enter');
     expect((await running).status).toBe(409);
+    // Chromium can take a minute to close a page that is on its way to another.
+    await page.getByRole('row').filter({ hasText: 'stopped' }).waitFor();
   });
 
   it('says when the service is gone', async () => {

@@ -1,0 +1,73 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { holdsFor, rowsOf } from './by-hash.ts';
+import { createKnownStatements, type Known } from './known-statements.ts';
+import { makeMacros } from './macros.ts';
+import type { Names } from './names.ts';
+import { checkByHash, type Opened, open } from './parse.ts';
+import { readStatement, type Statement } from './statement.ts';
+import type { Typed } from './typed-json.ts';
+
+type Values = ReadonlyMap<string, Typed>;
+
+/**
+ * The forms in which a statement may run: as it was written, and where it asks a large collection for the document of an
+ * id, its second one (`ByHash`). What passed the gate, in either, is remembered by the text that the caller wrote.
+ */
+export interface StatementForms {
+  /** The statement of a text. Throws `query_error` for one that cannot be read. */
+  read(sql: string): Statement;
+  /** Takes a text through the gate, unless it has passed before and names are what they were. */
+  open(connection: DuckDBConnection, sql: string, statement: Statement, signal: AbortSignal): Promise<Opened>;
+  /** The second form of an opened statement, if it has one that holds for these values. */
+  second(opened: Opened, values: Values): Opened | null;
+  /** The form that a text would run in by what is known of it, if this is known to only read. */
+  quick(sql: string, values: Values): { form: Known; isSecond: boolean } | null;
+  /** A form of a text has run to its end in a transaction that cannot write. */
+  hasOnlyRead(sql: string, form: Opened, isSecond: boolean): void;
+  /** The second form of a text failed, and the text as it is written did not: it runs so from now on. */
+  hasNoSecond(sql: string, opened: Opened): void;
+}
+
+/** `lookupRowsMin`: from so many rows on a collection is large. */
+export function createStatementForms(names: Names, lookupRowsMin: number): StatementForms {
+  const written = createKnownStatements(names);
+  /** The same ones in their second forms. */
+  const byHash = createKnownStatements(names);
+
+  /** As a statement that passed. */
+  const secondOf = (opened: Opened): Opened | null => {
+    const { passed, byHash: form } = opened;
+    return form === null ? null : { ...opened, passed: { ...passed, sql: form.sql, byHash: null }, byHash: null };
+  };
+
+  const second = (opened: Opened, values: Values) =>
+    opened.byHash !== null && holdsFor(opened.byHash, values) ? secondOf(opened) : null;
+
+  return {
+    read: (sql) => written.find(sql)?.statement ?? readStatement(sql),
+    async open(connection, sql, statement, signal) {
+      const found = written.find(sql);
+      if (found !== undefined) {
+        await makeMacros(connection, found.passed.macros);
+        return found;
+      }
+      const first = await open(connection, statement, names, signal);
+      const draft = first.passed.byHash;
+      const isLarge = draft !== null && (await rowsOf(connection, draft)) >= lookupRowsMin;
+      const opened = isLarge ? { ...first, byHash: await checkByHash(connection, first, signal) } : first;
+      written.add(sql, opened, draft !== null && !isLarge);
+      const other = secondOf(opened);
+      if (other !== null) byHash.add(sql, other);
+      return opened;
+    },
+    second,
+    quick(sql, values) {
+      const opened = written.find(sql);
+      const isSecond = opened !== undefined && second(opened, values) !== null;
+      const form = isSecond ? byHash.find(sql) : opened;
+      return form?.hasOnlyRead === true ? { form, isSecond } : null;
+    },
+    hasOnlyRead: (sql, form, isSecond) => (isSecond ? byHash : written).hasOnlyRead(sql, form),
+    hasNoSecond: (sql, opened) => written.add(sql, { ...opened, byHash: null }),
+  };
+}
