@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
-import type { Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
+import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
+import { readGiven } from '../../src/service/intake.ts';
 
 /** A folder of its own, for as long as `dispose` is not called. */
 export function temporaryFolder() {
@@ -33,6 +34,12 @@ export async function createDocs(engine: Engine): Promise<void> {
 
 export function doc(id: string, fields: JsonObject, eventTimeMicros: bigint | null = null): NewDocument {
   return { id, eventTimeMicros, fields };
+}
+
+/** Documents as a request brings them. */
+export function textOf(documents: readonly JsonObject[]): DocumentsText {
+  const bytes = Buffer.from(JSON.stringify(documents));
+  return { bytes, start: 0, end: bytes.length, max: 100, makeId: () => 'made', read: readGiven };
 }
 
 /** The documents with these ids as they are stored; a missing one is undefined. */

@@ -1,10 +1,11 @@
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { HASH_COLUMN } from '../../src/engine/duckdb/columns.ts';
 import { createKnownIds, type KnownIds } from '../../src/engine/duckdb/known-ids.ts';
 import { propertyRuns } from '../property.ts';
 import { ODD_IDS } from './fixture.ts';
-import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder } from './harness.ts';
+import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from './harness.ts';
 
 const NEW = ['new', 'neu', 'x'.repeat(10_000), '\u{1F601}'];
 
@@ -12,13 +13,39 @@ describe('createKnownIds()', () => {
   let instance: DuckDBInstance;
   let connection: DuckDBConnection;
   let known: KnownIds;
+  let warn: ReturnType<typeof vi.fn<() => void>>;
+  /** Of each statement, whether it was asked for in peace. */
+  let asked: boolean[];
+  let isUndisturbed: boolean;
+
+  async function connect() {
+    const made = await instance.connect();
+    for (const method of ['run', 'runAndReadAll'] as const) {
+      const own = made[method].bind(made);
+      vi.spyOn(made, method).mockImplementation((sql: string) => {
+        asked.push(isUndisturbed);
+        return own(sql) as never;
+      });
+    }
+    return made;
+  }
+  async function undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    isUndisturbed = true;
+    return work().finally(() => {
+      isUndisturbed = false;
+    });
+  }
 
   beforeEach(async () => {
     instance = await DuckDBInstance.create(':memory:');
     connection = await instance.connect();
     await connection.run(`ATTACH ':memory:' AS "_colloquy"; CREATE SCHEMA "_colloquy"."_data";
       CREATE TABLE "_colloquy"."_data"."t" (_id VARCHAR, _meta UBIGINT)`);
-    known = createKnownIds({ connect: () => instance.connect(), undisturbed: (work) => work() });
+    asked = [];
+    isUndisturbed = false;
+    warn = vi.fn();
+    const source = { connect, undisturbed };
+    known = createKnownIds(source, { info: () => undefined, warn, error: () => undefined });
   });
   afterEach(async () => {
     await known.close();
@@ -66,6 +93,22 @@ describe('createKnownIds()', () => {
   test('takes half of a character for an id that may be there', async () => {
     await make();
     expect(known.mayHave('t', ['\ud800', 'a'])).toEqual(['\ud800']);
+  });
+
+  test('reads the table in peace: a merge beside it could hide rows', async () => {
+    await insert(['a', 'b']);
+    await make();
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked).not.toContain(false);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  test('says where a table cannot be read', async () => {
+    for (let write = 0; write < 2; write++) known.stored('gone', 1);
+    await vi.waitFor(() =>
+      expect(warn).toHaveBeenCalledWith(expect.objectContaining({ table: 'gone' }), expect.anything()),
+    );
+    expect(known.mayHave('gone', NEW)).toEqual(NEW);
   });
 
   test('has no filter where hashes are made otherwise', async () => {
@@ -145,6 +188,31 @@ test('what writes come while a filter is made is found again', { timeout: 60_000
     expect(new Set(again.flatMap(statusesOf))).toEqual(new Set(['replaced']));
     expect(await rowsOf(engine, 'SELECT count(*)::INT, count(DISTINCT _id)::INT FROM docs')).toEqual([[3_060, 3_060]]);
   } finally {
+    await engine.close();
+    folder.dispose();
+  }
+});
+
+test('the engine does not look for new ids once it has the filter of a table', { timeout: 60_000 }, async () => {
+  const folder = temporaryFolder();
+  const engine = await openSmall(folder.file);
+  const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');
+  try {
+    await createDocs(engine);
+    const sought = async (id: string) => {
+      prepare.mockClear();
+      await engine.addText('t', textOf([{ _id: id, n: 1 }]));
+      return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT 1') && sql.includes(`"${HASH_COLUMN}" =`))
+        .length;
+    };
+    await engine.addDocuments('t', [doc('first', { n: 1 })]);
+    expect(await sought('second')).toBe(1);
+    for (let round = 0; ; round++) {
+      if ((await sought(`id-${round}`)) === 0) break;
+    }
+    expect(await sought('first')).toBe(1);
+  } finally {
+    prepare.mockRestore();
     await engine.close();
     folder.dispose();
   }

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { Engine, NewJson } from '../../src/engine/engine.ts';
-import { readGiven } from '../../src/service/intake.ts';
-import { columnsOf, createDocs, doc, openSmall, temporaryFolder } from './harness.ts';
+import { columnsOf, createDocs, doc, openSmall, temporaryFolder, textOf } from './harness.ts';
 
 let engine: Engine;
 let folder: ReturnType<typeof temporaryFolder>;
@@ -34,9 +33,7 @@ const add = (...documents: JsonObject[]) =>
   );
 
 function addText(...documents: JsonObject[]) {
-  const bytes = Buffer.from(JSON.stringify(documents));
-  const text = { bytes, start: 0, end: bytes.length, max: 100, makeId: () => 'made', read: readGiven };
-  return told(async (tell) => expect(await engine.addText('t', text, tell)).toBeDefined());
+  return told(async (tell) => expect(await engine.addText('t', textOf(documents), tell)).toBeDefined());
 }
 
 describe.each([

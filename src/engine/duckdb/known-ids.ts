@@ -4,6 +4,7 @@ import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-ap
 import { dataTable } from './catalog.ts';
 import { HASH_COLUMN, ID_COLUMN } from './columns.ts';
 import { quoteName } from './names.ts';
+import type { Log } from './store.ts';
 
 /**
  * Which ids a table does not have, known without asking the engine: nearly every new document is one of these, and to look
@@ -99,7 +100,8 @@ export interface KnownIdsSource {
   undisturbed<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function createKnownIds({ connect, undisturbed }: KnownIdsSource): KnownIds {
+/** To be closed before `source` is; `log` hears of a filter that could not be made. */
+export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
   /** The ones used last stay. */
   const filters = new Map<string, Filter>();
   const wishes = new Map<string, Wish>();
@@ -118,9 +120,9 @@ export function createKnownIds({ connect, undisturbed }: KnownIdsSource): KnownI
   };
 
   const make = async (table: string, wish: Wish) => {
-    const connection = await connect();
+    const connection = await source.connect();
     try {
-      const hashes = await undisturbed(() => readHashes(connection, table));
+      const hashes = await source.undisturbed(() => readHashes(connection, table));
       const filter = hashes && (await filterOf(hashes, () => isClosed));
       const { early = [] } = wish;
       if (filter === undefined || early.length > EARLY_MAX || isClosed) return;
@@ -164,7 +166,10 @@ export function createKnownIds({ connect, undisturbed }: KnownIdsSource): KnownI
       wish.early = [];
       const made = make(table, wish)
         // It is only slower without. A table that could not be read is not tried again.
-        .catch(() => undefined)
+        .catch((error: unknown) => {
+          if (!isClosed)
+            log.warn({ err: error, table }, 'the ids of a table could not be read: each write looks for them');
+        })
         .finally(() => {
           wish.early = undefined;
           making.delete(made);

@@ -103,7 +103,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const records = catalog.records;
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
-  const knownIds = createKnownIds(store);
+  const knownIds = createKnownIds(store, log);
   const { statement, select } = store;
   const transaction = store.transaction.bind(store);
   const context = { file, catalog, locks, transaction, statement, select, knownIds, written: stats.forget };
