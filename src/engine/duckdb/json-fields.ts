@@ -1,7 +1,7 @@
 import { foldName, type JsonFields } from './names.ts';
 import { isObjectShape, type Shape } from './shape.ts';
 
-/** Of these columns the ones that are JSON since their documents have no type in common, and those that hold such a field. */
+/** The columns that are JSON because their documents have no common type, and those that contain such a field. */
 export function jsonFieldsOf(columns: ReadonlyMap<string, Shape>): JsonFields {
   const found = new Map<string, JsonFields | 'json'>();
   for (const [name, shape] of columns) {
