@@ -128,7 +128,9 @@ async function readPart(connection: DuckDBConnection, part: Part, text: string, 
   return node;
 }
 
-/** Whether it is ORDER BY ALL, which needs no tie-break: rows that it considers equal look the same. */
+/**
+ * Whether it is ORDER BY ALL, which must stand alone and needs no tie-break: rows that are equal by it look the same.
+ */
 function isByAll(select: Node): boolean {
   const [order] = modifiersOf(select).flatMap(({ orders }) => (Array.isArray(orders) ? orders : []));
   return isNode(order) && isNode(order['expression']) && order['expression']['class'] === 'STAR';
