@@ -20,20 +20,21 @@ export interface Engine {
 
   /**
    * Adds documents; one whose id exists replaces that document entirely, and of two with the same id in `documents` the
-   * later wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry, and
-   * the others are still stored, all in one durable step.
+   * later wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry,
+   * and the others are still stored, all in one durable step.
    */
   addDocuments(table: string, documents: readonly NewDocument[], onNewJson?: OnNewJson): Promise<WriteOutcome[]>;
 
   /**
-   * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined means that nothing was done, since
-   * something needs a closer look (a document that cannot be stored, two with one id): parse it and use `addDocuments`.
+   * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined means that nothing was done,
+   * since something needs a closer look (a document that cannot be stored, two with one id): parse it and use
+   * `addDocuments`.
    */
   addText(table: string, text: DocumentsText, onNewJson?: OnNewJson): Promise<TextOutcome[] | undefined>;
 
   /**
-   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep`, the deleted
-   * documents go to the trash; if none is deleted, nothing is kept.
+   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep`, the
+   * deleted documents go to the trash; if none is deleted, nothing is kept.
    */
   deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<WriteOutcome[]>;
 
@@ -84,21 +85,22 @@ export interface Engine {
   readonly namesVersion: number;
 
   /**
-   * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no collection,
-   * no subquery, no aggregate. Positions refer to the expression's own text.
+   * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no
+   * collection, no subquery, no aggregate. Positions refer to the expression's own text.
    */
   checkExpression(expression: Expression): Promise<void>;
 
   /**
-   * Computes an expression for many rows of parameter values at once; one entry per row, in order. Each value has its own
-   * type, whatever the other rows contain: integers, numbers, text and booleans as they are, arrays as LIST, objects as
-   * JSON. Rejects as `query` does, and `content_too_large` when the values together are larger than a result may be.
+   * Computes an expression for many rows of parameter values at once; one entry per row, in order. Each value has its
+   * own type, whatever the other rows contain: integers, numbers, text and booleans as they are, arrays as LIST,
+   * objects as JSON. Rejects as `query` does, and `content_too_large` when the values together are larger than a result
+   * may be.
    */
   evaluate(expression: Expression, rows: readonly (readonly JsonValue[])[], signal?: AbortSignal): Promise<Computed[]>;
 
   /**
-   * Parses texts as times, in microseconds since the epoch; null for a text that does not match. Rejects `invalid_input`
-   * for a pattern or time zone that the engine does not know.
+   * Parses texts as times, in microseconds since the epoch; null for a text that does not match. Rejects
+   * `invalid_input` for a pattern or time zone that the engine does not know.
    */
   readTimes(texts: readonly string[], format: TimeFormat): Promise<(bigint | null)[]>;
 
@@ -115,9 +117,9 @@ export interface Engine {
   resize(size: EngineSize): Promise<void>;
 
   /**
-   * Copies everything stored into an existing folder, as of one moment: writes wait meanwhile, reads go on. The copy opens
-   * like a database that was not closed. Rejects with the system's error if it cannot be written, and with the signal's
-   * reason; partial copies are left for the caller to remove.
+   * Copies everything stored into an existing folder, as of one moment: writes wait meanwhile, reads go on. The copy
+   * opens like a database that was not closed. Rejects with the system's error if it cannot be written, and with the
+   * signal's reason; partial copies are left for the caller to remove.
    */
   copyTo(folder: string, options?: CopyOptions): Promise<StoredCopy>;
 
@@ -233,7 +235,10 @@ export interface Purged {
 
 export interface TableStats {
   docCount: number;
-  /** Bytes of these documents as JSON text: estimated from a sample if there are many, from their blocks if they are large. */
+  /**
+   * Bytes of these documents as JSON text: estimated from a sample if there are many, from their blocks if they are
+   * large.
+   */
   totalBytes: number;
 }
 
@@ -268,8 +273,8 @@ export interface InspectRequest {
   /** Do not require values for the parameters. */
   allowMissingParameters?: boolean | undefined;
   /**
-   * Also answer for a statement that is allowed but does not bind, for example because a collection or column is missing.
-   * What does not parse or is not allowed is rejected all the same.
+   * Also answer for a statement that is allowed but does not bind, for example because a collection or column is
+   * missing. What does not parse or is not allowed is rejected all the same.
    */
   allowUnbound?: boolean | undefined;
   /** Aborting stops the work in the engine. */
@@ -282,7 +287,9 @@ export interface Inspection {
   aliases: string[];
   /** Names of the parameters used, in order of first use. */
   parameters: string[];
-  /** Collections that the statement names and that do not exist, as written, `workspace.name`; only with `allowUnbound`. */
+  /**
+   * Collections that the statement names and that do not exist, as written, `workspace.name`; only with `allowUnbound`.
+   */
   missing: string[];
   /** Why the statement does not bind; null if it does. */
   unbound: Unbound | null;
@@ -375,7 +382,10 @@ export interface EngineLimits extends EngineSize {
   queueMax: number;
   /** How many queries that do not stop when told to are replaced by another (default 1). */
   stuckMax: number;
-  /** Collections with at least so many rows are searched for an id by its hash; smaller ones are scanned (default 50,000). */
+  /**
+   * Collections with at least so many rows are searched for an id by its hash; smaller ones are scanned (default
+   * 50,000).
+   */
   lookupRowsMin: number;
   /** Memory of the engine, in bytes (default: a quarter of the machine's, at least 512 MiB). */
   memoryBytes: number;

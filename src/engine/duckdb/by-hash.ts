@@ -8,9 +8,9 @@ import { isNode, isSameTree, type Node, nodesIn } from './tree.ts';
 import type { Typed } from './typed-json.ts';
 
 /**
- * A statement in a second form: if it asks one collection for the document with some id, the document is looked up by the
- * id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely sees fewer rows. The
- * form is never necessary: what fails in it runs as written.
+ * A statement in a second form: if it asks one collection for the document with some id, the document is looked up by
+ * the id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely sees fewer
+ * rows. The form is never necessary: what fails in it runs as written.
  */
 export interface ByHash {
   sql: string;
@@ -37,7 +37,9 @@ interface Context {
   names: Names;
   /** Collections that the statement names. */
   tables: readonly NamedTable[];
-  /** What the gate inserted, by position. The one at a collection is as long as the workspace written before the name. */
+  /**
+   * What the gate inserted, by position. The one at a collection is as long as the workspace written before the name.
+   */
   splices: ReadonlyMap<number, Splice>;
 }
 
@@ -118,8 +120,8 @@ export function isOfFewParts(query: Node): boolean {
 }
 
 /**
- * Whether nothing in the statement could change its meaning: names that reach the collection through its schema, columns by
- * number, another column named `_id`, parameters whose type is also influenced by another use.
+ * Whether nothing in the statement could change its meaning: names that reach the collection through its schema,
+ * columns by number, another column named `_id`, parameters whose type is also influenced by another use.
  */
 function isUnambiguous(query: Node, schemas: ReadonlySet<string>, parameters: readonly string[]): boolean {
   const uses = new Map<string, number>();
@@ -147,7 +149,10 @@ function lengthOf(bytes: Buffer, at: number, name: string, isQualified: boolean)
   return second !== undefined && foldName(second.name) === foldName(name) ? first.length + 1 + second.length : null;
 }
 
-/** Drafts the second form of a statement that passed the gate, from its tree with schemas filled in; null if it has none. */
+/**
+ * Drafts the second form of a statement that passed the gate, from its tree with schemas filled in; null if it has
+ * none.
+ */
 export function draftByHash({ bytes, names, tables, splices }: Context, query: Node): ByHashDraft | null {
   const from = query['from_table'];
   if (query['type'] !== 'SELECT_NODE' || !hasOnly(query, QUERY_KEYS) || query['where_clause'] === undefined)
@@ -196,8 +201,8 @@ function namesOfParameters(statement: Node): string[] {
 }
 
 /**
- * Whether the second form, as the engine's parser reads it, equals the statement that the gate let through except for the
- * collection, and has in the collection's place what the parser makes of our own text.
+ * Whether the second form, as the engine's parser reads it, equals the statement that the gate let through except for
+ * the collection, and has in the collection's place what the parser makes of our own text.
  *
  * `passed`, `second` and `template` are statements as the parser returns them.
  */

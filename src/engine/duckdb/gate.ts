@@ -54,7 +54,9 @@ const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
 
 /** Deeper trees are refused: this walk must not overflow the stack. */
 const DEPTH_MAX = 1_500;
-/** Maximum nesting of expressions (AND and OR count once). Beyond that, binding takes seconds and cannot be interrupted. */
+/**
+ * Maximum nesting of expressions (AND and OR count once). Beyond that, binding takes seconds and cannot be interrupted.
+ */
 const EXPRESSIONS_MAX = 300;
 /** Maximum number of queries in one statement, including nested ones and copies, for the same reason. */
 const QUERIES_MAX = 500;
@@ -344,9 +346,9 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
 /**
  * Lets a statement through, or throws `query_error` with the position of what it refuses.
  *
- * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it is
- * visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The schemas of
- * collections are filled in.
+ * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it
+ * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
+ * schemas of collections are filled in.
  */
 export function passGate(statement: Statement, tree: unknown, names: Names): Passed {
   const bytes = Buffer.from(statement.body);

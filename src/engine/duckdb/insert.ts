@@ -27,8 +27,8 @@ export interface FittedDocument {
 }
 
 /**
- * Inserts many documents with few statements: each statement binds one text with one JSON document per line (compact JSON
- * contains no line breaks). Measured: a third faster than lists of values, and twice as fast as one JSON array.
+ * Inserts many documents with few statements: each statement binds one text with one JSON document per line (compact
+ * JSON contains no line breaks). Measured: a third faster than lists of values, and twice as fast as one JSON array.
  */
 export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
@@ -129,8 +129,8 @@ async function insertSome(
 }
 
 /**
- * How a document is written into a statement's text: null for its own text unchanged, two texts to put before and after its
- * own text without the opening brace, one text to use instead.
+ * How a document is written into a statement's text: null for its own text unchanged, two texts to put before and after
+ * its own text without the opening brace, one text to use instead.
  */
 type Line = string | readonly [string, string] | null;
 
@@ -164,8 +164,8 @@ function linesIn(text: string, separator: number, count: number): string {
 }
 
 /**
- * `lines` are documents that contain their ids and all have the event time `$2`. Parameters are cast to the types that are
- * bound: otherwise the engine plans the statement again for their values, and writes these into the plan.
+ * `lines` are documents that contain their ids and all have the event time `$2`. Parameters are cast to the types that
+ * are bound: otherwise the engine plans the statement again for their values, and writes these into the plan.
  */
 function plainStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];

@@ -7,8 +7,8 @@ import { quoteName } from './names.ts';
 import type { Log } from './store.ts';
 
 /**
- * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and looking
- * for it among a million takes longer than storing it.
+ * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
+ * looking for it among a million takes longer than storing it.
  *
  * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
  * never denies an id that exists. Deleted ids stay in it. It is in memory only, and built in the background after small
@@ -19,7 +19,9 @@ export interface KnownIds {
   mayHave(table: string, ids: readonly string[]): readonly string[];
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
-  /** To be called after `count` documents were stored, with the table's lock held, so that nothing else writes to it. */
+  /**
+   * To be called after `count` documents were stored, with the table's lock held, so that nothing else writes to it.
+   */
   stored(table: string, count: number): void;
   /** Resolves when it no longer uses the engine. */
   close(): Promise<void>;
@@ -30,7 +32,9 @@ const SMALL = 200;
 /** After so many small writes a table gets its filter. */
 const SMALL_WRITES = 2;
 
-/** Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive. */
+/**
+ * Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive.
+ */
 const BITS = 16;
 const BITS_SET = 6;
 const BITS_MIN = 2 ** 16;

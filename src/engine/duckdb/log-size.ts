@@ -1,8 +1,9 @@
 /**
- * Size of the log at which `Store` merges it into the main file; it does so earlier when nothing is written. Measured with
- * documents of 1 kB: a row group (122,880 rows) that is written before it is full is written again with the next part, so
- * for a whole load 64 MB takes 1.5 times the CPU time of 256 MB, and more than 256 MB gains nothing. A start after a kill
- * replays the log: three seconds for this size. The log also takes memory, so it is limited to a quarter of that.
+ * Size of the log at which `Store` merges it into the main file; it does so earlier when nothing is written. Measured
+ * with documents of 1 kB: a row group (122,880 rows) that is written before it is full is written again with the next
+ * part, so for a whole load 64 MB takes 1.5 times the CPU time of 256 MB, and more than 256 MB gains nothing. A start
+ * after a kill replays the log: three seconds for this size. The log also takes memory, so it is limited to a quarter
+ * of that.
  */
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -13,8 +14,8 @@ export function logBytesMax(memoryBytes: number): number {
 
 /**
  * How long writes wait for queries that block merging a log of `bytes`, which may have `max`. The longer the log, the
- * longer the wait: if there is always a query from before the last write, the log would grow, and with it what the engine
- * keeps in memory, until nothing can be written.
+ * longer the wait: if there is always a query from before the last write, the log would grow, and with it what the
+ * engine keeps in memory, until nothing can be written.
  */
 const PATIENCE_MS = 1_000;
 const PATIENCE_MS_MAX = 30_000;
@@ -24,13 +25,16 @@ export function patienceMsOf(bytes: number, max: number): number {
 }
 
 /**
- * A log of at least so many bytes is merged when nothing was written for a while: then no start has to replay it, and its
- * memory is freed. Writes that arrive meanwhile wait, and a merge cannot be stopped: measured, it takes some 15 ms of CPU
- * time per MiB. So a short log is merged at the first pause, before it grows, and a long one only after a pause of many
- * times what the merge takes.
+ * A log of at least so many bytes is merged when nothing was written for a while: then no start has to replay it, and
+ * its memory is freed. Writes that arrive meanwhile wait, and a merge cannot be stopped: measured, it takes some 15 ms
+ * of CPU time per MiB. So a short log is merged at the first pause, before it grows, and a long one only after a pause
+ * of many times what the merge takes.
  */
 export const QUIET_LOG_BYTES = 4 * 1024 * 1024;
-/** With a longer log a merge does not move rows, since queries wait for that: at this size it takes a quarter of a second. */
+/**
+ * With a longer log a merge does not move rows, since queries wait for that: at this size it takes a quarter of a
+ * second.
+ */
 export const SHORT_LOG_BYTES = 16 * 1024 * 1024;
 /** The shortest pause. */
 export const QUIET_MS = 1_000;

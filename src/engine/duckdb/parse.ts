@@ -120,8 +120,8 @@ export async function parse(connection: DuckDBConnection, statement: Statement, 
 }
 
 /**
- * Takes a statement through the parser and the gate. Throws `query_error` for what is not allowed and, unless `mayMiss`,
- * for a collection that does not exist.
+ * Takes a statement through the parser and the gate. Throws `query_error` for what is not allowed and, unless
+ * `mayMiss`, for a collection that does not exist.
  */
 export async function open(
   connection: DuckDBConnection,
@@ -134,9 +134,9 @@ export async function open(
 }
 
 /**
- * As `open`, for a statement whose tree is at hand; the tree is changed into that of the text to run. This is the only way
- * through the gate, and only the text in its result may be run: functions are renamed in it, and the macros that it needs
- * are created on the connection.
+ * As `open`, for a statement whose tree is at hand; the tree is changed into that of the text to run. This is the only
+ * way through the gate, and only the text in its result may be run: functions are renamed in it, and the macros that it
+ * needs are created on the connection.
  */
 export async function admit(
   connection: DuckDBConnection,

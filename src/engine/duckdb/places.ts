@@ -34,7 +34,8 @@ export interface Places {
   warm(): Promise<void>;
   /**
    * Refuses waiting and new queries, and resolves when running ones have finished; after 5 seconds these are stopped.
-   * Resolves to the number of queries that still run another 5 seconds later: their connections and threads cannot be freed.
+   * Resolves to the number of queries that still run another 5 seconds later: their connections and threads cannot be
+   * freed.
    */
   close(): Promise<number>;
 }

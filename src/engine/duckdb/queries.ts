@@ -44,7 +44,10 @@ interface Parts {
   limits: EngineLimits;
 }
 
-/** Whether an error of the second form may not occur in the statement as written; if it does, that error is the one to report. */
+/**
+ * Whether an error of the second form may not occur in the statement as written; if it does, that error is the one to
+ * report.
+ */
 function mayBeOfForm(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
 }
@@ -182,13 +185,13 @@ async function inspect({ forms, places, names }: Parts, request: InspectRequest)
 }
 
 /**
- * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a read-only
- * transaction, within limits on time, rows, bytes and concurrency. A text that has completed in such a transaction needs
- * none when it comes again, as long as names stay the same.
+ * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
+ * read-only transaction, within limits on time, rows, bytes and concurrency. A text that has completed in such a
+ * transaction needs none when it comes again, as long as names stay the same.
  *
  * `connect` opens a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
- * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut` says
- * that rows were left out, because the API calls either the row limit.
+ * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut`
+ * says that rows were left out, because the API calls either the row limit.
  */
 export function createQueries(context: Context): Queries {
   const { results, names, limits } = context;

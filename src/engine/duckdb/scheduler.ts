@@ -12,8 +12,8 @@ export interface Place {
   /** Frees it. */
   leave(): void;
   /**
-   * To be called when its query was told to stop and does not: the query no longer counts against the places, as long as
-   * there are no more such queries than `stuckMax`.
+   * To be called when its query was told to stop and does not: the query no longer counts against the places, as long
+   * as there are no more such queries than `stuckMax`.
    */
   setAside(): void;
   /** Aborts when another query is to have the place: leave, and ask again with `nextLevel`. */
@@ -87,15 +87,15 @@ function closedError(): ApiError {
 /**
  * Lets `places` queries run at once, with a queue of at most `queueMax` behind them.
  *
- * If all running queries are long and one waits that may be short, the newest of them gives up its place. Its work is lost,
- * but that is little more than `shortMs` of it; otherwise one query would wait for another's time limit. It goes to the end
- * of the queue, and from then on long queries get all places but one. Nothing tells a short query from a long one before it
- * has run: if several wait for that last place, the newest and the oldest of them get it in turn, so a short one waits for
- * at most two others, and none is passed over forever.
+ * If all running queries are long and one waits that may be short, the newest of them gives up its place. Its work is
+ * lost, but that is little more than `shortMs` of it; otherwise one query would wait for another's time limit. It goes
+ * to the end of the queue, and from then on long queries get all places but one. Nothing tells a short query from a
+ * long one before it has run: if several wait for that last place, the newest and the oldest of them get it in turn, so
+ * a short one waits for at most two others, and none is passed over forever.
  *
- * The places of long queries rotate, too, so that one of some seconds can finish beside others that never end: the newest
- * of them gives its place to one that waits. The time that a query may keep a place grows each time it restarts, so most of
- * its work is not lost.
+ * The places of long queries rotate, too, so that one of some seconds can finish beside others that never end: the
+ * newest of them gives its place to one that waits. The time that a query may keep a place grows each time it restarts,
+ * so most of its work is not lost.
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { places, queueMax, stuckMax = 0, shortMs = SHORT_MS, onLost } = options;

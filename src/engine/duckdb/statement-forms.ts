@@ -10,8 +10,8 @@ import type { Typed } from './typed-json.ts';
 type Values = ReadonlyMap<string, Typed>;
 
 /**
- * The forms in which a statement may run: as it was written, or, if it asks a large collection for the document with some
- * id, in a second form (`ByHash`). Whatever passed the gate, in either form, is remembered by the caller's text.
+ * The forms in which a statement may run: as it was written, or, if it asks a large collection for the document with
+ * some id, in a second form (`ByHash`). Whatever passed the gate, in either form, is remembered by the caller's text.
  */
 export interface StatementForms {
   /** The statement of a text. Throws `query_error` for one that cannot be read. */
@@ -24,7 +24,9 @@ export interface StatementForms {
   quick(sql: string, values: Values): { form: Known; isSecond: boolean } | null;
   /** To be called when a form of a text has run to its end in a read-only transaction. */
   hasOnlyRead(sql: string, form: Opened, isSecond: boolean): void;
-  /** To be called when the second form of a text failed and the text as written did not: from now on it runs as written. */
+  /**
+   * To be called when the second form of a text failed and the text as written did not: from now on it runs as written.
+   */
   hasNoSecond(sql: string, opened: Opened): void;
 }
 

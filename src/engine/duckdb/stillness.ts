@@ -1,8 +1,8 @@
 import { orStopped } from './deadline.ts';
 
 /**
- * Separates writers from work that must run while nothing is written. Many may write at once; `alone` waits until they are
- * done, and holds up later ones. Readers go on beside both, except during `unread`.
+ * Separates writers from work that must run while nothing is written. Many may write at once; `alone` waits until they
+ * are done, and holds up later ones. Readers go on beside both, except during `unread`.
  */
 export class Stillness {
   #isOver: Promise<void> | undefined;
@@ -24,8 +24,8 @@ export class Stillness {
   }
 
   /**
-   * The same, but set only while `alone` actually runs. Work that writers need in order to finish waits for this, not for
-   * `over`, which waits for those writers.
+   * The same, but set only while `alone` actually runs. Work that writers need in order to finish waits for this, not
+   * for `over`, which waits for those writers.
    */
   get aloneUntil(): Promise<void> | undefined {
     return this.#isAlone ? this.#isOver : undefined;

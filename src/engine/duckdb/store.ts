@@ -73,8 +73,8 @@ export class Store {
   }
 
   /**
-   * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone merging
-   * the log, however many come.
+   * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone
+   * merging the log, however many come.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);
@@ -90,8 +90,8 @@ export class Store {
   readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
 
   /**
-   * Runs reads that decide what is written, now or later: never while the log is being merged into the main file, whatever
-   * else runs (see `reading`). Not to be called within a transaction.
+   * Runs reads that decide what is written, now or later: never while the log is being merged into the main file,
+   * whatever else runs (see `reading`). Not to be called within a transaction.
    */
   undisturbed<T>(work: () => Promise<T>): Promise<T> {
     return this.#stillness.write(work);
@@ -138,13 +138,15 @@ export class Store {
   }
 
   /**
-   * Merges the log into the main file while nothing else writes. Beside a writing transaction, the engine's checkpoint may
-   * store that transaction's deletes without its inserts, and leave both in the log: after a crash the log conflicts with
-   * the file, and the database does not open. The engine also refuses beside a query that began before the last in-place
-   * or schema change: the merge is retried for `patienceMs`, since queries that begin meanwhile are not in the way.
+   * Merges the log into the main file while nothing else writes. Beside a writing transaction, the engine's checkpoint
+   * may store that transaction's deletes without its inserts, and leave both in the log: after a crash the log
+   * conflicts with the file, and the database does not open. The engine also refuses beside a query that began before
+   * the last in-place or schema change: the merge is retried for `patienceMs`, since queries that begin meanwhile are
+   * not in the way.
    *
-   * If rows were deleted, merging reclaims their space, and queries have to wait for that (see `reading`). So it is done
-   * only if the log is short; after a long log it is left to the next merge, which follows as soon as it is worth it.
+   * If rows were deleted, merging reclaims their space, and queries have to wait for that (see `reading`). So it is
+   * done only if the log is short; after a long log it is left to the next merge, which follows as soon as it is worth
+   * it.
    */
   async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
@@ -174,8 +176,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` while nothing is written: the files contain everything stored, and stay as they are. Reads go on; writes
-   * wait. `sql` is a single transaction, for reading; `reader` reads the file. One call at a time.
+   * Runs `work` while nothing is written: the files contain everything stored, and stay as they are. Reads go on;
+   * writes wait. `sql` is a single transaction, for reading; `reader` reads the file. One call at a time.
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     await this.#ready();
@@ -205,10 +207,11 @@ export class Store {
   }
 
   /**
-   * Runs `work`, which reads on a connection of its own. When the log is merged, the engine reclaims the space of deleted
-   * rows, which renumbers others: a statement running meanwhile may skip rows that it knows by number, as every
-   * `ORDER BY … LIMIT` does, or the last rows of a table. So this waits for a merge that moves rows, which is short; a merge
-   * that is long, or would have to wait long, leaves all rows where they are. Once `signal` aborts, `work` waits no longer.
+   * Runs `work`, which reads on a connection of its own. When the log is merged, the engine reclaims the space of
+   * deleted rows, which renumbers others: a statement running meanwhile may skip rows that it knows by number, as every
+   * `ORDER BY … LIMIT` does, or the last rows of a table. So this waits for a merge that moves rows, which is short; a
+   * merge that is long, or would have to wait long, leaves all rows where they are. Once `signal` aborts, `work` waits
+   * no longer.
    */
   reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#stillness.read(work, signal);

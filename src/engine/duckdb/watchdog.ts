@@ -51,10 +51,10 @@ export interface Watchdog {
  * Stops queries when the process takes much more memory than the engine may use: twice the engine's limit, and at least
  * 1 GiB, on top of what it had when nothing ran. The engine counts its own buffers, but not the values of functions.
  *
- * Nothing tells which query takes the memory, so the newest is stopped first, then one more every half second while memory
- * grows. A query cannot be stopped inside a single function call. If memory grows to twice that bound all the same, the
- * process ends: what was acknowledged is on disk, and the client starts the service again. Otherwise the system would end
- * it, or another process.
+ * Nothing tells which query takes the memory, so the newest is stopped first, then one more every half second while
+ * memory grows. A query cannot be stopped inside a single function call. If memory grows to twice that bound all the
+ * same, the process ends: what was acknowledged is on disk, and the client starts the service again. Otherwise the
+ * system would end it, or another process.
  */
 export function createWatchdog({
   memoryBytes,

@@ -53,8 +53,8 @@ export type Writes = Pick<
 >;
 
 /**
- * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a table's
- * lock is needed as well, take that one first.
+ * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a
+ * table's lock is needed as well, take that one first.
  */
 export const METADATA_LOCK = 'metadata';
 
@@ -180,8 +180,8 @@ function givenIds(documents: readonly TextDocument[]): string[] {
 }
 
 /**
- * Adds documents none of which exists, with one statement and no transaction around it. Undefined means that nothing was
- * done, since that does not suffice. The caller holds the table's lock, so no document can appear in between.
+ * Adds documents none of which exists, with one statement and no transaction around it. Undefined means that nothing
+ * was done, since that does not suffice. The caller holds the table's lock, so no document can appear in between.
  */
 async function addNew(
   { select, statement, knownIds }: WritesContext,
@@ -233,9 +233,9 @@ interface Stored {
 }
 
 /**
- * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the replaced
- * ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the table's wider
- * shape is put into the catalog once it is durable.
+ * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the
+ * replaced ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the
+ * table's wider shape is put into the catalog once it is durable.
  */
 async function store(
   { catalog, locks, transaction, knownIds }: WritesContext,
@@ -300,8 +300,8 @@ async function trashExisting(sql: Sql, table: Table, ids: readonly string[], kee
 }
 
 /**
- * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor stored
- * anew. Undefined means that nothing was done, since the result does not fit into these columns.
+ * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor
+ * stored anew. Undefined means that nothing was done, since the result does not fit into these columns.
  */
 function changePart(
   { transaction }: WritesContext,
@@ -337,7 +337,9 @@ function changeAll(
   return { changed, outcomes };
 }
 
-/** Applies `change` to one document; the result goes into `changed` and is what the next change of that document sees. */
+/**
+ * Applies `change` to one document; the result goes into `changed` and is what the next change of that document sees.
+ */
 function changeOne(
   stored: ReadonlyMap<string, StoredDocument>,
   changed: Map<string, AcceptedDocument>,
