@@ -1,7 +1,4 @@
-/**
- * Fields that are JSON because no other type holds what documents have there, by folded name; for an object, its own
- * fields.
- */
+/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object, its own. */
 export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
 
 /** A collection or an alias, as SQL sees it. */

@@ -64,7 +64,7 @@ function writtenFor(message: string, { body }: Statement): string {
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
 }
 
-/** A key as a path into JSON; as a JSON pointer if a quoted path could not hold it. */
+/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
 function jsonPath(key: string): string {
   if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
   return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
