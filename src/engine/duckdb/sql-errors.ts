@@ -70,7 +70,7 @@ function jsonPath(key: string): string {
   return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
 }
 
-/** Where a field that is not a column may be found: every table that has `_extra` may have it there. */
+/** Where a field that is no column may be: every table that has `_extra` may hold it there. */
 function extraFields(message: string, tables: readonly NamedTable[]): string {
   const name = (MISSING_COLUMN.exec(message) ?? MISSING_IN_TABLE.exec(message))?.[1];
   if (name === undefined || !tables.some((table) => table.columns().includes(EXTRA_COLUMN))) return '';
