@@ -1,4 +1,7 @@
-/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object, its own. */
+/** The name under which the items of a list are a field of it. */
+export const ITEM = '[]';
+
+/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object or list, its own. */
 export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
 
 /** A collection or an alias, as SQL sees it. */
