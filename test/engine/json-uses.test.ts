@@ -164,6 +164,21 @@ describe('a JSON field is warned about where SQL takes it for something else', (
   });
 });
 
+test('a page of a kept result has the warnings of its condition and order', async () => {
+  const sql = 'SELECT _id, price, n, [price] AS many FROM mixed ORDER BY n';
+  await engine.query({ sql, keep: { id: 'kept', rowsMax: 1 } });
+  const read = (page: object) => engine.results.read('kept', { offset: 0, limit: 10, ...page });
+  expect(await read({ orderBy: 'price DESC' })).toMatchObject({
+    warnings: [expect.stringMatching(/^"price" of the result is JSON.* go by its text\. Use TRY_CAST\(price->>/)],
+  });
+  expect((await read({ where: "price > '5'", orderBy: 'n', columns: ['_id'] })).warnings).toHaveLength(1);
+  expect((await read({ where: 'list_max(many) IS NULL' })).warnings).toEqual([
+    expect.stringMatching(/^"many\[\]" of the result .* list_transform\(many, /),
+  ]);
+  expect((await read({ where: 'n > 2', orderBy: "TRY_CAST(price->>'$' AS DOUBLE)" })).warnings).toEqual([]);
+  await engine.results.drop('kept');
+});
+
 test('what a warning says to use reads the field', async () => {
   expect(
     await rowsOf(

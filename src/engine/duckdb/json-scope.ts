@@ -57,7 +57,7 @@ function jsonRelation(table: NamedTable): Relation | null {
 }
 
 function tableRelation(table: NamedTable, json?: JsonFields): Relation {
-  const of = `${table.workspace}.${table.name}`;
+  const of = table.shownAs ?? `${table.workspace}.${table.name}`;
   const columns = table.columns().map((path): [string, Found | null] => {
     const field = json?.get(foldName(path));
     return [foldName(path), field === undefined ? null : { path, table: of, json: field }];

@@ -12,6 +12,8 @@ export interface NamedTable {
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
   jsonFields?(): JsonFields;
+  /** What messages call it; default: its workspace and name. */
+  shownAs?: string;
   /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
   rows?(condition: string): string;
   /** A collection's own table, in the schema `_data`. */
