@@ -1,4 +1,7 @@
-/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object, its own. */
+/** The name under which the items of a list are a field of it. */
+export const ITEM = '[]';
+
+/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object or list, its own. */
 export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
 
 /** A collection or an alias, as SQL sees it. */
@@ -9,6 +12,8 @@ export interface NamedTable {
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
   jsonFields?(): JsonFields;
+  /** What messages call it; default: its workspace and name. */
+  shownAs?: string;
   /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
   rows?(condition: string): string;
   /** A collection's own table, in the schema `_data`. */
