@@ -67,6 +67,8 @@ export interface ResultRows {
   total: number;
   /** Set if fewer rows came than were asked for and exist. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
+  /** As those of a query that asks for them. */
+  warnings: readonly string[];
 }
 
 export interface ColumnProfile {

@@ -170,7 +170,7 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
   if (!lists.every(isInJson)) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
   if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
     hints.push(
-      "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text",
+      "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text. GROUP BY json_type(x) counts what all documents have there",
     );
   if (jsons.some(({ type }) => type.includes('array')))
     hints.push('arrays in JSON by unnest(TRY_CAST(x AS JSON[])), and (x->>0) is the first item');

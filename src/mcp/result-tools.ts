@@ -28,15 +28,20 @@ interface FetchInput {
 async function fetchResult({ client, signal }: ToolContext, input: FetchInput): Promise<Fenced> {
   const limit = input.limit ?? BUDGET.rowsMax;
   const page = await orUnknown(client.fetchResult({ ...input, limit }, { signal }));
-  const { column_fields, results: rows, total, rows_kept, offset, is_whole } = page;
-  return presentRows({ column_fields, results: rows } as QueryResponse, { ...BUDGET, rowsMax: limit }, Infinity, {
-    queryId: input.query_id,
-    total: total ?? rows?.length ?? 0,
-    isTotalExact: is_whole !== false,
-    keptRows: rows_kept ?? total ?? 0,
-    offset: offset ?? 0,
-    isPage: true,
-  });
+  const { column_fields, results: rows, total, rows_kept, offset, is_whole, warnings } = page;
+  return presentRows(
+    { column_fields, results: rows, warnings } as QueryResponse,
+    { ...BUDGET, rowsMax: limit },
+    Infinity,
+    {
+      queryId: input.query_id,
+      total: total ?? rows?.length ?? 0,
+      isTotalExact: is_whole !== false,
+      keptRows: rows_kept ?? total ?? 0,
+      offset: offset ?? 0,
+      isPage: true,
+    },
+  );
 }
 
 async function exportResult(

@@ -48,6 +48,7 @@ export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchRes
       total: page.total,
       rows_kept: rows,
       is_whole: isWhole,
+      warnings: [...page.warnings],
     };
   });
 }

@@ -13,12 +13,24 @@ beforeAll(async () => {
     { do: 'createCollection', table: 'm', workspace: 'commons', name: 'mixed' },
     { do: 'createCollection', table: 'p', workspace: 'commons', name: 'plain' },
     { do: 'createCollection', table: 'w', workspace: 'my-ws', name: 'odd' },
+    { do: 'createCollection', table: 'i', workspace: 'commons', name: 'inv' },
   ]);
   await engine.addDocuments('m', [
     doc('a', { price: 9.5, tags: ['x', 'y'], o: { p: 1, k: 1 }, n: 1, 'odd key': 1, none: null }),
     doc('b', { price: 80, tags: 'solo', o: { p: 'one', k: 2 }, n: 2, 'odd key': 'x' }),
     doc('c', { price: 100, tags: ['z'], n: 3 }),
     doc('d', { price: 'n/a', n: 4 }),
+  ]);
+  await engine.addDocuments('i', [
+    doc('1', {
+      lines: [
+        { sku: 'a', price: 480.4 },
+        { sku: 'b', price: '7' },
+      ],
+      bits: [1, '2', 10.4],
+      o: { l: [1, 'x'] },
+    }),
+    doc('2', { lines: [{ sku: 'c', price: 99.95 }], bits: [9] }),
   ]);
   await engine.addDocuments('p', [doc('a', { price: 9.5, tags: ['x'], o: { p: 1 }, n: 1 })]);
   await engine.addDocuments('w', [doc('a', { price: 1 }), doc('b', { price: 'x' })]);
@@ -79,6 +91,35 @@ describe('a JSON field is warned about where SQL takes it for something else', (
     ['SELECT (SELECT count(*) FROM plain WHERE plain._id = mixed.tags) FROM mixed WHERE n = 9', /compares by its text/],
     ['SELECT price FROM mixed UNION ALL SELECT price FROM mixed ORDER BY price', /go by its text/],
     ["SELECT list_filter([1], x -> price > '5') FROM mixed", /compares by its text/],
+    ['SELECT max(l.price) FROM inv, unnest(lines) t(l)', /^"lines\[\]\.price" of .*TRY_CAST\(l\.price->>/],
+    ['SELECT l.sku FROM inv i, UNNEST(i.lines) l ORDER BY l.price DESC', /^"lines\[\]\.price" of .* go by its text/],
+    ['SELECT 1 FROM inv, UNNEST(lines AS l) u WHERE l.price > 480', /^"lines\[\]\.price" of .* compares by its text/],
+    ['SELECT arg_max(l.sku, l.price) FROM inv, unnest(lines) WITH ORDINALITY t(l, n)', /go by its text/],
+    ['SELECT max(l.price) FROM (SELECT unnest(lines) AS l FROM inv)', /go by its text/],
+    ['SELECT max(x.price) FROM inv, LATERAL (SELECT unnest(inv.lines) AS x)', /go by its text/],
+    ['SELECT max(lines[1].price) FROM inv', /TRY_CAST\(lines\[1\]\."price"->>/],
+    ['SELECT lines[1].price > 480 FROM inv', /compares by its text/],
+    ['SELECT list_filter(lines, lambda l: l.price > 3) FROM inv', /"lines\[\]\.price" .* compares/],
+    ['SELECT max(t) FROM inv, unnest(bits) AS u(t)', /^"bits\[\]" of .*TRY_CAST\(t->>/],
+    ['SELECT count(*) FROM (SELECT unnest(bits) AS t FROM inv) WHERE t > 9', /compares by its text/],
+    [
+      'SELECT list_max(bits), list_sort(list_distinct(bits)) FROM inv',
+      /^"bits\[\]" of .* Use list_transform\(bits, lambda x: TRY_CAST\(x->>'\$' AS DOUBLE\)\) for numbers\.$/,
+    ],
+    ['SELECT list_contains(inv.bits, 9) FROM inv', /compares by its text/],
+    ['SELECT list_max(o.l) FROM inv', /^"o\.l\[\]" of /],
+    ['SELECT list_max(list(price)), list(price ORDER BY price) FROM mixed', /go by its text/],
+    ['SELECT max(coalesce(price, 0)) FROM mixed', /TRY_CAST\(price->>/],
+    ['SELECT max(ifnull(price, 0)), max(if(price IS NULL, 0, price)) FROM mixed', /go by its text/],
+    ['SELECT max(CASE WHEN n > 1 THEN price ELSE 0 END) FROM mixed', /go by its text/],
+    ['SELECT _id FROM mixed ORDER BY coalesce(price, 0) DESC', /go by its text/],
+    ["SELECT _id FROM (SELECT _id, coalesce(price, 0) AS w FROM mixed) WHERE w > '9'", /compares .*TRY_CAST\(w->>/],
+    ['SELECT rank() OVER (ORDER BY coalesce(price, 0) DESC) FROM mixed', /go by its text/],
+    ['SELECT arg_max(_id, coalesce(price, 0)), greatest(coalesce(price, 0), 100) FROM mixed GROUP BY ALL', /go by its/],
+    ['SELECT max(columns(*)) FROM "my-ws".odd', /"price" of my-ws\.odd .* go by its text/],
+    ["SELECT max(columns('^pri')) FROM mixed", /TRY_CAST\("price"->>/],
+    ["SELECT max(o['p']), max(struct_extract(o, 'p')), max(coalesce(o.p, 0)) FROM mixed", /^"o\.p" of /],
+    ['SELECT any_value(price) > 5, max(price) > 5 FROM mixed', /go by its text; it compares/],
   ])('%s', async (sql, message) => {
     const warnings = await warningsOf(sql);
     expect(warnings).toEqual([expect.stringMatching(message)]);
@@ -123,6 +164,21 @@ describe('a JSON field is warned about where SQL takes it for something else', (
   });
 });
 
+test('a page of a kept result has the warnings of its condition and order', async () => {
+  const sql = 'SELECT _id, price, n, [price] AS many FROM mixed ORDER BY n';
+  await engine.query({ sql, keep: { id: 'kept', rowsMax: 1 } });
+  const read = (page: object) => engine.results.read('kept', { offset: 0, limit: 10, ...page });
+  expect(await read({ orderBy: 'price DESC' })).toMatchObject({
+    warnings: [expect.stringMatching(/^"price" of the result is JSON.* go by its text\. Use TRY_CAST\(price->>/)],
+  });
+  expect((await read({ where: "price > '5'", orderBy: 'n', columns: ['_id'] })).warnings).toHaveLength(1);
+  expect((await read({ where: 'list_max(many) IS NULL' })).warnings).toEqual([
+    expect.stringMatching(/^"many\[\]" of the result .* list_transform\(many, /),
+  ]);
+  expect((await read({ where: 'n > 2', orderBy: "TRY_CAST(price->>'$' AS DOUBLE)" })).warnings).toEqual([]);
+  await engine.results.drop('kept');
+});
+
 test('what a warning says to use reads the field', async () => {
   expect(
     await rowsOf(
@@ -158,6 +214,12 @@ test.each([
   "SELECT tags['x'], o.k, max(o.k) FROM mixed GROUP BY ALL",
   'SELECT max(n), max(o.k), max(_event_time) FROM mixed WHERE n > 1 ORDER BY max(n)',
   'SELECT max(price), tags[1], len(tags), max(o.p) FROM plain GROUP BY ALL ORDER BY 1',
+  'SELECT max(l.sku), len(lines), lines[1].sku FROM inv, unnest(lines) t(l) WHERE l.sku > lines[1].sku GROUP BY ALL',
+  "SELECT max(TRY_CAST(l.price->>'$' AS DOUBLE)), list(l.price), count(l.price) FROM inv, unnest(lines) t(l)",
+  "SELECT list_max(list_transform(bits, lambda x: TRY_CAST(x->>'$' AS DOUBLE))), len(bits), bits[1] FROM inv",
+  "SELECT max(l) FROM inv, unnest([1, 2]) t(l) WHERE len(list_filter(lines, lambda price: price.sku > 'b')) > 1",
+  'SELECT coalesce(price, 0), CASE WHEN n > 1 THEN price END FROM mixed',
+  "SELECT max(columns('^n$')) FROM mixed",
   'SELECT max(p.price) FROM mixed m, plain p WHERE p.n > m.n',
   'SELECT max(price) FROM (SELECT * EXCLUDE (price), 1 AS price FROM mixed)',
   'SELECT max(price) FROM (SELECT * REPLACE (n AS price) FROM mixed)',

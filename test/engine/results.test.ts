@@ -84,6 +84,7 @@ describe('query() with keep', () => {
       rows: [[4_998], [4_999]],
       total: 5_000,
       cut: null,
+      warnings: [],
     });
   });
 

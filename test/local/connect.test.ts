@@ -78,7 +78,8 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
   for (const pid of alive()) await kill(pid);
-  await rm(dataDir, { recursive: true, force: true });
+  // One that came too late to be the service may still be on its way out.
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 20 });
 });
 
 describe('connectLocal()', () => {

@@ -224,6 +224,12 @@ describe('fetch_result and export_result', () => {
     }
   });
 
+  it('passes on what the service warns of', async () => {
+    const page = { ...rows(2), offset: 0, total: 2, rows_kept: 2, is_whole: true, warnings: ['"v" is JSON'] };
+    const { result } = await call('fetch_result', { query_id: ID, order_by: 'v' }, { fetchResult: () => page });
+    expect(result.structuredContent['warnings']).toEqual(['"v" is JSON']);
+  });
+
   it('say so where the service is one that keeps no results', async () => {
     const unknown = () => {
       throw new ApiError('not_found', 'There is no endpoint POST /v1/colloquy.');

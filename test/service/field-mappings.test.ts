@@ -282,7 +282,7 @@ describe('field_mappings', () => {
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 
-  it('do to random documents what a model does', async () => {
+  it('do to random documents what a model does', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(mappings, { maxLength: 5 }),

@@ -1,32 +1,9 @@
-import { foldName, type JsonFields, type NamedTable, schemaOf } from './names.ts';
+import { type Found, keyOf, nodesOf, type Relation, type Scope, textsOf } from './json-lookup.ts';
+import { foundIn, functionOf, itemOf } from './json-values.ts';
+import { foldName, type JsonFields, type NamedTable, type Names } from './names.ts';
 import { isNode, type Node } from './tree.ts';
 
-/** Which JSON field a name in SQL stands for, as far as that is easy to tell; where it is not, it stands for none. */
-
-/** A JSON field, or an object that holds one. */
-export interface Found {
-  path: string;
-  /** Its collection or alias. */
-  table: string;
-  json: JsonFields | 'json';
-}
-
-/** What stands in FROM. */
-export interface Relation {
-  /** What it goes by, folded: its alias, or its name alone and after its schema (`keyOf`). */
-  names: readonly string[];
-  /** By folded name; null: a column that is not JSON. */
-  columns: ReadonlyMap<string, Found | null>;
-  /** Whether it may have further columns. */
-  isOpen: boolean;
-}
-
-export interface Scope {
-  relations: readonly Relation[];
-  outer: Scope | null;
-  /** Names of WITH. */
-  queries: ReadonlyMap<string, Relation>;
-}
+/** Which columns a query gives and what its names stand for, as far as JSON fields go. */
 
 interface Walk {
   /** Collections and aliases by `keyOf`. */
@@ -48,21 +25,17 @@ const UNKNOWN: Outputs = { columns: [], isOpen: true };
 const NOTHING: Pick<Relation, 'columns' | 'isOpen'> = { columns: new Map(), isOpen: true };
 export const NO_SCOPE: Scope = { relations: [], outer: null, queries: new Map() };
 
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-export const nodesOf = (value: unknown): Node[] => listOf(value).filter(isNode);
-export const textsOf = (value: unknown): string[] => listOf(value).map(String);
 export const isQuery = (node: Node): boolean => QUERIES.has(String(node['type']));
 export const isColumn = (value: unknown): value is Node => isNode(value) && value['class'] === 'COLUMN_REF';
-
-function keyOf(schema: unknown, name: unknown): string {
-  return `${foldName(String(schema))}\n${foldName(String(name))}`;
-}
 
 /** Of collections, which never change: with other columns one is another object. */
 const known = new WeakMap<NamedTable, Relation | null>();
 
 /** The tables by their keys; undefined where none has a JSON field. */
-export function relationsBy(tables: readonly NamedTable[]): ReadonlyMap<string, Relation> | undefined {
+export function relationsBy(
+  tables: readonly NamedTable[],
+  schemaOf: Names['schemaOf'],
+): ReadonlyMap<string, Relation> | undefined {
   const relations = tables.map((table) => [table, jsonRelation(table)] as const);
   if (relations.every(([, relation]) => relation === null)) return undefined;
   return new Map(
@@ -84,7 +57,7 @@ function jsonRelation(table: NamedTable): Relation | null {
 }
 
 function tableRelation(table: NamedTable, json?: JsonFields): Relation {
-  const of = `${table.workspace}.${table.name}`;
+  const of = table.shownAs ?? `${table.workspace}.${table.name}`;
   const columns = table.columns().map((path): [string, Found | null] => {
     const field = json?.get(foldName(path));
     return [foldName(path), field === undefined ? null : { path, table: of, json: field }];
@@ -92,42 +65,12 @@ function tableRelation(table: NamedTable, json?: JsonFields): Relation {
   return relationOf({ columns, isOpen: false });
 }
 
-/** The JSON field of a column reference; null where it is none. */
-export function find(from: Scope, path: readonly string[]): Found | null {
-  const folded = path.map(foldName);
-  const [first = '', ...more] = folded;
-  for (let scope: Scope | null = from; scope !== null; scope = scope.outer) {
-    const { relations } = scope;
-    const named = relations.find(({ names }) => more.length > 0 && names.includes(first));
-    if (named !== undefined) return within(named, more);
-    const inSchema = relations.find(({ names }) => more.length > 1 && names.includes(keyOf(first, more[0])));
-    if (inSchema !== undefined) return within(inSchema, more.slice(1));
-    const owner = relations.find(({ columns }) => columns.has(first));
-    if (owner !== undefined) return within(owner, folded);
-    if (relations.some(({ isOpen }) => isOpen)) return null;
-  }
-  return null;
-}
-
-function within({ columns }: Relation, [first = '', ...more]: readonly string[]): Found | null {
-  let found = columns.get(first) ?? null;
-  for (const step of more) {
-    if (found === null || found.json === 'json') break;
-    const json = found.json.get(step);
-    found = json === undefined ? null : { ...found, path: `${found.path}.${step}`, json };
-  }
-  return found;
-}
-
-/** The scope in a lambda, whose parameters hide columns. */
-export function inLambda(parameters: unknown, outer: Scope): Scope {
+/** The scope in a lambda, whose parameters hide columns; the first one is `item`. */
+export function inLambda(parameters: unknown, outer: Scope, item: Found | null): Scope {
   const columns = isColumn(parameters) ? [parameters] : isNode(parameters) ? nodesOf(parameters['children']) : [];
   const names = columns.flatMap((column) => textsOf(column['column_names']));
-  return {
-    ...outer,
-    relations: [relationOf({ columns: names.map((name) => [foldName(name), null]), isOpen: false })],
-    outer,
-  };
+  const found = names.map((name, at): [string, Found | null] => [foldName(name), at === 0 ? item : null]);
+  return { ...outer, relations: [relationOf({ columns: found, isOpen: false })], outer };
 }
 
 function relationOf({ columns, isOpen }: Outputs, names: readonly string[] = []): Relation {
@@ -203,7 +146,7 @@ function outputsOf(list: readonly Node[], scope: Scope): Outputs {
     else {
       const path = isColumn(column) ? textsOf(column['column_names']) : [];
       const name = String(column['alias'] ?? path.at(-1) ?? '');
-      outputs.columns.push([foldName(name), path.length === 0 ? null : find(scope, path)]);
+      outputs.columns.push([foldName(name), foundIn(column, scope)]);
     }
   }
   return outputs;
@@ -239,7 +182,9 @@ function relationsIn(walk: Walk, from: unknown, scope: Scope, expressions: unkno
   if (from['type'] === 'JOIN') {
     const using = textsOf(from['using_columns']).map((column) => ({ class: 'COLUMN_REF', column_names: [column] }));
     expressions.push(from['condition'], { class: 'COMPARISON', children: using });
-    return [from['left'], from['right']].flatMap((side) => relationsIn(walk, side, scope, expressions));
+    const left = relationsIn(walk, from['left'], scope, expressions);
+    // What is joined may name what stands before it.
+    return [...left, ...relationsIn(walk, from['right'], { ...scope, relations: left, outer: scope }, expressions)];
   }
   if (from['type'] === 'SUBQUERY') return named(relationOf(visitBody(walk, from['subquery'], scope)));
   if (from['type'] === 'BASE_TABLE') {
@@ -249,5 +194,11 @@ function relationsIn(walk: Walk, from: unknown, scope: Scope, expressions: unkno
     return named(walk.tables.get(key), ...(alias === name ? [key] : []));
   }
   expressions.push(from['function'], from['values']);
-  return named();
+  const [list, ...more] = isNode(from['function']) ? nodesOf(from['function']['children']) : [];
+  if (!isNode(from['function']) || functionOf(from['function']) !== 'unnest' || more.length > 0) return named();
+  const [column = 'unnest', ...others] = textsOf(from['column_name_alias']);
+  const columns = [column, ...others].map((one, at): [string, Found | null] => {
+    return [foldName(one), at === 0 ? itemOf(list, scope) : null];
+  });
+  return [relationOf({ columns, isOpen: false }, [foldName(alias)])];
 }

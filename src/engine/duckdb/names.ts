@@ -1,4 +1,10 @@
-/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object, its own. */
+/** The name under which the items of a list are a field of it. */
+export const ITEM = '[]';
+
+/**
+ * Fields that are JSON because no other type holds what documents have there, by folded name; for an object or list, its
+ * own fields.
+ */
 export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
 
 /** A collection or an alias, as SQL sees it. */
@@ -9,6 +15,8 @@ export interface NamedTable {
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
   jsonFields?(): JsonFields;
+  /** What messages call it; default: its workspace and name. */
+  shownAs?: string;
   /** The SELECT of what a collection's view shows of the rows whose table columns meet `condition`. */
   rows?(condition: string): string;
   /** A collection's physical table, in the schema `_data`. */

@@ -157,7 +157,7 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
-  const warnings = jsonUses(tree, statement.body, passed.tables);
+  const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf);
   const innerNames = innerLooking(passed.sql, passed.tree);
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../contract/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { EngineLimits } from '../engine.ts';
 import type { ColumnProfile, ResultPage, ResultRows, Results } from '../results.ts';
+import { jsonFieldsOfTypes } from './json-fields.ts';
 import { foldName, type NamedTable, type Names, quoteName } from './names.ts';
 import { writeParquet } from './parquet-write.ts';
 import { open, parse } from './parse.ts';
@@ -79,6 +80,8 @@ function namesOf(table: KeptTable): Names {
     name: RESULT_TABLE,
     kind: 'collection',
     columns: () => table.columns.map(({ name }) => name),
+    jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
+    shownAs: 'the result',
   };
   return {
     version: 0,
@@ -192,7 +195,7 @@ async function readPage(
         ? table.rows
         : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
     const shown = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
-    return { columns: shown, rows: found.rows, total, cut: found.cut };
+    return { columns: shown, rows: found.rows, total, cut: found.cut, warnings: found.warnings };
   });
 }
 
@@ -207,11 +210,11 @@ function tieBreak({ columns }: KeptTable): string {
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
   const statement = readStatement(text);
-  const { passed } = await open(connection, statement, namesOf(table), signal);
+  const { passed, warnings } = await open(connection, statement, namesOf(table), signal);
   try {
     const prepared = await connection.prepare(passed.sql);
     try {
-      return await readRows(await prepared.stream(), caps, signal);
+      return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
     } finally {
       prepared.destroySync();
     }
