@@ -52,7 +52,7 @@ export const contract = {
   ...workspaces,
 } as const satisfies Contract;
 
-/** What this service adds to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
+/** This service's additions to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
 export const extensions = {
   ...about,
   ...approvals,
@@ -81,7 +81,7 @@ export type Input<K extends AnyOperation> = Fields<(typeof allRows)[K]['params']
   ((typeof allRows)[K] extends { query: infer Q } ? Fields<Q> : object) &
   ((typeof allRows)[K] extends { body: infer B } ? Fields<B> : object);
 
-/** `Input` as it is once the row's schemas have parsed it. */
+/** `Input` after the row's schemas have parsed it. */
 export type ParsedInput<K extends AnyOperation> = ParsedFields<(typeof allRows)[K]['params']> &
   ((typeof allRows)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
   ((typeof allRows)[K] extends { body: infer B } ? ParsedFields<B> : unknown);

@@ -1,6 +1,6 @@
 /**
- * The one table of errors. `status` and `type` are what the service sends; the client reads them back to the code.
- * Codes without a status arise on the client's side of the wire only.
+ * The only table of errors. `status` and `type` are what the service sends; the client maps them back to the code.
+ * Codes without a status occur only on the client's side.
  */
 export const ERRORS = {
   invalid_input: { status: 400, type: 'INVALIDINPUT' },
@@ -12,7 +12,7 @@ export const ERRORS = {
   query_timeout: { status: 408, type: 'QUERY_TIMEOUT' },
   already_exists: { status: 409, type: 'ALREADYEXISTS' },
   dependent_resources: { status: 409, type: 'DEPENDENTRESOURCES' },
-  /** A person has stopped it, on purpose. This service's own. */
+  /** A person stopped it on purpose. An addition of this service. */
   query_stopped: { status: 409, type: 'QUERY_STOPPED' },
   content_too_large: { status: 413, type: 'CONTENTTOOLARGE' },
   unsupported_media_type: { status: 415, type: 'UNSUPPORTEDMEDIATYPE' },
@@ -23,7 +23,7 @@ export const ERRORS = {
   connection_failed: { status: undefined, type: 'CONNECTION_FAILED' },
   /** The caller's own time limit ran out before the answer. */
   request_timeout: { status: undefined, type: 'REQUEST_TIMEOUT' },
-  /** The caller gave the request up. */
+  /** The caller abandoned the request. */
   aborted: { status: undefined, type: 'ABORTED' },
   /** The answer is larger than the caller accepts. */
   response_too_large: { status: undefined, type: 'RESPONSE_TOO_LARGE' },
@@ -46,7 +46,7 @@ export type NotFoundKey =
   | 'VIRTUAL_INSTANCE_NOT_FOUND'
   | 'ALLOWLIST_ENTRY_NOT_FOUND';
 
-/** The body of every HTTP error; keys are always present, null where there is nothing. */
+/** The body of every HTTP error; keys are always present, null if there is no value. */
 export interface ErrorBody {
   message: string;
   type: string;
@@ -76,7 +76,7 @@ export interface ApiErrorDetails {
   cause?: unknown;
 }
 
-/** The only error that crosses layers. Match on `code`; `message` is safe to show to a model and holds no secret. */
+/** The only error that crosses layers. Match on `code`; `message` is safe to show to a model and contains no secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -110,7 +110,7 @@ export function toErrorBody(error: ApiError, traceId: string | null): ErrorBody 
   };
 }
 
-/** The code of an error as received: by its `type` where known, else by its status. */
+/** The code of a received error: by its `type` if known, else by its status. */
 export function errorCodeOf(status: number, type?: unknown): ErrorCode {
   const entries = Object.entries(ERRORS) as [ErrorCode, { status: number | undefined; type: string }][];
   const byType = entries.find(([, row]) => row.type === type && row.status !== undefined);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { counted } from './in-words.ts';
 
 /**
- * How much goes with a delete, by the plural noun of its kind: how many, and where it matters which ones, a digest of
- * these. What could not be counted is absent.
+ * What a delete takes with it, by the plural noun of its kind: how many and, if it matters which ones, a digest of
+ * them. What could not be counted is absent.
  */
 export const Extent = z.record(
   z.string().min(1).max(64),
@@ -12,8 +12,8 @@ export const Extent = z.record(
 export type Extent = z.infer<typeof Extent>;
 
 /**
- * What goes now beyond what somebody agreed to, as half a sentence ("3 documents came"); undefined where the consent
- * holds. Fewer may go than were agreed to, but not others.
+ * What would now be deleted beyond what somebody agreed to, as a clause ("3 documents came"); undefined if the consent
+ * still covers it. Fewer may be deleted than agreed to, but not others.
  */
 export function growth(agreed: Extent, now: Extent): string | undefined {
   const found: string[] = [];

@@ -30,8 +30,8 @@ function exactNumber(text: string): number | bigint {
 }
 
 /**
- * Parses JSON text; integers beyond 2^53 become `bigint`, so that none loses digits. Numbers too large for a double
- * become `Infinity`, which is for the caller to refuse. Throws `SyntaxError`.
+ * Parses JSON text; integers beyond 2^53 become `bigint`, so that no digits are lost. Numbers too large for a double
+ * become `Infinity`, which the caller has to refuse. Throws `SyntaxError`.
  */
 export function parseJson(text: string): JsonValue {
   const value = JSON.parse(text) as JsonValue;
@@ -48,7 +48,7 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
-/** JSON text of a value that may hold `bigint`s; these are written as numbers, with all their digits. */
+/** JSON text of a value that may contain `bigint`s; these are written as numbers, with all their digits. */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);

@@ -3,9 +3,9 @@ import { z } from 'zod';
 /**
  * Who may know the value of a field.
  *
- * - `given`: a caller gives it, and nobody gets it back. In an argument it may be a reference that stands for the secret;
- *   in a result it is masked.
- * - `issued`: the service makes it and tells it once, in this answer.
+ * - `given`: a caller gives it, and nobody gets it back. In an argument it may be a reference that stands for the
+ *   secret; in a result it is masked.
+ * - `issued`: the service creates it and returns it once, in this answer.
  */
 export type Secrecy = 'given' | 'issued';
 
@@ -16,7 +16,7 @@ export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, 'given');
 }
 
-/** The schema of a result's field that is a secret told this once. */
+/** The schema of a result field with a secret that is returned only this once. */
 export function issued<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, 'issued');
 }
@@ -28,7 +28,7 @@ function marked<Schema extends z.ZodType>(schema: Schema, secrecy: Secrecy): Sch
   return own;
 }
 
-/** The mark of a schema, also under `optional` and `nullable`; undefined where everybody may know the value. */
+/** The mark of a schema, also under `optional` and `nullable`; undefined if everybody may know the value. */
 export function secrecyOf(schema: unknown): Secrecy | undefined {
   if (!(schema instanceof z.ZodType)) return undefined;
   const own = secrecies.get(schema)?.secrecy;
@@ -36,7 +36,7 @@ export function secrecyOf(schema: unknown): Secrecy | undefined {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? secrecyOf(schema.unwrap()) : undefined;
 }
 
-/** Whether a value of this schema can hold a marked field, at any depth. */
+/** Whether a value of this schema can contain a marked field, at any depth. */
 export function holdsSecret(schema: unknown, secrecy: Secrecy = 'given'): boolean {
   if (secrecyOf(schema) === secrecy) return true;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return holdsSecret(schema.unwrap(), secrecy);
@@ -45,7 +45,7 @@ export function holdsSecret(schema: unknown, secrecy: Secrecy = 'given'): boolea
   return false;
 }
 
-/** A copy of `value` in which `replace` has put something else in the place of what the fields marked so hold. */
+/** A copy of `value` with the contents of the fields so marked replaced by `replace`. */
 export function mapSecrets(
   schema: unknown,
   value: unknown,

@@ -6,7 +6,7 @@ export type { NewJson, NewJsonField, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
 /**
- * SQL over JSON documents: what the service needs of an engine, and nothing about which engine it is.
+ * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.
  *
  * Every method that fails rejects with an `ApiError` from the contract. Writes are durable when their promise resolves,
  * and visible to every query that starts after that.
@@ -19,28 +19,29 @@ export interface Engine {
   commit(changes: readonly Change[]): Promise<void>;
 
   /**
-   * Adds documents; one whose id exists replaces that document whole, and of two with one id in `documents` the later
-   * wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry and
-   * the others still go in. All that go in do so in one durable step.
+   * Adds documents; one whose id exists replaces that document entirely, and of two with the same id in `documents` the
+   * later wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry,
+   * and the others are still stored, all in one durable step.
    */
   addDocuments(table: string, documents: readonly NewDocument[], onNewJson?: OnNewJson): Promise<WriteOutcome[]>;
 
   /**
-   * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined, with nothing done: something in
-   * it has to be looked at closely (one that cannot be stored, two with one id); parse it and use `addDocuments`.
+   * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined means that nothing was done,
+   * since something needs a closer look (a document that cannot be stored, two with one id): parse it and use
+   * `addDocuments`.
    */
   addText(table: string, text: DocumentsText, onNewJson?: OnNewJson): Promise<TextOutcome[] | undefined>;
 
   /**
-   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep` those that
-   * are deleted are in the trash after that; where none is, nothing is kept.
+   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep`, the
+   * deleted documents go to the trash; if none is deleted, nothing is kept.
    */
   deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<WriteOutcome[]>;
 
   /**
-   * Brings documents of the trash back into a table, some thousands at most, in one durable step: equal to what they
-   * were, event time included. One whose id exists there (again) stays in the trash. None brought back: there are no more
-   * but these. `after` says what is stored with it, given what is then left in the trash.
+   * Restores documents from the trash to a table, some thousands at most, in one durable step: equal to what they were,
+   * event time included. One whose id exists there (again) stays in the trash. If none is restored, only such documents
+   * are left. `after` returns the records to store along with it, given what is then left in the trash.
    */
   restoreDocuments(
     trash: string,
@@ -54,8 +55,8 @@ export interface Engine {
    * no other write to the table in between. `change` throws to leave its document as it was: an `error` entry.
    * An id named twice is changed twice, in order. Event times are kept.
    *
-   * With `fields` it may be given documents that have only these, and what it returns then stands for these alone: name
-   * every field that it looks at or sets. It is asked again, with whole documents, where that does not do.
+   * With `fields`, `change` may be given documents that have only these fields, and what it returns then covers only
+   * these: name every field that it reads or sets. If that is not enough, it is called again with whole documents.
    */
   changeDocuments(
     table: string,
@@ -66,8 +67,8 @@ export interface Engine {
   ): Promise<WriteOutcome[]>;
 
   /**
-   * Removes documents that are past the table's retention, some thousands at most, in one durable step. Those that are
-   * not removed yet are invisible to everything else all the same. Zero documents: none is left.
+   * Removes documents that are past the table's retention, some thousands at most, in one durable step. Those not yet
+   * removed are invisible to everything else all the same. Zero documents: none is left.
    */
   purge(table: string): Promise<Purged>;
 
@@ -77,58 +78,59 @@ export interface Engine {
   /** Runs one reading statement. Rejects `query_error`, `query_timeout`, `resource_exceeded` or `aborted`. */
   query(request: QueryRequest): Promise<QueryOutcome>;
 
-  /** What `query` kept. */
+  /** The results that `query` kept. */
   readonly results: Results;
 
   /** Grows with every change of what SQL can name: workspaces, collections, aliases, columns. */
   readonly namesVersion: number;
 
   /**
-   * Rejects `query_error` unless `sql` is one scalar expression, of parameters that are declared and nothing else: no
-   * collection, no subquery, no aggregate. Positions are those of the expression's own text.
+   * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no
+   * collection, no subquery, no aggregate. Positions refer to the expression's own text.
    */
   checkExpression(expression: Expression): Promise<void>;
 
   /**
-   * Computes an expression for many rows of parameter values at once; an entry per row, in order. A value's type is its
-   * own, whatever the other rows hold: integers, numbers, text and booleans as they are, arrays as LIST, objects as
-   * JSON. Rejects what `query` rejects, and `content_too_large` when the values together are larger than a result may be.
+   * Computes an expression for many rows of parameter values at once; one entry per row, in order. Each value has its
+   * own type, whatever the other rows contain: integers, numbers, text and booleans as they are, arrays as LIST,
+   * objects as JSON. Rejects as `query` does, and `content_too_large` when the values together are larger than a result
+   * may be.
    */
   evaluate(expression: Expression, rows: readonly (readonly JsonValue[])[], signal?: AbortSignal): Promise<Computed[]>;
 
   /**
-   * Reads texts as times, in microseconds since the epoch; null for a text that does not fit. Rejects `invalid_input`
-   * for a pattern or a time zone that the engine does not know.
+   * Parses texts as times, in microseconds since the epoch; null for a text that does not match. Rejects
+   * `invalid_input` for a pattern or time zone that the engine does not know.
    */
   readTimes(texts: readonly string[], format: TimeFormat): Promise<(bigint | null)[]>;
 
   /** Parses and binds a statement without running it. Rejects `query_error`, `query_timeout` or `aborted`. */
   inspect(request: InspectRequest): Promise<Inspection>;
 
-  /** Threads and memory as they are now. */
+  /** Current threads and memory. */
   readonly size: EngineSize;
 
   /**
-   * Changes threads and memory at once, for what runs as well; until the engine is closed, or the next call. Rejects
-   * `resource_exceeded`, and leaves the size as it was, where what runs holds more memory than that.
+   * Changes threads and memory immediately, also for running statements, until the engine is closed or the next call.
+   * Rejects `resource_exceeded`, and leaves the size as it was, if running statements hold more memory than that.
    */
   resize(size: EngineSize): Promise<void>;
 
   /**
-   * Copies all that is stored into an existing folder, as of one moment: what wants to write waits meanwhile, reading
-   * goes on. The copy opens as a database that was not closed does. Rejects with the system's error where it cannot be
-   * written, and with the signal's reason; half copies stay for the caller to remove.
+   * Copies everything stored into an existing folder, as of one moment: writes wait meanwhile, reads go on. The copy
+   * opens like a database that was not closed. Rejects with the system's error if it cannot be written, and with the
+   * signal's reason; partial copies are left for the caller to remove.
    */
   copyTo(folder: string, options?: CopyOptions): Promise<StoredCopy>;
 
   /** Counts what is stored. */
   counts(): Promise<StoredCounts>;
 
-  /** Finishes what runs, makes everything durable and lets go of the files. */
+  /** Finishes running work, makes everything durable and releases the files. */
   close(): Promise<void>;
 }
 
-/** A piece of metadata: the service decides what kinds there are and what the values mean. */
+/** A piece of metadata: the service decides which kinds exist and what the values mean. */
 export interface StoredRecord {
   kind: string;
   key: string;
@@ -143,25 +145,25 @@ export type Change =
   | RecordChange
   | { do: 'createWorkspace'; workspace: string }
   | { do: 'dropWorkspace'; workspace: string }
-  /** `table` is an opaque id that the caller makes up (letters, digits, `_`); SQL sees `workspace.name`. */
+  /** `table` is an opaque id chosen by the caller (letters, digits, `_`); SQL sees `workspace.name`. */
   | {
       do: 'createCollection';
       table: string;
       workspace: string;
       name: string;
-      /** Documents whose event time is longer ago are as if they were not there; absent or null: they stay. */
+      /** Documents with an older event time are treated as absent; absent or null: documents stay. */
       retentionSecs?: number | null | undefined;
     }
-  /** Also one in the trash. */
+  /** Works for a collection in the trash, too. */
   | { do: 'dropCollection'; table: string }
-  /** Takes away the name, which is free then, and keeps the documents; costs the same however many there are. */
+  /** Frees the name and keeps the documents; costs the same however many there are. */
   | { do: 'trashCollection'; table: string }
-  /** Under the name that it had. */
+  /** Restores it under the name that it had. */
   | { do: 'restoreCollection'; table: string }
   /** Drops documents of the trash for good. */
   | { do: 'dropDocuments'; trash: string }
   /**
-   * Makes a name for the documents of one or more collections together, or points it at others. SQL sees
+   * Creates a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.
    */
   | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
@@ -169,7 +171,7 @@ export type Change =
 
 export interface NewDocument {
   id: string;
-  /** Microseconds since the epoch; null: keep the replaced document's, or else now. */
+  /** Microseconds since the epoch; null: the replaced document's, or else now. */
   eventTimeMicros: bigint | null;
   /** The document's fields, without `_id`, `_event_time` and `_meta`. */
   fields: JsonObject;
@@ -179,14 +181,15 @@ export interface NewDocument {
 export interface DocumentsText {
   /** Valid UTF-8. */
   bytes: Buffer;
-  /** Of the list's `[`, and of the byte after its `]`. */
+  /** Offset of the list's `[`. */
   start: number;
+  /** Offset of the byte after its `]`. */
   end: number;
-  /** Most documents that it may have. */
+  /** Maximum number of documents. */
   max: number;
-  /** Makes the id of a document that has no `_id`: one that no document ever had. */
+  /** Generates the id of a document without `_id`: one that no document ever had. */
   makeId(): string;
-  /** Reads a document of a new kind, whole; undefined if it cannot be stored. */
+  /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
   read(document: JsonValue): NewDocument | undefined;
 }
 
@@ -194,7 +197,7 @@ export interface DocumentsText {
 export interface TextOutcome {
   id: string;
   status: 'added' | 'replaced';
-  /** Bytes of its text. */
+  /** Size of its text. */
   bytes: number;
 }
 
@@ -204,9 +207,9 @@ export type WriteOutcome =
 
 /** Where deleted documents go. */
 export interface Keep {
-  /** A new opaque id that the caller makes up. */
+  /** A new opaque id chosen by the caller. */
   trash: string;
-  /** What is stored with them. */
+  /** The record to store with them. */
   record: (kept: Kept) => RecordChange;
 }
 
@@ -220,7 +223,7 @@ export interface Kept {
 export interface Restored {
   docCount: number;
   left: Kept;
-  /** The ids of documents that are left, in order; a hundred at most. */
+  /** The ids of the documents left, in order; at most a hundred. */
   leftIds: string[];
 }
 
@@ -232,31 +235,34 @@ export interface Purged {
 
 export interface TableStats {
   docCount: number;
-  /** Bytes of these documents as JSON text: of a sample where there are many, of their blocks where they are large. */
+  /**
+   * Bytes of these documents as JSON text: estimated from a sample if there are many, from their blocks if they are
+   * large.
+   */
   totalBytes: number;
 }
 
 /** A scalar SQL expression over `:name` parameters. */
 export interface Expression {
   sql: string;
-  /** Names that it may use, in the order of a row's values; letter case makes no difference. */
+  /** Names that it may use, in the order of a row's values; case-insensitive. */
   parameters: readonly string[];
 }
 
-/** What an expression gives for one row; integers that a double cannot hold are `bigint`. */
+/** An expression's value for one row; integers that a double cannot hold are `bigint`. */
 export type Computed = { value: JsonValue } | { error: string };
 
 export interface TimeFormat {
   /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */
   pattern: string;
-  /** Zone of texts that name none, as IANA calls it: `Europe/Berlin`, `UTC`. */
+  /** IANA name of the zone of texts that name none: `Europe/Berlin`, `UTC`. */
   timeZone: string;
 }
 
-/** One value for a `:name` of a statement. */
+/** The value of one `:name` of a statement. */
 export interface Parameter {
   name: string;
-  /** One of the contract's PARAMETER_TYPES; empty or absent: taken from the value. */
+  /** One of the contract's PARAMETER_TYPES; empty or absent: inferred from the value. */
   type?: string | undefined;
   value?: JsonValue | undefined;
 }
@@ -264,11 +270,11 @@ export interface Parameter {
 export interface InspectRequest {
   sql: string;
   parameters?: readonly Parameter[] | undefined;
-  /** Do not ask for values of the parameters. */
+  /** Do not require values for the parameters. */
   allowMissingParameters?: boolean | undefined;
   /**
-   * Answer also for a statement that is allowed and does not bind, for want of a collection or a column for example.
-   * What does not parse, and what is not allowed, is rejected all the same.
+   * Also answer for a statement that is allowed but does not bind, for example because a collection or column is
+   * missing. What does not parse or is not allowed is rejected all the same.
    */
   allowUnbound?: boolean | undefined;
   /** Aborting stops the work in the engine. */
@@ -281,7 +287,9 @@ export interface Inspection {
   aliases: string[];
   /** Names of the parameters used, in order of first use. */
   parameters: string[];
-  /** What the statement names like a collection and is none, as `workspace.name`, as written; only with `allowUnbound`. */
+  /**
+   * Collections that the statement names and that do not exist, as written, `workspace.name`; only with `allowUnbound`.
+   */
   missing: string[];
   /** Why the statement does not bind; null if it does. */
   unbound: Unbound | null;
@@ -297,10 +305,10 @@ export interface Unbound {
 export interface QueryRequest {
   sql: string;
   parameters?: readonly Parameter[] | undefined;
-  /** Rows to return where the statement has no outermost LIMIT. */
+  /** Rows to return if the statement has no outermost LIMIT. */
   defaultRowLimit?: number | undefined;
   generateWarnings?: boolean | undefined;
-  /** Keeps the whole result as well, unless it is small; EXPLAIN and SHOW are not kept. */
+  /** Also keeps the whole result, unless it is small; EXPLAIN and SHOW are not kept. */
   keep?: KeepRequest | undefined;
   /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
   timeoutMs?: number | undefined;
@@ -309,18 +317,18 @@ export interface QueryRequest {
 }
 
 export interface QueryOutcome {
-  /** Collections read, as `workspace.collection`: those that the statement names, then those behind its aliases. */
+  /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];
   /** Aliases named by the statement, as `workspace.alias`, in order of first use. */
   aliases: string[];
-  /** Their names are unique: the second `x` is `x_1`; where the result was to be kept, in any letter case. */
+  /** Their names are unique: the second `x` is `x_1`; if the result was to be kept, regardless of letter case. */
   columns: { name: string; type: string }[];
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
   rows: JsonValue[][];
   warnings: string[];
   /** Set when rows were left out because a limit of the engine was reached. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
-  /** What is known of the whole result, where it was to be kept. */
+  /** What is known of the whole result, if it was to be kept. */
   keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
@@ -328,13 +336,13 @@ export interface QueryOutcome {
 
 export interface CopyOptions {
   signal?: AbortSignal | undefined;
-  /** Hears how many bytes are copied, and how many there are. */
+  /** Called with the bytes copied so far and their total. */
   onBytes?: ((done: number, total: number) => void) | undefined;
 }
 
-/** A copy of all that is stored. */
+/** A copy of everything stored. */
 export interface StoredCopy {
-  /** Names of its files; the database is the first. */
+  /** Names of its files; the database comes first. */
   files: string[];
   /** Version of the stored schema. */
   storedVersion: number;
@@ -342,16 +350,16 @@ export interface StoredCopy {
 }
 
 export interface StoredCounts {
-  /** Those in the trash included. */
+  /** Including those in the trash. */
   collections: number;
   /** In collections; documents past their retention count until they are removed. */
   documents: number;
-  /** Pieces of metadata. */
+  /** Metadata records. */
   records: number;
-  /** Of the collections, those in the trash, and of the documents, those in them. */
+  /** How many of the collections are in the trash, and how many of the documents are in these. */
   trashedCollections: number;
   trashedDocuments: number;
-  /** Documents that were deleted by themselves and are in the trash: not among the documents. */
+  /** Documents in the trash that were deleted individually; not counted in `documents`. */
   deletedDocuments: number;
 }
 
@@ -362,24 +370,27 @@ export interface EngineSize {
 }
 
 export interface EngineLimits extends EngineSize {
-  /** Longest time of a query, queueing included, in milliseconds (default 120,000). */
+  /** Time limit of a query, queueing included, in milliseconds (default 120,000). */
   queryTimeoutMs: number;
-  /** Most rows of a result (default 100,000). */
+  /** Maximum rows of a result (default 100,000). */
   resultRowsMax: number;
-  /** Most bytes of a result, estimated (default 64 MiB). */
+  /** Maximum bytes of a result, estimated (default 64 MiB). */
   resultBytesMax: number;
   /** Queries that run at once (default 4). */
   queriesMax: number;
   /** Queries that wait for a place; one more is refused (default 64). */
   queueMax: number;
-  /** Queries that do not stop when told to, for each of which another may run all the same (default 1). */
+  /** How many queries that do not stop when told to are replaced by another (default 1). */
   stuckMax: number;
-  /** Rows of a collection from which on the document of an id is looked up by its hash; of fewer, all are read (default 50,000). */
+  /**
+   * Collections with at least so many rows are searched for an id by its hash; smaller ones are scanned (default
+   * 50,000).
+   */
   lookupRowsMin: number;
-  /** Memory of the engine in bytes (default: a quarter of the machine's, at least 512 MiB). */
+  /** Memory of the engine, in bytes (default: a quarter of the machine's, at least 512 MiB). */
   memoryBytes: number;
   /** Threads of the engine (default: all cores). */
   threads: number;
-  /** Room for temporary files in bytes (default 4 GiB). */
+  /** Maximum size of temporary files, in bytes (default 4 GiB). */
   tempBytesMax: number;
 }

@@ -1,18 +1,21 @@
-/** What a write turned into JSON: fields that had another type, for the values they had, and whose documents disagree now. */
+/**
+ * What a write turned into JSON: fields that had another type, for their earlier values, and whose documents now
+ * disagree.
+ */
 export interface NewJson {
   count: number;
-  /** The first of them, five at most. */
+  /** The first of them, at most five. */
   fields: NewJsonField[];
 }
 
 export interface NewJsonField {
-  /** As SQL spells it, each name quoted, with `[]` for the items of a list: `"price"`, `"user"."name"`, `"tags"[]`. */
+  /** As written in SQL, each name quoted, with `[]` for the items of a list: `"price"`, `"user"."name"`, `"tags"[]`. */
   path: string;
-  /** SQL type that it had. */
+  /** Its SQL type before. */
   before: string;
-  /** The first document of the write with a value that this cannot hold, and in words what kind of value. */
+  /** The first document of the write with a value that this type cannot hold, and the kind of value in words. */
   cause: { id: string; value: string } | null;
 }
 
-/** Hears, once a write is durable, what that turned into JSON; not called where it was nothing. */
+/** Called once a write is durable with what it turned into JSON; not called if that is nothing. */
 export type OnNewJson = (turned: NewJson) => void;

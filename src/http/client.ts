@@ -13,23 +13,23 @@ export type { Target } from './target.ts';
 
 export interface ClientOptions {
   target: Target;
-  /** The key, or where to get it for each call, for a key that may change. */
+  /** The key, or a function that returns it for each call, if it may change. */
   apiKey: string | (() => string);
-  /** Time for a whole call unless it says otherwise, retries included, in milliseconds (default 150,000). */
+  /** Default time limit of a whole call, retries included, in milliseconds (default 150,000). */
   timeoutMs?: number | undefined;
   /** Time to get a connection, in milliseconds (default 10,000). */
   connectTimeoutMs?: number | undefined;
   /** Longest answer accepted, in bytes (default 80 MiB). */
   responseBytesMax?: number | undefined;
   retry?: RetryOptions | undefined;
-  /** Headers beside the client's own; asked for at each try (default: none). */
+  /** Headers in addition to the client's own; requested for each try (default: none). */
   headers?: (() => Readonly<Record<string, string>>) | undefined;
   /** Refuses everything that is not a read, with `forbidden`, before anything is sent (default false). */
   readOnly?: boolean | undefined;
   /**
-   * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. What
-   * it rejects with becomes the call's error. Give it only for a service that answers `not_ready` before it does
-   * anything: then changes are repeated after `not_ready` as well.
+   * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. If it
+   * rejects, the call rejects with that error. Only for a service that answers `not_ready` before it does anything,
+   * since changes are then repeated after `not_ready` as well.
    */
   recover?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -39,7 +39,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Asks for a query's whole result to be kept, and for so many rows of it in the answer; see `KEEP_HEADER`. */
+  /** Asks to keep a query's whole result, and to return so many rows of it; see `KEEP_HEADER`. */
   keepResult?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface CallOptions {
 export type Client = {
   readonly [K in AnyOperation]: (input: Input<K>, options?: CallOptions) => Promise<Output<K>>;
 } & {
-  /** Breaks off what runs (`aborted`) and closes every connection. */
+  /** Aborts running calls (`aborted`) and closes every connection. */
   close(): Promise<void>;
 };
 
@@ -70,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
   if (typeof options.apiKey === 'string') checkKey(options.apiKey);
   const transport = openTransport(address, { connectTimeoutMs: options.connectTimeoutMs });
   const closer = new AbortController();
-  // Each call listens: Node.js warns of more than ten, however many there may be.
+  // Each call adds a listener: Node.js warns about more than ten, but any number is fine here.
   setMaxListeners(0, closer.signal);
   const context: Context = { options, address, transport, closing: closer.signal };
   const calls = Object.entries(allRows as Contract).map(([operation, row]) => [
@@ -161,7 +161,7 @@ function headersFor(apiKey: string, hasBody: boolean): Record<string, string> {
   };
 }
 
-/** Returns when the call is to be tried again; rejects with its error when not. */
+/** Returns when the call should be retried; otherwise rejects with its error. */
 async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tries: number, deadline: Deadline) {
   const recover = error instanceof ApiError && RECOVERABLE.has(error.code) ? options.recover : undefined;
   const refused = recover !== undefined && error instanceof ApiError && error.code === 'not_ready';
@@ -174,7 +174,7 @@ async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tri
 
 const RECOVERABLE: ReadonlySet<string> = new Set(['connection_failed', 'not_ready']);
 
-/** A change whose answer never came may have been made; whoever called should know before repeating it. */
+/** A change whose answer never came may have been made; the caller should know before repeating it. */
 function outcomeUnknown(row: Row, error: unknown): unknown {
   if (row.effect === 'read' || !(error instanceof ApiError) || wasNeverSent(error)) return error;
   if (error.code !== 'connection_failed' && error.code !== 'response_too_large') return error;
@@ -190,7 +190,7 @@ interface Deadline {
   stop(): void;
 }
 
-/** One signal for all that can end a call early: its time, its caller, and the client's end. */
+/** One signal for everything that can end a call early: its time limit, its caller, and closing the client. */
 function startDeadline(context: Context, operation: string, row: Row, callOptions: CallOptions): Deadline {
   const timeoutMs = callOptions.timeoutMs ?? context.options.timeoutMs ?? TIMEOUT_MS;
   if (!(timeoutMs > 0)) {

@@ -6,11 +6,11 @@ import { nearest } from '../contract/nearest.ts';
 import { fillPath } from '../contract/path.ts';
 import type { Row } from '../contract/row.ts';
 
-/** A call's arguments as they go on the wire. */
+/** A call's arguments as sent. */
 export interface WireRequest {
   /** Percent-encoded path with its query string. */
   path: string;
-  /** JSON text; absent where the row takes no body. */
+  /** JSON text; absent if the row takes no body. */
   body: string | undefined;
 }
 
@@ -38,11 +38,12 @@ function refuse(operation: string, why: string): never {
   throw new ApiError('invalid_input', `Cannot call ${operation}: ${why}`);
 }
 
-/** Where a value holds a number that JSON cannot write (it would silently become null), or undefined. */
+/** Path of a number that JSON cannot write (it would silently become null), or undefined. */
 export function unwritable(value: unknown): PropertyKey[] | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
   if (typeof value !== 'object' || value === null) return undefined;
-  // The path is put together on the way back only: nearly every value has none. Texts, which are most, are not asked about.
+  // The path is built only when returning, since nearly every value has none. Texts, the most frequent values, are
+  // skipped.
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
       const below = typeof value[index] === 'string' ? undefined : unwritable(value[index]);
@@ -50,7 +51,7 @@ export function unwritable(value: unknown): PropertyKey[] | undefined {
     }
     return undefined;
   }
-  // Three times as fast as over the list of its keys. What is inherited is not written.
+  // Three times as fast as iterating over its keys. Inherited members are not written.
   for (const key in value) {
     const field = (value as Record<string, unknown>)[key];
     const below = typeof field === 'string' ? undefined : unwritable(field);
@@ -78,7 +79,7 @@ function queryText(query: Record<string, unknown>): string {
   return pairs.size === 0 ? '' : `?${pairs}`;
 }
 
-/** The fields of `input` that a schema names, checked but as given: what goes out is what the caller wrote. */
+/** The fields of `input` that a schema names, checked but unchanged: the caller's own values are sent. */
 function part(operation: string, schema: z.ZodObject | undefined, input: object): Record<string, unknown> {
   if (schema === undefined) return {};
   const fields = Object.fromEntries(Object.entries(input).filter(([key]) => Object.hasOwn(schema.shape, key)));

@@ -7,7 +7,7 @@ import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
 import type { RawResponse } from './transport.ts';
 
-/** Whose answer is read: all that its error messages need. */
+/** The exchange whose answer is read: everything that error messages need. */
 export interface Exchange {
   operation: string;
   row: Row;
@@ -25,7 +25,7 @@ function isHtml(text: string): boolean {
 
 /** One message for humans and models: no secret, no control characters, no markup, bounded. */
 function safeText(text: string, apiKey: string): string {
-  // SQL has "<" and ">" of its own: only what closes its tags is markup.
+  // SQL contains "<" and ">" too: text counts as markup only if it closes its tags.
   const tags = /<\/[a-z]|<!|\/>/i.test(text) ? /<\/?[a-z!][^<>]*>/gi : /$^/;
   const clean = text
     .replaceAll(apiKey, '[API key]')
@@ -36,7 +36,7 @@ function safeText(text: string, apiKey: string): string {
   return clean.length > MESSAGE_CHARS_MAX ? `${clean.slice(0, MESSAGE_CHARS_MAX)}…` : clean;
 }
 
-/** The first text that looks like a message, in the places where services and proxies put it. */
+/** The first text that looks like a message, in the places where services and proxies put one. */
 function messageIn(body: JsonValue | undefined): string | undefined {
   if (typeof body === 'string') return body === '' ? undefined : body;
   if (Array.isArray(body)) return messageIn(body[0]);
@@ -64,7 +64,7 @@ function positionIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
 }
 
-/** The error that an answer with a status of 400 or more means, whatever its body looks like. */
+/** The error for an answer with a status of 400 or more, whatever its body looks like. */
 export function readFailure(exchange: Exchange, response: RawResponse, nowMs = Date.now()): ApiError {
   const { status, headers, text } = response;
   const body = isHtml(text) ? undefined : parsed(text);
@@ -103,7 +103,7 @@ function mismatch(exchange: Exchange, response: RawResponse, why: string): ApiEr
 function redirected(exchange: Exchange, response: RawResponse): ApiError {
   let to = 'elsewhere';
   try {
-    // Only the origin: the rest of the address may hold a token.
+    // Only the origin: the rest of the address may contain a token.
     to = `to ${new URL(String(response.headers.location)).origin}`;
   } catch {}
   return new ApiError(
@@ -113,14 +113,14 @@ function redirected(exchange: Exchange, response: RawResponse): ApiError {
   );
 }
 
-/** A list may come as null where the other side has nothing to list. */
+/** A list may be null if the other side has nothing to list. */
 function check(schema: z.ZodType, value: JsonValue) {
   return schema.safeParse(value === null && schema instanceof z.ZodArray ? [] : value);
 }
 
 /**
- * What a successful answer holds, without its envelope, checked against the row; unknown keys are kept.
- * The envelope may be there or not, whatever the row says. Throws `contract_mismatch`.
+ * The content of a successful answer, without its envelope, checked against the row; unknown keys are kept. The
+ * envelope may be there or not, whatever the row says. Throws `contract_mismatch`.
  */
 export function readResult(exchange: Exchange, response: RawResponse): unknown {
   const { row } = exchange;

@@ -7,9 +7,9 @@ export interface RetryOptions {
   triesMax?: number | undefined;
   /** Longest pause before the second try, in milliseconds; doubles with each further one (default 250). */
   baseMs?: number | undefined;
-  /** Longest pause of all, in milliseconds (default 5,000). */
+  /** Maximum pause, in milliseconds (default 5,000). */
   pauseMaxMs?: number | undefined;
-  /** A service that asks for a longer wait than this is not waited for, in milliseconds (default 30,000). */
+  /** If a service asks for a longer wait than this, the call is not retried, in milliseconds (default 30,000). */
   retryAfterMaxMs?: number | undefined;
   /** Jitter, from 0 up to 1 (default `Math.random`). */
   random?: (() => number) | undefined;
@@ -22,9 +22,9 @@ const RETRIED_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504
 /**
  * Whether repeating a call after this error can do no harm and may help.
  *
- * Reads: after a lost connection and 502, 503, 504; after 429 only where the service says when to come back, since a
- * query that needs too much fails again. Anything else changes data, so it is repeated only when its
- * request certainly never left; a connection that broke later may have carried it out.
+ * Reads are repeated after a lost connection and 502, 503, 504; after 429 only if the service says when to come back,
+ * since a query that needs too much fails again. Anything else changes data, so it is repeated only if its request
+ * certainly never left; if the connection broke later, it may have been carried out.
  */
 export function mayRepeat(effect: Effect, error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
@@ -35,8 +35,8 @@ export function mayRepeat(effect: Effect, error: unknown): error is ApiError {
 }
 
 /**
- * How long to wait before the next try, in milliseconds; undefined: do not try again.
- * `tries` counts those made. The service's own `Retry-After` goes before the backoff.
+ * How long to wait before the next try, in milliseconds; undefined: do not retry. `tries` counts those made. The
+ * service's own `Retry-After` takes precedence over the backoff.
  */
 export function pauseBeforeRetry(error: ApiError, tries: number, options: RetryOptions): number | undefined {
   if (tries >= (options.triesMax ?? 3)) return undefined;

@@ -3,14 +3,14 @@ import { ApiError } from '../contract/errors.ts';
 /** Where the service listens: an address, or a Unix socket (a named pipe on Windows). */
 export type Target = { url: string } | { socketPath: string };
 
-/** A target that was checked. */
+/** A validated target. */
 export interface Address {
   /** Scheme, host and port, for the connection and the Host header. */
   origin: string;
-  /** What stands before every path of the contract; empty, or without a slash at its end. */
+  /** The prefix of every contract path; empty, or without a trailing slash. */
   basePath: string;
   socketPath: string | undefined;
-  /** The address for humans; holds no secret. */
+  /** The address for humans; contains no secret. */
   label: string;
 }
 
@@ -44,7 +44,7 @@ export function resolveTarget(target: Target): Address {
   try {
     url = new URL(target.url);
   } catch {
-    // Text that no parser understands may still hold a password before its "@".
+    // Unparseable text may still contain a password before its "@".
     const shown = target.url.includes('@') ? '(not shown: it may hold credentials)' : JSON.stringify(target.url);
     refuse(shown, 'it is not a URL', 'Write it as https://host[:port].');
   }

@@ -20,8 +20,9 @@ export interface RawRequest {
   headers: Record<string, string>;
   body?: string | undefined;
   /**
-   * The request changes something. On a socket path it gets a connection of its own, which costs next to nothing there:
-   * a kept one may turn out dead only when the request is under way, and then nobody knows what became of it.
+   * The request changes something. On a socket path it gets its own connection, which costs next to nothing there: a
+   * kept connection may turn out to be dead only when the request is under way, and then nobody knows what became of
+   * it.
    */
   changes?: boolean | undefined;
   /** Aborting closes the connection; the call then rejects with the signal's reason. */
@@ -36,11 +37,11 @@ export interface RawResponse {
   text: string;
 }
 
-/** Sends requests to one address and reads whole answers; knows nothing of what they mean. */
+/** Sends requests to one address and reads whole answers, without knowing what they mean. */
 export interface Transport {
   /** Rejects `connection_failed`, `response_too_large`, or with the reason of the request's signal. */
   send(request: RawRequest): Promise<RawResponse>;
-  /** Breaks off what runs and closes every connection. */
+  /** Aborts running requests and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -70,7 +71,7 @@ const REASONS: Record<string, string> = {
 
 const certificateFaults = new WeakMap<object, CertificateFault>();
 
-/** Why the certificate of the other side was refused; undefined where this error is not about that. */
+/** Why the other side's certificate was refused; undefined if the error is not about that. */
 export function refusedCertificate(error: unknown): CertificateFault | undefined {
   return typeof error === 'object' && error !== null ? certificateFaults.get(error) : undefined;
 }

@@ -14,52 +14,56 @@ export interface Logger {
 }
 
 /**
- * What the connections of one principal share: the way to the service, the tools it is offered, and what this process
- * lends to them. Over stdio there is one; over HTTP one per API key.
+ * What the connections of one principal share: the connection to the service, the tools it is offered, and what this
+ * process provides to them. Over stdio there is one; over HTTP one per API key.
  */
 export interface Assistant {
-  /** The way to the service; called at each use, so it should share one connection. */
+  /** Connects to the service; called at each use, so it should share one connection. */
   connect: () => Promise<Client>;
   version: string;
   log: Logger;
-  /** Who calls: what was approved for one principal, or kept for it, is none of another's. */
+  /** Identifies the caller: what was approved or kept for one principal is not available to another. */
   principal: string;
-  /** The tools that are listed, and that can be called, by name: the same for as long as it lasts. */
+  /** The tools that are listed and can be called, by name: they never change. */
   tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
-  /** Why each of the others is not among them; absent where all are. */
+  /** Why each of the other tools is missing; absent if all are offered. */
   hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;
   /** `off`: deletes run without a question. The operator's choice at the start, never the model's. */
   guard: 'ask' | 'off';
-  /** How a human starts this program in a shell, with the flags that lead to the same service. */
+  /** How a human starts this program in a shell, with the flags for the same service. */
   command: string;
-  /** How a human answers a question in a shell: `command` with what it needs there; absent for a service elsewhere. */
+  /** How a human answers a question in a shell: `command` with what that needs; absent for a service elsewhere. */
   approveCommand?: string | undefined;
-  /** Codes of questions that wait outside the client; absent where nobody takes them back. */
+  /** Codes of questions waiting outside the client; absent if nobody withdraws them. */
   waiting?: Set<string> | undefined;
   means: Means;
   /** Absent: resources cannot be subscribed to. */
   changes?: Changes | undefined;
-  /** Where calls of tools are put on record; absent: nowhere. */
+  /** Records tool calls; absent: they are not recorded. */
   audit?: Audit | undefined;
-  /** Loads what `connect` and `log` load at their first use; called some time after the first list of tools. */
+  /**
+   * Loads in advance what `connect` and `log` load at their first use; called some time after the first list of tools.
+   */
   loadAhead?: (() => Promise<unknown>) | undefined;
 }
 
-/** What a tool may use of the process it runs in, beside the service; what is absent is not to be had there. */
+/** What a tool may use of its process, besides the service; anything absent is not available there. */
 export interface Means {
   /**
-   * Puts a new secret where only the human finds it, and resolves to that place, in words. `label` says what it belongs
-   * to. Absent: what would make a secret is refused.
+   * Puts a new secret where only the human finds it, and resolves to a description of that place. `label` says what it
+   * belongs to. Absent: calls that would create a secret are refused.
    */
   keepSecret?: (label: string, secret: string) => Promise<string>;
-  /** Absent: arguments take no references to secrets. */
+  /** Absent: arguments cannot refer to secrets. */
   secretOf?: SecretOf;
   /** Absent: no files can be loaded. */
   openFile?: OpenFile;
-  /** Whoever uses this process is not at the machine of the service: paths there are not told. */
+  /** The user of this process is not at the service's machine: paths there are not revealed. */
   isElsewhere?: boolean;
 }
 
-/** The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, which names the reference alone. */
+/**
+ * The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, naming only the reference.
+ */
 export type SecretOf = (reference: string) => string;

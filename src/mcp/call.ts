@@ -17,22 +17,22 @@ import { type Tool, tools } from './tools.ts';
 export interface Run {
   tool: Tool;
   args: Arguments;
-  /** Called once the arguments are known to be right. */
+  /** Called once the arguments have been checked. */
   connect: () => Promise<Client>;
   human: Human;
   signal: AbortSignal | undefined;
-  /** Where somebody waits who wants to know how far it is. */
+  /** Receives progress reports, if somebody wants them. */
   progress?: Progress | undefined;
   means?: Means | undefined;
-  /** Where the call is put on record; absent: nowhere. */
+  /** Records the call; absent: it is not recorded. */
   audit?: Audit | undefined;
   caller?: Caller | undefined;
-  /** Told of failures that are this server's own fault. */
+  /** Called with failures that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
 
 /**
- * Runs a tool: checks the arguments, asks a human where it deletes, calls the service and presents the answer. Errors
+ * Runs a tool: checks the arguments, asks a human if it deletes, calls the service and presents the answer. Errors
  * become results. It may be entered twice for one delete, so nothing happens before the approval.
  */
 export async function runTool(run: Run): Promise<ToolResult | InputRequiredResult> {
@@ -104,7 +104,7 @@ const SETTINGS_NEXT =
   'A human can change that: the settings --toolsets, --profile and --read-only of this server, then a restart; "colloquy doctor" shows what is hidden and why.';
 const ROLE_NEXT = 'A human can change that, with an API key of that role.';
 
-/** What the call of a tool answers that exists and is not offered; undefined where it is not for that reason. */
+/** The answer to a call of a tool that exists but is not offered; undefined if that is not the reason. */
 export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult | undefined {
   const found = hidden.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
@@ -123,22 +123,22 @@ export interface CallRequest {
   name: string;
   args: Arguments;
   /**
-   * Asks the human at the terminal before anything is deleted; false refuses. `typedName` is set where the human has to
+   * Asks the human at the terminal before anything is deleted; false refuses. `typedName` is set if the human has to
    * type that name instead of a plain yes. It must ask on a TTY and refuse without one, or a model with a shell could
-   * approve for itself.
+   * approve its own calls.
    */
   confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
-  /** `off`: nobody is asked, as the operator set it (default `ask`). */
+  /** `off`: nobody is asked, by the operator's choice (default `ask`). */
   guard?: 'ask' | 'off';
   signal?: AbortSignal;
-  /** Told how far it is, where it takes longer than a moment. */
+  /** Receives progress reports of calls that take longer than a moment. */
   progress?: Progress;
   means?: Means;
   audit?: Audit | undefined;
 }
 
 export interface CallAnswer {
-  /** What a model would read. */
+  /** The text that a model would read. */
   text: string;
   structured: Record<string, unknown>;
   isError: boolean;
@@ -146,7 +146,7 @@ export interface CallAnswer {
 
 /**
  * Calls a tool as the MCP server would: for `colloquy call <tool> '<json>'`. Errors of the call are answers with
- * `isError`; rejects only where there is no such tool (`not_found`).
+ * `isError`; rejects only if there is no such tool (`not_found`).
  */
 export async function callTool(request: CallRequest): Promise<CallAnswer> {
   const { client, name, args, confirm, guard = 'ask', signal, progress, means, audit } = request;

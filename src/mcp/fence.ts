@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { visibleText } from '../contract/visible.ts';
 
 /**
- * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result carry it between two marks
- * with a random tag, which no stored text can know, and with every character that a human would not see as an escape.
+ * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result enclose it between two marks
+ * with a random tag, which no stored text can know, with every invisible character as an escape.
  */
 
 /** Nothing a service stores is nested deeper than this for a good reason. */
 const DEPTH_MAX = 64;
 
-/** A copy of `value` that JSON can write: visible text only, and integers beyond 2^53 as strings of digits. */
+/** A copy of `value` that JSON can express: visible text only, and integers beyond 2^53 as strings of digits. */
 export function visibleValue(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return visibleText(value);
   if (typeof value === 'bigint') return value.toString();
@@ -23,7 +23,7 @@ export function visibleValue(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A key that looks like another one must not take its place. */
+/** A unique visible name for a key: one that looks like another must not take its place. */
 function visibleName(key: string, names: Set<string>): string {
   const visible = visibleText(key);
   if (visible === key) return key;
@@ -33,13 +33,13 @@ function visibleName(key: string, names: Set<string>): string {
   return name;
 }
 
-/** Text in one line, for what has no fence: titles, and messages of the protocol. */
+/** Text in one line, for places without a fence: titles, and messages of the protocol. */
 export function lineText(text: string, charsMax = 1_000): string {
   const line = visibleText(text).replace(/\s+/g, ' ').trim();
   return line.length <= charsMax ? line : `${line.slice(0, charsMax)}…`;
 }
 
-/** Where more of a result is to be had, for the host. */
+/** Where the host can get more of a result. */
 export interface ResourceLink {
   type: 'resource_link';
   uri: string;
@@ -59,15 +59,15 @@ export interface ToolResult {
 export interface Fenced {
   /** What the service said. */
   data: Readonly<Record<string, unknown>>;
-  /** The same as plain text, where that reads better than JSON does. */
+  /** The same as plain text, if that reads better than JSON. */
   text?: string | undefined;
-  /** What this server says about it: stands outside the fence. */
+  /** What this server says about it; outside the fence. */
   next?: string | undefined;
   links?: readonly ResourceLink[] | undefined;
   isError?: boolean | undefined;
 }
 
-/** The two forms of a result, each complete by itself and each fenced. */
+/** The two forms of a result, each complete and fenced by itself. */
 export function fence({ data, text: plain, next, links = [], isError }: Fenced): ToolResult {
   const clean = visibleValue(data) as Record<string, unknown>;
   const tag = `data-${randomBytes(4).toString('hex')}`;
@@ -84,7 +84,7 @@ export function fence({ data, text: plain, next, links = [], isError }: Fenced):
 
 /**
  * A JSON object whose first and last keys are the marks; JSON keeps their order on the way to a model. Data with a key
- * that would stand outside of them, a mark's own or a number, is put between them as a whole.
+ * that would end up outside of them (the name of a mark, or a number) is nested between them as a whole.
  */
 export function fenceObject(data: Readonly<Record<string, unknown>>, tag: string, next?: string) {
   return {
@@ -95,7 +95,7 @@ export function fenceObject(data: Readonly<Record<string, unknown>>, tag: string
   };
 }
 
-/** Keys that are the fence's own, and those that objects keep in front of all others. */
+/** The fence's own keys, and those that objects always order first. */
 const OUTSIDE = /^(data_begin|data_end|next|\d+)$/;
 
 /** JSON with one line per field, and one per item of an array of arrays or objects: compact, yet readable. */

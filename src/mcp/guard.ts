@@ -15,15 +15,15 @@ export interface Question {
   tool: string;
   args: Arguments;
   blast: Blast;
-  /** The service, which can reach a human where the client cannot. */
+  /** The service, which can reach a human if the client cannot. */
   client?: Client | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export type Verdict =
-  /** `waited`: the question was open since what would go was looked up, so it has to be looked up again. */
+  /** `waited`: the question stayed open after its target was looked up, so the target has to be looked up again. */
   | { kind: 'approved'; waited?: boolean }
-  /** Nobody was asked, because the operator of this server wants it so. */
+  /** Nobody was asked, because this server's operator wants it so. */
   | { kind: 'off' }
   /** Nothing was changed; `reason` says why and `next` what can be done. */
   | { kind: 'refused'; code: string; reason: string; next: string; approval?: Pending | undefined }
@@ -37,30 +37,30 @@ export interface Pending {
   expires_at: string | null;
 }
 
-/** Where a human can be asked. */
+/** A way to ask a human. */
 export interface Human {
   ask(question: Question): Verdict | Promise<Verdict>;
 }
 
-/** What the present request says about the client and about an earlier question. */
+/** What the current request says about the client and about an earlier question. */
 export interface Round {
   /** Whether the client can show a form to a human. */
   canAsk: boolean;
-  /** The state as it came back, if any. Comes from the client: nothing in it is trusted before it is verified. */
+  /** The state as returned, if any. It comes from the client: nothing in it is trusted before it is verified. */
   state: unknown;
   responses: Record<string, unknown> | undefined;
 }
 
-/** For whom is asked, and how a human gets at the question outside the client. */
+/** Who is asking, and how a human reaches the question outside the client. */
 export interface Asker {
   principal: string;
   /** Starts this program in a shell. */
   command: string;
-  /** Answers questions in a shell on this machine; absent where the service is on another one. */
+  /** Answers questions in a shell on this machine; absent if the service is on another one. */
   approveCommand?: string | undefined;
-  /** What the client calls itself, for the human who is asked. */
+  /** The client's own name, for the human who is asked. */
   clientName?: string | undefined;
-  /** Codes of the questions that wait outside the client, for whoever takes them back at the end. */
+  /** Codes of the questions waiting outside the client, for whoever withdraws them at the end. */
   waiting?: Set<string> | undefined;
 }
 
@@ -78,8 +78,9 @@ export function canShowForms(capabilities: { elicitation?: unknown } | undefined
 
 /**
  * A human behind an MCP client, asked through elicitation. The first round asks; the second one brings the answer
- * together with the state that binds it to the tool, its arguments, the principal and the target. Everything unclear is
- * a refusal, but where more would go than was said, it asks once more. Where the client cannot ask, the service does: on a page, or in a terminal, where no model gets at it.
+ * together with the state that binds it to the tool, its arguments, the principal and the target. Anything unclear is a
+ * refusal; only if more would be deleted than was said, it asks once more. If the client cannot ask, the service does:
+ * on a page or in a terminal, where no model can reach it.
  */
 export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker): Human {
   return {
@@ -104,7 +105,7 @@ export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker)
 
 type Field = { type: 'boolean'; title: string } | { type: 'string'; title: string };
 
-/** `more`: what came since the human was asked before. */
+/** `more`: what was added since the human was asked before. */
 function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker, more?: string): Verdict {
   const { target, extent } = blast;
   const requestState = approvals.open({ tool, args, principal }, { target, extent, isAgain: more !== undefined });
@@ -163,7 +164,7 @@ function refused(why: keyof typeof REFUSALS): Verdict {
 const STOP_WRITERS =
   'tell the human that something keeps writing to it: that has to stop first, or a yes never fits. Then call again.';
 
-/** More would go than a human said yes to; `more` says what. */
+/** More would be deleted than a human agreed to; `more` says what. */
 function grown(more: string, isAgain: boolean): Verdict {
   return {
     kind: 'refused',
@@ -175,7 +176,7 @@ function grown(more: string, isAgain: boolean): Verdict {
   };
 }
 
-/** Why a yes to what was `asked` does not hold for what it is `now`; undefined where it does. */
+/** Why an approval of what was `asked` does not cover what it is `now`; undefined if it does. */
 export function outgrown(asked: Blast, now: Blast): Verdict | undefined {
   if (asked.target !== now.target) return refused('replaced');
   const more = growth(asked.extent, now.extent);
@@ -211,7 +212,7 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
     const approval = { code, url: url ?? null, expires_at: expires_at ?? null };
     return pending(question, asker, approval, asked_again ?? undefined);
   } catch (error) {
-    // A service that knows no such questions, and so cannot ask anybody.
+    // A service without such questions, which cannot ask anybody.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'method_not_allowed')) {
       return cannotAsk(question, asker);
     }

@@ -5,7 +5,7 @@ import type { Arguments } from './relations.ts';
 import { inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tools.ts';
 
-/** What a tool that is not computed from a row says of itself; the rest of a `Tool` follows from it. */
+/** The description of a tool that is not computed from a row; the rest of a `Tool` is derived from it. */
 export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
   name: string;
   title: string;
@@ -16,12 +16,12 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   output: Readonly<Record<string, Schema>>;
   /** Which view a host may show the answer in. */
   meta?: ToolListing['_meta'];
-  /** What the schemas of single arguments cannot say; throws `invalid_input`. */
+  /** Checks what the schemas of single arguments cannot express; throws `invalid_input`. */
   check?(input: Arguments): void;
   run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
 }
 
-/** The tool; to be made at its first use, since schemas take their time. */
+/** Builds the tool; do so at its first use, since schemas take time. */
 export function handTool<Input>(described: HandTool<Input>): Tool {
   const { name, title, description, shape, output, meta, check, run, ...rest } = described;
   const fields = Object.entries(shape).map(

@@ -9,9 +9,9 @@ export interface Offer {
   toolsets?: readonly Choice[] | undefined;
   /** Only tools that read. */
   readOnly?: boolean | undefined;
-  /** Roles of the key's user; absent, or none that is known here: nothing is hidden for it. */
+  /** Roles of the key's user; if absent, or none is known here, nothing is hidden because of them. */
   roles?: readonly string[] | null | undefined;
-  /** What the process lends to its tools; absent: nothing. */
+  /** What the process provides to its tools; absent: nothing. */
   means?: Means | undefined;
 }
 
@@ -20,9 +20,9 @@ export interface Hidden {
   tool: string;
   /** `settings`: the operator chose so; `role`: the key may not use it. */
   by: 'settings' | 'role';
-  /** In words, for a model or a human, without a full stop. */
+  /** In words, for a model or a human, without a final period. */
   why: string;
-  /** What changes that, where it is no toolset, read-only or role. */
+  /** How to change that, if the reason is not a toolset, read-only or the role. */
   remedy?: string;
 }
 
@@ -31,7 +31,7 @@ export function offeredTools(offer: Offer): ReadonlyMap<string, ToolCard> {
   return new Map([...toolCards()].filter(([, tool]) => reasonToHide(tool, offer) === undefined));
 }
 
-/** The tools that are not, each with the reason. */
+/** The tools that are not offered, each with the reason. */
 export function hiddenTools(offer: Offer): Hidden[] {
   return [...toolCards()].flatMap(([name, tool]) => {
     const reason = reasonToHide(tool, offer);
@@ -60,7 +60,7 @@ function reasonToHide(
   return undefined;
 }
 
-/** The strongest of the roles that are known; undefined where none is. */
+/** The strongest of the known roles; undefined if none is known. */
 function rankOf(roles: readonly string[] | null | undefined): number | undefined {
   const ranks = (roles ?? []).map((role) => (ROLES as readonly string[]).indexOf(role)).filter((rank) => rank >= 0);
   return ranks.length === 0 ? undefined : Math.max(...ranks);

@@ -6,7 +6,7 @@ import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
 import { nameOf } from './relations.ts';
 
-/** How much one answer may hold; whichever is reached first cuts it. */
+/** Limits of one answer; whichever is reached first cuts it. */
 export interface Budget {
   rowsMax: number;
   bytesMax: number;
@@ -14,7 +14,7 @@ export interface Budget {
 }
 
 export const BUDGET: Budget = { rowsMax: 50, bytesMax: 25_000, tokensMax: 8_000 };
-/** Rows asked of the service where neither the SQL nor the caller limits them: enough to say how many there are. */
+/** Rows requested from the service if neither the SQL nor the caller limits them: enough to say how many there are. */
 export const ROWS_FETCHED = 1_000;
 
 const COLUMNS_MAX = 200;
@@ -23,11 +23,11 @@ const NAME_CHARS_MAX = 200;
 const TYPE_CHARS_MAX = 200;
 const NOTES_MAX = 10;
 const NOTE_CHARS_MAX = 300;
-/** Lengths that long cells are cut to, tried in order until enough rows fit. */
+/** Lengths to cut long cells to, tried in order until enough rows fit. */
 const CELL_CHARS = [16_000, 4_000, 1_000, 200, 40] as const;
 /** Shorter cells are tried as long as fewer rows than this fit. */
 const ROWS_WANTED = 10;
-/** Lengths that the parts of a resource are cut to, tried in order until the whole fits. */
+/** Lengths to cut the parts of a resource to, tried in order until the whole fits. */
 const PART_LIMITS = [
   { chars: 4_000, items: 50 },
   { chars: 500, items: 10 },
@@ -61,7 +61,7 @@ export class Room {
     this.#tokens = budget.tokensMax;
   }
 
-  /** Takes the room that `text` needs; false, and nothing taken, where there is not enough. */
+  /** Takes the room that `text` needs; false, with nothing taken, if there is not enough. */
   take(text: string): boolean {
     const bytes = Buffer.byteLength(text) + 1;
     if (bytes > this.#bytes) return false;
@@ -86,7 +86,7 @@ function cutCell(value: unknown, charsMax: number, cut: { cells: number }): unkn
 interface Head {
   names: string[];
   types: (string | null)[];
-  /** What it takes of the answer. */
+  /** Its text in the answer. */
   text: string;
 }
 
@@ -95,7 +95,7 @@ interface Fit {
   cut: { cells: number };
 }
 
-/** The names and types of the columns; those that come after half of the budget is taken are left out. */
+/** The names and types of the columns; those beyond half of the budget are left out. */
 function headOf(fields: readonly { name?: unknown; type?: unknown }[], budget: Budget): Head {
   const room = new Room({ ...budget, bytesMax: budget.bytesMax / 2, tokensMax: budget.tokensMax / 2 });
   const head: Head = { names: [], types: [], text: '' };
@@ -122,7 +122,7 @@ function fitRows(rows: readonly unknown[][], head: string, charsMax: number, bud
   for (const row of rows.slice(0, budget.rowsMax)) {
     const cells = { cells: 0 };
     const shown = row.map((cell) => cutCell(cell, charsMax, cells));
-    // One row is shown whatever it takes: with the shortest cells it is small.
+    // One row is always shown: with the shortest cells it is small.
     const isForced = isLast && fit.rows.length === 0;
     if (!room.take(JSON.stringify(shown)) && !isForced) break;
     fit.rows.push(shown);
@@ -131,7 +131,7 @@ function fitRows(rows: readonly unknown[][], head: string, charsMax: number, bud
   return fit;
 }
 
-/** The field of a row; a column may be called like something that every object inherits. */
+/** The field of a row; a column may have the name of an inherited property. */
 function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(row, name) ? (row[name] ?? null) : null;
 }
@@ -139,8 +139,8 @@ function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
 /**
  * A query's answer as column names, types and one array per row, within `budget`; every cut is visible.
  *
- * As many rows as `rowLimit`, the limit that was sent along, may be all of them or not: that is at least so many; unless
- * `whole` says what the service knows of the whole result.
+ * If there are as many rows as `rowLimit`, the limit that was sent, they may or may not be all: there are at least that
+ * many, unless `whole` says what the service knows of the whole result.
  */
 export function presentRows(
   response: QueryResponse,
@@ -166,7 +166,7 @@ export function presentRows(
   const isCut = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
   const more = whole === undefined ? isCut : !whole.isTotalExact;
   const offset = whole?.offset ?? 0;
-  // Where not even the first row is carried, there is one all the same.
+  // If not even the first row is carried, there is one all the same.
   const isTooLarge = more && results.length === 0 && whole?.queryId == null;
   const total = isTooLarge ? 1 : (whole?.total ?? results.length);
   const firstRows = more && whole?.queryId != null ? `the first ${whole.keptRows} rows` : undefined;
@@ -214,9 +214,9 @@ interface Extent {
   total: number;
   more: boolean;
   offset: number;
-  /** What is kept of a result that has more rows. */
+  /** What is kept of a result with more rows. */
   firstRows: string | undefined;
-  /** The first row alone is over the limit. */
+  /** The first row alone exceeds the limit. */
   isTooLarge: boolean;
   queryId: string | null | undefined;
   isPage: boolean;
@@ -233,7 +233,7 @@ function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
   else if (more || end < total) {
     const from = offset > 0 ? ` from ${offset}` : '';
     const shown = `${fit.rows.length}${from} of ${more ? 'at least ' : ''}${total} rows are shown: `;
-    // What a page was filtered and ordered by came from arguments, which nothing here may repeat.
+    // A page's filter and order came from arguments, which must not be repeated here.
     const page = isPage
       ? `the same call with "offset": ${end}`
       : `fetch_result ${JSON.stringify({ query_id: queryId, offset: end })}`;
@@ -262,7 +262,7 @@ function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
   return `${hints.join('; ')}.`;
 }
 
-/** A resource without what says nothing: null, empty lists and empty objects. */
+/** A resource without its empty fields: null, empty lists and empty objects. */
 function dense(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dense);
   if (typeof value !== 'object' || value === null) return value;
@@ -296,7 +296,7 @@ function cutParts(value: unknown, limits: PartLimits, cut: { parts: number }): u
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutParts(field, limits, cut)]));
 }
 
-/** One resource, without empty fields; its longest parts are cut where the whole is over the budget. */
+/** One resource, without empty fields; its longest parts are cut if the whole exceeds the budget. */
 export function presentObject(result: unknown, budget: Budget = BUDGET): Fenced {
   const whole = dense(visibleValue(result));
   let data: unknown = whole;
@@ -342,12 +342,12 @@ interface Written {
   last_offset?: unknown;
 }
 
-/** What a delete of an _id that is not there is counted as: the service says DELETED, as for the others. */
+/** Counts deletes of an _id that does not exist: the service says DELETED, as for the others. */
 const NOT_THERE = 'NOT_THERE';
 
 /**
- * A write's answer as counts by status, the first failures and the first ids; an error where every document failed. Of a
- * delete, `existing` are the ids that were there just before it; undefined: not known.
+ * A write's answer as counts by status, the first failures and the first ids; an error if every document failed. For a
+ * delete, `existing` are the ids that existed just before it; undefined: not known.
  */
 export function presentWrites(result: Written, deleted?: { existing?: ReadonlySet<string> | undefined }): Fenced {
   const documents = result.data ?? [];

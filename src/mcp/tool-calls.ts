@@ -17,10 +17,10 @@ import { askInSession } from './session-elicitation.ts';
 import { tellAfter } from './subscriptions.ts';
 import { tools } from './tools.ts';
 
-/** In the 2025 era a call brings no answer; this server asks for it in between. */
+/** In the 2025 era a call carries no answer; this server asks for it in between. */
 const FIRST_ROUND = { state: undefined, responses: undefined };
 
-/** Adds the calls of tools. `server`: the one of the connection, which knows its client. */
+/** Registers tool calls. `server` is that of the connection, which knows its client. */
 export function registerToolCalls(
   on: Pick<Server, 'setRequestHandler'>,
   assistant: Assistant,
@@ -73,7 +73,7 @@ export function registerToolCalls(
     const ask = (asked: InputRequiredResult) =>
       reportedWait(progressOf(ctx), params.name, ctx.mcpReq.signal, () => askInSession(ctx, asked, approvals.ttlMs));
     let result = await run({ ...FIRST_ROUND, canAsk });
-    // What a human is asked once more about is bounded by the guard.
+    // How often a human is asked again is bounded by the guard.
     while (isInputRequiredResult(result)) {
       result = await run((await ask(result)) ?? { ...FIRST_ROUND, canAsk: false });
     }
@@ -81,7 +81,7 @@ export function registerToolCalls(
   });
 }
 
-/** How to tell the client how far a call is; undefined where it did not ask to be told. */
+/** Reports a call's progress to the client; undefined if it did not ask for that. */
 function progressOf(ctx: ServerContext): Progress | undefined {
   const progressToken = ctx.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;

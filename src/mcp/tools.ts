@@ -25,30 +25,30 @@ import { type CallSecrets, masked } from './secrets.ts';
 import type { ToolCard } from './tool-cards.ts';
 import { warned } from './write-warnings.ts';
 
-/** What a tool needs of the outside. */
+/** What a tool needs from outside. */
 export interface ToolContext {
   client: Client;
   signal: AbortSignal | undefined;
-  /** Tells whoever waits how far it is. */
+  /** Reports progress to whoever waits. */
   progress: Progress;
   means: Means;
 }
 
 /** A tool as this server runs it. */
 export interface Tool extends ToolCard {
-  /** All that it takes. */
+  /** All its arguments. */
   arguments: readonly Argument[];
-  /** Those of them that can hold secrets. */
+  /** The arguments that can contain secrets. */
   secretArguments?: readonly Argument[];
-  /** Checks the arguments, puts them into shape and secrets into the place of references; throws `invalid_input`. */
+  /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
-  /** What a human is asked about before it runs; set where, and only where, it deletes. */
+  /** What a human is asked about before it runs; set if and only if it deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
-  /** `blast`: what was found out before it, where it deletes. */
+  /** `blast`: what was found out beforehand, if it deletes. */
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
-  /** What to do about an error, where the tool knows more than its code says. */
+  /** What to do about an error, if the tool knows more than its code says. */
   next?(error: ApiError): string | undefined;
-  /** Existing names near to one that was not found. */
+  /** Existing names similar to one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }
 
@@ -93,8 +93,8 @@ function toolOf(rowTool: RowTool): Tool {
 }
 
 /**
- * What names something to change must not be how another name is shown: a document whose `_id` looks like an escape is
- * not the one whose `_id` holds the character.
+ * A name of something to change must not be the displayed form of another name: a document whose `_id` looks like an
+ * escape is not the one whose `_id` contains the character.
  */
 function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): void {
   const items = kind === 'writes' && Array.isArray(input['data']) ? input['data'] : [];
@@ -112,7 +112,7 @@ function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): vo
 
 const SHOWN_CHARS_MAX = 200;
 
-/** The rows; where they are not all of a result that is kept, with what its columns hold. */
+/** The rows; if they are only a part of a kept result, with profiles of its columns. */
 async function presentQuery(
   { client, signal }: ToolContext,
   response: QueryResponse,
@@ -127,7 +127,7 @@ async function presentQuery(
   return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
 }
 
-/** Where a tool can warn, of a parameter that nothing uses for example, it does unless that is declined. */
+/** If a tool can warn, for example of an unused parameter, it does unless that is declined. */
 function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
   const argument = rowTool.arguments.find(({ field }) => field === 'generate_warnings');
   if (argument === undefined) return input;
@@ -137,8 +137,8 @@ function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
 }
 
 /**
- * Where a tool that returns rows takes `default_row_limit`, a limit keeps a whole table from travelling to be cut here.
- * A limit that the model gives stands for what it wants to see.
+ * If a tool that returns rows takes `default_row_limit`, a limit avoids transferring a whole table only to cut it here.
+ * A limit given by the model is what it wants to see.
  */
 function withRowLimit(rowTool: RowTool, input: Arguments): { ready: Arguments; rowsMax: number; limit?: number } {
   const argument = rowTool.arguments.find(({ field }) => field === 'default_row_limit');

@@ -12,8 +12,8 @@ const BEHIND_PROXY =
   'the request came through a proxy that the service does not know. Name the proxy\'s address in the setting "--trust-proxy" of the service';
 
 /**
- * Whether a list lets a caller in: an empty one everybody; otherwise who is on it, and this machine itself. A request
- * that an unknown proxy passes on is not this machine's, even where the proxy runs here.
+ * Whether a list admits a caller: an empty one admits everybody; otherwise those on it and this machine itself. A
+ * request forwarded by an unknown proxy does not count as this machine's, even if the proxy runs here.
  */
 export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, origin: Origin): boolean {
   const { address } = origin;
@@ -23,13 +23,13 @@ export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, or
   for (const { ipAddress } of entries) {
     isEmpty = false;
     const range = parseRange(ipAddress);
-    // On the list, the proxy's own address stands for whoever comes through it.
+    // If a proxy's own address is on the list, whoever comes through it is admitted.
     if (range !== undefined && address !== undefined && contains(range, address)) return true;
   }
   return isEmpty;
 }
 
-/** Throws `forbidden` where the allowlist does not let the caller in. */
+/** Throws `forbidden` if the allowlist does not admit the caller. */
 export function requireAllowed(catalog: Catalog, origin: Origin): void {
   if (admits(catalog.all('allowlist').values(), origin)) return;
   const why = origin.isForwarded

@@ -34,9 +34,9 @@ export interface AppContext extends ServiceContext {
   isLocal: (socket: Socket) => boolean;
   /** Closes the service; called after the answer that announces it. */
   leave: () => void;
-  /** Somebody runs it by `serve`, which a newer program respects. */
+  /** Whether it is run by `serve`; a newer program then leaves it alone. */
   isForeground: boolean;
-  /** Handlers beside the API. */
+  /** Handlers mounted beside the API. */
   mounts: readonly Mount[];
 }
 
@@ -65,9 +65,9 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   const app = Fastify({
     genReqId: () => randomUUID(),
     bodyLimit: WRITE_BYTES_MAX,
-    // A request that comes while the service closes is answered here, in the API's own shape.
+    // A request that arrives while the service is closing is answered here, in the API's own format.
     return503OnClosing: false,
-    // The contract's own schemas check requests and answers: what the framework would do so with need not be loaded.
+    // The contract's own schemas check requests and answers, so the framework's compilers need not be loaded.
     schemaController: { compilersFactory: NO_COMPILERS },
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     frameworkErrors: (error, request, reply) => {
@@ -96,7 +96,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   return app;
 }
 
-/** Counts the request, and follows it to its end, whether it is answered or its caller hangs up. */
+/** Counts the request and follows it until it is answered or its caller hangs up. */
 function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, reply: FastifyReply): RequestState {
   const visit = ctx.lifecycle.enter();
   const state: RequestState = {
@@ -105,9 +105,9 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
     operation: null,
     origin: placeOf(ctx, passes, request),
   };
-  // A serializer of the reply's own keeps the framework from adding a charset, which JSON does not have.
+  // A custom serializer keeps the framework from adding a charset, which JSON does not have.
   reply.serializer(stringifyJson).header('x-trace-id', request.id).header('content-type', JSON_TYPE);
-  // A connection that stays open would be cut when the service is gone.
+  // A connection kept open would be cut when the service is gone.
   if (ctx.lifecycle.phase === 'closing') reply.header('connection', 'close');
   reply.raw.once('close', () => {
     const answered = reply.raw.writableFinished;
@@ -125,7 +125,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
   return state;
 }
 
-/** Where a request came from; over the local socket a mount of this process may call for somebody else. */
+/** Where a request came from; over the local socket, a mount of this process may be calling for somebody else. */
 function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest): Origin {
   const hops = hopsOf(ctx, request);
   const passed = hops.isLocal ? passes.originOf(request.headers[PASS_HEADER]) : undefined;
@@ -168,7 +168,7 @@ function addOperation(
   operation: AnyOperation,
 ): void {
   const row: Row = allRows[operation];
-  // The handler takes what the row's schemas yield, which the compiler cannot follow through the loop.
+  // The handler takes what the row's schemas produce, which the compiler cannot infer through the loop.
   const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
   const answer = async (request: FastifyRequest, body: RawBody | undefined): Promise<unknown> => {
     const { caller, origin, signal } = stateOf(states, request);
@@ -176,7 +176,7 @@ function addOperation(
     // A body may take its time to arrive, and the key may be gone by then.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
-    // Documents are not parsed where the engine can take their text.
+    // Documents are not parsed if the engine can take their text.
     const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
     const text =
       body === undefined || list === undefined
@@ -211,14 +211,14 @@ function addOperation(
   });
 }
 
-/** A bare answer, to be sent in pieces where it is long; anything else is left to the reply's serializer. */
+/** A bare answer, to be sent in pieces if it is long; anything else is left to the reply's serializer. */
 function streamed(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
   const text = encodeAnswer(result);
   return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
-/** Whatever else stands in the header is as if it were not there: it is a wish, and no part of the API. */
+/** The rows that the header asks to keep. Anything malformed is ignored: the header is a hint, not part of the API. */
 function keepRowsOf(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }

@@ -8,7 +8,7 @@ import type { UserRecord } from './records.ts';
 export interface Principal {
   user: UserRecord;
   keyName: string;
-  /** What is stored of the key. */
+  /** The stored hash of the key. */
   keyHash: string;
 }
 
@@ -22,7 +22,7 @@ export function newKey(): string {
   return Array.from({ length: KEY_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
 }
 
-/** What is stored of a key. A key has 380 random bits, so a fast hash without salt cannot be turned back. */
+/** The hash that is stored of a key. A key has 380 random bits, so a fast hash without salt cannot be reversed. */
 export function hashKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
@@ -37,8 +37,8 @@ export async function authenticate(
 ): Promise<Principal> {
   const hash = hashKey(keyOf(header));
   const record = ctx.catalog.all('apiKey').get(hash);
-  // What a map look-up's time could give away is about the hash, which a caller cannot choose; the decision itself is
-  // made in constant time.
+  // The time of a map lookup could only reveal something about the hash, which a caller cannot choose; the decision
+  // itself is made in constant time.
   const user =
     record !== undefined && timingSafeEqual(Buffer.from(record.hash, 'hex'), Buffer.from(hash, 'hex'))
       ? ctx.catalog.all('user').get(record.user)
@@ -49,7 +49,7 @@ export async function authenticate(
   return user.state === 'NEW' ? { ...caller, user: await activate(ctx, user) } : caller;
 }
 
-/** The key in an `Authorization` header. Throws `unauthorized` where there is none. */
+/** The key in an `Authorization` header. Throws `unauthorized` if there is none. */
 export function keyOf(header: string | undefined): string {
   if (header === undefined) throw new ApiError('unauthorized', `The request has no API key. ${HOW}`);
   const key = AUTHORIZATION.exec(header.trim())?.[1];
@@ -57,7 +57,7 @@ export function keyOf(header: string | undefined): string {
   throw new ApiError('unauthorized', `The Authorization header holds no API key in a known form. ${HOW}`);
 }
 
-/** Throws `unauthorized` where the caller's key, or its user, was deleted since the request began. */
+/** Throws `unauthorized` if the caller's key or user was deleted since the request began. */
 export function requireCaller(catalog: Catalog, caller: Principal): void {
   if (!catalog.all('apiKey').has(caller.keyHash)) throw unknownKey();
 }

@@ -4,10 +4,10 @@ import type { Change, Engine, RecordChange } from '../engine/engine.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
 import { holdsWellFormed } from './values.ts';
 
-/** Version of the metadata's layout. A change of `RECORDS` that old data does not fit raises it and adds a migration. */
+/** Version of the metadata's layout. Raise it, and add a migration, if a change of `RECORDS` does not fit old data. */
 export const SCHEMA_VERSION = 1;
 
-/** What a planned change does, and what its caller gets once it is durable. */
+/** What a planned change does, and the result that its caller gets once it is durable. */
 export interface Plan<T> {
   changes: readonly Change[];
   result: T;
@@ -18,8 +18,9 @@ export interface Catalog {
   all<K extends Kind>(kind: K): ReadonlyMap<string, RecordOf<K>>;
 
   /**
-   * Changes metadata. `plan` runs when every earlier change is done, looks at what is there, and throws to refuse; what
-   * it returns is committed as one durable step and becomes visible after that. No changes: nothing is written.
+   * Changes metadata. `plan` runs when every earlier change is done, checks the current state, and throws to refuse;
+   * what it returns is committed as one durable step and becomes visible afterwards. With no changes, nothing is
+   * written.
    */
   change<T>(plan: () => Plan<T>): Promise<T>;
 
@@ -27,7 +28,7 @@ export interface Catalog {
   stored(change: RecordChange): void;
 }
 
-/** A change that stores a record. Throws `invalid_input` for text that is none. */
+/** A change that stores a record. Throws `invalid_input` for ill-formed text. */
 export function put<K extends Kind>(kind: K, key: string, value: RecordOf<K>): RecordChange {
   if (!holdsWellFormed(value)) {
     throw new ApiError(
@@ -44,8 +45,8 @@ export function remove(kind: Kind, key: string): RecordChange {
 }
 
 /**
- * The catalog over the engine's records. Throws `internal` for records that this version cannot read, so that data of
- * a newer version is left alone.
+ * The catalog over the engine's records. Throws `internal` for records that this version cannot read, so that data of a
+ * newer version is left untouched.
  */
 export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog {
   const kinds = new Map<string, Map<string, unknown>>();

@@ -39,11 +39,11 @@ export interface ServiceContext {
   resultFiles: ResultFiles;
   log: Logger;
   version: string;
-  /** When it was built (ISO-8601); undefined: it runs from the sources. */
+  /** Build time (ISO-8601); undefined: it runs from the sources. */
   build: string | undefined;
-  /** What the service was started with, by name. */
+  /** The settings that the service was started with, by name. */
   settings?: Readonly<Record<string, string>> | undefined;
-  /** The next `last_offset`: text that sorts after every earlier one, also across restarts. */
+  /** Returns the next `last_offset`: text that sorts after every earlier one, even across restarts. */
   nextOffset: () => string;
 }
 
@@ -51,10 +51,10 @@ export interface ServiceContext {
 export interface DocumentList {
   /** Valid UTF-8. */
   bytes: Buffer;
-  /** Of the list's `[`, and of the byte after its `]`. */
+  /** Offset of the list's `[`; `end` is that of the byte after its `]`. */
   start: number;
   end: number;
-  /** Throws `invalid_input` for what is no JSON, or no list. */
+  /** Throws `invalid_input` for anything but a JSON list. */
   parse(): readonly JsonValue[];
 }
 
@@ -62,9 +62,9 @@ export interface DocumentList {
 export interface CallContext extends ServiceContext {
   caller: Principal;
   origin: Origin;
-  /** The documents of a request that adds some, as they came; its input holds none of them then. */
+  /** The documents of a request that adds some, unparsed; its input has none of them then. */
   text?: DocumentList | undefined;
-  /** Rows that the answer carries at most, where the whole result is to be kept; absent: it is not. */
+  /** Maximum number of rows in the answer if the whole result is to be kept; absent: it is not. */
   keepRows?: number | undefined;
   /** Aborted when the caller hangs up before the answer, and when the service closes. */
   signal: AbortSignal;

@@ -1,7 +1,7 @@
-/** Where the service is between its start and its end. */
+/** The state of the service between its start and its end. */
 export type Phase = 'starting' | 'ready' | 'closing';
 
-/** One request that is being worked on. */
+/** A request being processed. */
 export interface Visit {
   /** Aborted when the service closes; abort it when the caller hangs up. */
   abort: AbortController;
@@ -9,21 +9,24 @@ export interface Visit {
   end(): void;
 }
 
-/** Which requests run, and what follows when none does. */
+/** Tracks running requests, and what happens when there are none. */
 export interface Lifecycle {
   readonly phase: Phase;
   enter(): Visit;
-  /** Something outlasts its request: the service does not leave for being idle until the returned function is called. */
+  /**
+   * For something that outlasts its request: the service does not exit for being idle until the returned function is
+   * called.
+   */
   hold(): () => void;
-  /** The service answers from now on; the idle time begins. */
+  /** To be called when the service begins to answer; the idle time starts. */
   ready(): void;
-  /** No new work from now on; what can be aborted is. */
+  /** Refuses new work from now on; aborts what can be aborted. */
   close(): void;
   /** Resolves when no request runs, or after `timeoutMs`. */
   drained(timeoutMs: number): Promise<void>;
 }
 
-/** `onIdle` is called when no request came for `idleMs` and none runs; without `idleMs` never. */
+/** `onIdle` is called when no request came for `idleMs` and none runs; never without `idleMs`. */
 export function createLifecycle(options: { idleMs?: number | undefined; onIdle: () => void }): Lifecycle {
   let phase: Phase = 'starting';
   const visits = new Set<Visit>();

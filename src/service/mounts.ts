@@ -11,19 +11,19 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Origin } from './origin.ts';
 import type { OriginPasses } from './origin-passes.ts';
 
-/** Who a request comes from that the service passes on to a mounted handler. */
+/** The caller of a request that the service passes to a mounted handler. */
 export interface MountCaller {
-  /** What is stored of the key: it names the key without giving it away. */
+  /** The stored hash of the key: it identifies the key without revealing it. */
   keyHash: string;
-  /** The key itself, with which the handler may call the API in its caller's name. */
+  /** The key itself, with which the handler may call the API on its caller's behalf. */
   key: string;
   email: string;
   roles: readonly Role[];
   /** Whether the key still exists, for what outlives a request. */
   isKnown: () => boolean;
   /**
-   * Headers for the calls that the handler makes over the local socket for this request: with them they count as coming
-   * from where it came, without them as this machine's own.
+   * Headers for the calls that the handler makes over the local socket for this request: with them, calls count as
+   * coming from the request's origin; without them, as this machine's own.
    */
   headers: Record<string, string>;
 }
@@ -33,8 +33,8 @@ export interface Mount {
   /** Its one path, e.g. `/mcp`. */
   path: string;
   /**
-   * Looks at where a request claims to go and to come from, before anything else; may set headers of the answer. True:
-   * it was answered. Throws the `ApiError` that it is refused with.
+   * Checks the destination and origin that a request claims, before anything else; may set headers of the answer. True:
+   * it was answered. Throws the `ApiError` to refuse it with.
    */
   admit(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>;
   /**
@@ -42,7 +42,7 @@ export interface Mount {
    * caller has gone.
    */
   handle(request: IncomingMessage, response: ServerResponse, caller: MountCaller, signal: AbortSignal): Promise<void>;
-  /** Ends what it keeps open; called when the service begins to close. */
+  /** Closes what it keeps open; called when the service begins to close. */
   close(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
   passes: OriginPasses;
 };
 
-/** Clients of other protocols look for a scheme they know; both are accepted everywhere. */
+/** Clients of other protocols look for a scheme that they know; both are accepted everywhere. */
 const CHALLENGE = 'Bearer realm="colloquy", ApiKey realm="colloquy"';
 
 /** Adds a mount's path: allowlist and key are checked as for the API, and the raw request goes to the handler. */

@@ -6,13 +6,13 @@ export interface Origin {
   isLocal: boolean;
   /** The caller's address; undefined: over the local socket, or unreadable. */
   address: Address | undefined;
-  /** The address as it is shown to people. */
+  /** The address as shown to people. */
   shown: string;
-  /** A proxy that no setting names says that it passes the request on: the address is that proxy's. */
+  /** A proxy that no setting names claims to forward the request: the address is that proxy's. */
   isForwarded: boolean;
 }
 
-/** What the HTTP side knows of a request's way here. */
+/** What the HTTP side knows about a request's route. */
 export interface Hops {
   isLocal: boolean;
   /** The other end of the connection. */
@@ -26,8 +26,8 @@ const SHOWN_MAX = 80;
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
- * The caller's address: the other end of the connection, or, where that is a trusted proxy, the last hop before the
- * trusted ones. What stands left of that hop was written by strangers and is not believed.
+ * The caller's address: the other end of the connection or, if that is a trusted proxy, the last hop before the trusted
+ * ones. Anything left of that hop was written by strangers and is not believed.
  */
 export function originOf({ isLocal, peer, forwardedFor }: Hops, trusted: readonly AddressRange[]): Origin {
   if (isLocal) {

@@ -11,7 +11,7 @@ export function permits(roles: readonly Role[], needed: Role): boolean {
   return roles.some((role) => rank(role) >= rank(needed));
 }
 
-/** Throws `forbidden` where the user's roles do not reach the row's. */
+/** Throws `forbidden` if the user's roles do not permit what the row requires. */
 export function requireRole(user: UserRecord, row: Pick<Row, 'title' | 'role'>): void {
   if (permits(user.roles, row.role)) return;
   const has = user.roles.map((role) => `"${role}"`).join(', ') || 'none';
@@ -21,7 +21,7 @@ export function requireRole(user: UserRecord, row: Pick<Row, 'title' | 'role'>):
   );
 }
 
-/** A row's title as it stands after "Cannot": `Add documents` becomes `add documents`. */
+/** A row's title as used after "Cannot": `Add documents` becomes `add documents`. */
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);
 }

@@ -30,55 +30,55 @@ import { openUsage } from './usage.ts';
 
 export interface ServiceOptions {
   databaseFile: string;
-  /** Holds the admin's API key; made at the first start, readable by its owner only. */
+  /** Contains the admin's API key; created at the first start, readable only by its owner. */
   adminKeyFile: string;
-  /** Holds the key that integrations' secrets are encrypted with; made with the first of them. */
+  /** Contains the key that integrations' secrets are encrypted with; created with the first of them. */
   secretKeyFile: string;
   listen: readonly ListenAddress[];
   limits?: Partial<EngineLimits> | undefined;
-  /** The service closes by itself when no request came for so long and none runs, in milliseconds. Default: never. */
+  /** The service closes by itself after so long without requests, in milliseconds. Default: never. */
   idleMs?: number | undefined;
   /** Ends the process at once, with the reason; default: as `openEngine`. */
   giveUp?: ((message: string) => void) | undefined;
   version: string;
-  /** When this program was built (ISO-8601). Default: it runs from the sources. */
+  /** Build time of this program (ISO-8601). Default: it runs from the sources. */
   build?: string | undefined;
-  /** Told to clients: what it was started with, by name (default: nothing). */
+  /** Reported to clients: the settings it was started with, by name (default: nothing). */
   settings?: Readonly<Record<string, string>> | undefined;
-  /** Somebody runs it and ends it as well: a newer program does not take its place (default false). */
+  /** Somebody runs it and also ends it: a newer program does not take its place (default false). */
   isForeground?: boolean | undefined;
   log: Logger;
   /** What is past its collection's retention, or its time in the trash, is removed this often, in ms (default 60,000). */
   purgeEveryMs?: number | undefined;
-  /** How long what is deleted can be restored (default 7); 0: it is gone at once. */
+  /** For how many days deleted things can be restored (default 7); 0: they are gone at once. */
   trashDays?: number | undefined;
-  /** Bounds of what is kept of queries' results, and of their exports. */
+  /** Limits on kept query results, and on their exports. */
   results?: Partial<ResultLimits> | undefined;
   exports?: Partial<FileLimits> | undefined;
   /** Answer browsers of other origins (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
-  /** Handlers beside the API, on the same addresses (default: none). */
+  /** Handlers mounted beside the API, on the same addresses (default: none). */
   mounts?: readonly Mount[] | undefined;
-  /** The newest calls of tools that are on record, the newest first, for the page (default: it shows none). */
+  /** Returns the latest recorded tool calls, newest first, for the page (default: it shows none). */
   recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
 
-/** A service that runs. */
+/** A running service. */
 export interface Service {
   /** In the order of `listen`: socket paths as they were given, TCP addresses as URLs with the real port. */
   addresses: string[];
   /** Resolves when the service is closed, for whatever reason. */
   closed: Promise<void>;
-  /** Answers what runs (for at most 10 seconds; queries are aborted), makes everything durable, closes. */
+  /** Finishes running requests (for at most 10 seconds; queries are aborted), makes everything durable, closes. */
   close(): Promise<void>;
 }
 
 const DRAIN_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const TRASH_DAYS = 7;
-/** What no log line may hold, whatever is passed to it. */
+/** Fields that no log line may contain, whatever is passed to it. */
 const SECRETS = [
   'headers',
   'authorization',
@@ -109,7 +109,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     giveUp: options.giveUp,
     onStuck: (why) => leave(why),
   });
-  // What answers requests is loaded while the engine's own threads open the database.
+  // The code that answers requests is loaded while the engine's own threads open the database.
   const loading = import('./app.ts');
   loading.catch(() => undefined);
   const engine = await opening;
@@ -146,8 +146,8 @@ async function closeMount(mount: Mount, log: Logger): Promise<void> {
 }
 
 /**
- * Prepares metadata and counts this start. Where the disk is full but everything else is there, the service reads all the
- * same: the start is counted once a write has succeeded.
+ * Prepares metadata and counts this start. If the disk is full but everything else is there, the service still serves
+ * reads: the start is counted once a write has succeeded.
  */
 async function prepare(catalog: Catalog, log: Logger): Promise<() => string> {
   try {
@@ -202,7 +202,7 @@ async function startOn(
     log,
     addresses: () => listeners.map(({ address }) => address),
   });
-  // To be looked at is to be used: the idle time begins anew.
+  // Looking at the page counts as use: the idle time starts again.
   const inUse = () => lifecycle.hold()();
   const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
@@ -262,7 +262,7 @@ async function startOn(
     lifecycle.close();
     approvals.close();
     pairedBrowsers.close();
-    // The socket files go first, so that nobody finds a service that no longer answers.
+    // The socket files are removed first, so that nobody finds a service that no longer answers.
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);

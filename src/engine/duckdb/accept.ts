@@ -6,19 +6,19 @@ import { describeFault } from './faults.ts';
 export interface AcceptedDocument {
   id: string;
   fields: JsonObject;
-  /** Null: the replaced document's, or else now. */
+  /** Null: that of the replaced document, or else now. */
   eventTimeMicros: bigint | null;
 }
 
-/** Years 0000 to 9999: what ISO 8601 writes with four digits. */
+/** Years 0000 to 9999, which ISO 8601 writes with four digits. */
 const TIME_MIN = -62_167_219_200_000_000n;
 const TIME_MAX = 253_402_300_799_999_999n;
 
-/** What comes of the documents of one write, as far as they alone decide it. */
+/** The result of checking the documents of one write by themselves. */
 export interface Acceptance {
-  /** By id. Of several with one id, the last, with the last event time that one of them gave. */
+  /** By id. Of several with one id the last, with the last event time that any of them gave. */
   documents: ReadonlyMap<string, AcceptedDocument>;
-  /** The errors, in the order given; undefined for a document that goes in. */
+  /** The errors, in the order given; undefined for a document that is accepted. */
   errors: readonly (string | undefined)[];
 }
 
@@ -34,7 +34,7 @@ export function acceptDocuments(given: readonly NewDocument[]): Acceptance {
   return { documents, errors };
 }
 
-/** The outcomes of a write as if its documents had gone in one after the other. */
+/** The outcomes of a write as if its documents had been stored one after the other. */
 export function outcomesOf(
   given: readonly NewDocument[],
   { errors }: Acceptance,

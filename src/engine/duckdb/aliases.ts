@@ -6,10 +6,10 @@ import type { Sql } from './store.ts';
 import { unionShape } from './union.ts';
 
 /**
- * Makes the view through which SQL sees an alias, or makes it anew: after a change of columns of `tables`, and to point
- * it at others. A query that runs meanwhile sees the view from before.
+ * Creates or replaces the view through which SQL sees an alias: after a change of the columns of `tables`, or to point
+ * it at others. A query that runs meanwhile sees the earlier view.
  *
- * Types are made to agree here, table by table: the engine's own union turns what differs into text or a double, which
+ * Types are reconciled here, table by table: the engine's own union turns differing types into text or a double, which
  * loses values.
  */
 export async function createAliasView(sql: Sql, alias: Alias, tables: readonly Table[]): Promise<void> {
@@ -18,7 +18,7 @@ export async function createAliasView(sql: Sql, alias: Alias, tables: readonly T
   await sql(`CREATE OR REPLACE VIEW ${viewOf(alias)} AS ${selects.join(' UNION ALL BY NAME ')}`);
 }
 
-/** Stores what an alias stands for, in the place of what it stood for before. */
+/** Stores what an alias stands for, replacing what it stood for before. */
 export async function storeAlias(sql: Sql, alias: Alias): Promise<void> {
   await forgetAlias(sql, alias);
   const tables = JSON.stringify(alias.tables);
@@ -29,7 +29,7 @@ export async function forgetAlias(sql: Sql, alias: Alias): Promise<void> {
   await sql('DELETE FROM "_meta"."aliases" WHERE workspace = $1 AND name = $2', alias.workspace, alias.name);
 }
 
-/** The first one names all columns, which settles their order; the others leave out what they do not have. */
+/** The first one names all columns, which fixes their order; the others omit those that they do not have. */
 function selectFrom(table: Table, union: TableShape, isFirst: boolean): string {
   const own = new Map([...table.shape.columns.keys()].map((name) => [foldName(name), name]));
   const columns = [ID_COLUMN, TIME_COLUMN].map(quoteName);
@@ -44,6 +44,6 @@ function selectFrom(table: Table, union: TableShape, isFirst: boolean): string {
   }
   if (table.shape.extra) columns.push(quoteName(EXTRA_COLUMN));
   else if (union.extra && isFirst) columns.push(`NULL::JSON AS ${quoteName(EXTRA_COLUMN)}`);
-  // Through the view of the collection, which leaves out what its retention hides.
+  // Through the collection's view, which leaves out what its retention hides.
   return `SELECT ${columns.join(', ')} FROM ${viewOf(table)}`;
 }

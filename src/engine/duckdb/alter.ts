@@ -6,7 +6,7 @@ import { isListShape, isObjectShape, type ObjectShape, type Shape } from './shap
  * The statements that turn a table of one shape into a wider one, keeping every value. They must come before the
  * transaction's first DELETE or INSERT on the table: DuckDB refuses to commit the other order.
  *
- * A struct's new field is a change of type, too: `ADD COLUMN list.element.field` of DuckDB 1.5 corrupts the heap.
+ * A new field of a struct is a type change, too: `ADD COLUMN list.element.field` of DuckDB 1.5 corrupts the heap.
  */
 export function alterStatements(table: string, from: TableShape, to: TableShape): string[] {
   const statements: string[] = [];
@@ -24,7 +24,7 @@ export function alterStatements(table: string, from: TableShape, to: TableShape)
   return statements;
 }
 
-/** SQL for the value of `sql`, which has one shape, in a wider shape. */
+/** SQL that converts `sql` from one shape to a wider one. */
 export function convert(from: Shape, to: Shape, sql: string, level = 0): string {
   if (typeOf(from) === typeOf(to)) return sql;
   if (typeOf(to) === 'JSON') return toJson(from, sql, level);
@@ -47,7 +47,7 @@ function convertStruct(from: ObjectShape, to: ObjectShape, sql: string, level: n
   return `CASE WHEN ${sql} IS NULL THEN NULL ELSE struct_pack(${fields.join(', ')}) END`;
 }
 
-/** Whether DuckDB's own cast keeps every value: numbers widen, structs gain fields, and nothing turns into JSON or back. */
+/** Whether DuckDB's own cast keeps every value: numbers widen, structs gain fields, nothing turns into JSON or back. */
 function canCast(from: Shape, to: Shape): boolean {
   if (typeOf(from) === typeOf(to)) return true;
   if (typeOf(from) === 'JSON' || typeOf(to) === 'JSON') return false;
@@ -58,7 +58,7 @@ function canCast(from: Shape, to: Shape): boolean {
   return typeof from === 'string' && typeof to === 'string';
 }
 
-/** SQL for the JSON of `sql`. A struct's NULL fields are missing members of the document, and stay missing. */
+/** SQL that converts `sql` to JSON. A struct's NULL fields are missing members of the document, and stay missing. */
 function toJson(shape: Shape, sql: string, level: number): string {
   if (typeOf(shape) === 'JSON') return sql;
   if (!needsCare(shape)) return `to_json(${sql})`;
@@ -70,8 +70,8 @@ function toJson(shape: Shape, sql: string, level: number): string {
   const members = [...shape.fields].map(
     ([key, field]) => `${quoteText(key)}, ${toJson(field, fieldOf(sql, key), level)}`,
   );
-  // A merge patch takes null for "no such member", at every level of objects; inside lists it keeps it. Its name is
-  // written out because views use it too, where a query's session may have a function of that name with limits.
+  // A merge patch reads null as "no such member" at every level of objects, but keeps it inside lists. The function's
+  // name is qualified because views use it too, and a query's session may have a limited function of that name.
   return `CASE WHEN ${sql} IS NULL THEN NULL ELSE system.main.json_merge_patch('{}', json_object(${members.join(', ')})) END`;
 }
 
@@ -80,7 +80,7 @@ function needsCare(shape: Shape): boolean {
   return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double';
 }
 
-/** As a document that comes now has it there: 3, and not 3.0 (see `exactText`). */
+/** As a document that arrives now is stored: 3, and not 3.0 (see `exactText`). */
 function doubleToJson(sql: string): string {
   return `CASE WHEN ${sql} = trunc(${sql}) AND abs(${sql}) < 1e21 THEN to_json(CAST(${sql} AS HUGEINT)) ELSE to_json(${sql}) END`;
 }
@@ -90,9 +90,9 @@ function fieldOf(sql: string, key: string): string {
 }
 
 /**
- * Names for the parameters of lambdas: `ALTER … USING` refuses every name that is not a column of the table, a
- * lambda's own parameter included. Neither of these columns is ever converted, so that hiding them does no harm; an
- * inner lambda uses nothing of the one two levels out.
+ * Names for the parameters of lambdas: `ALTER … USING` refuses every name that is not a column of the table, even a
+ * lambda's own parameter. Neither of these columns is ever converted, so hiding them does no harm; an inner lambda uses
+ * nothing of the one two levels out.
  */
 function lambdaName(level: number): string {
   return quoteName(level % 2 === 0 ? ID_COLUMN : TIME_COLUMN);

@@ -8,25 +8,25 @@ import { isNode, isSameTree, type Node, nodesIn } from './tree.ts';
 import type { Typed } from './typed-json.ts';
 
 /**
- * A statement in a second form: where it asks one collection for the document of an id, this is looked up by the
- * hash of the id (`HASH_COLUMN`). All that the caller wrote stays, conditions included, and only fewer rows are put
- * before it. The form is never needed: what fails in it runs as it was written.
+ * A statement in a second form: if it asks one collection for the document with some id, the document is looked up by
+ * the id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely sees fewer
+ * rows. The form is never necessary: what fails in it runs as written.
  */
 export interface ByHash {
   sql: string;
-  /** The parameter that is the id, if it is one: the form holds where its value is a text. */
+  /** The parameter that gives the id, if one does: the form is valid only if its value is a text. */
   parameters: readonly string[];
-  /** The collection's own table. */
+  /** The collection's physical table. */
   table: string;
 }
 
 /** A second form that has yet to be checked (`isByHash`). */
 export interface ByHashDraft {
-  /** What stands in the place of the collection. */
+  /** What replaces the collection. */
   splice: Splice;
   parameters: readonly string[];
   table: string;
-  /** A statement of our own that selects from the very same. */
+  /** A statement of our own that selects from the same subquery. */
   template: string;
   /** The collection in the statement's tree. */
   from: Node;
@@ -37,11 +37,13 @@ interface Context {
   names: Names;
   /** Collections that the statement names. */
   tables: readonly NamedTable[];
-  /** What the gate put in, by place. One at a collection is as long as the workspace that is written before it. */
+  /**
+   * What the gate inserted, by position. The one at a collection is as long as the workspace written before the name.
+   */
   splices: ReadonlyMap<number, Splice>;
 }
 
-/** What may stand in a query: anything else, a sample for one, could see rows that its WHERE leaves out. */
+/** What a query may contain: anything else, such as a sample, could see rows that its WHERE leaves out. */
 const QUERY_KEYS: ReadonlySet<string> = new Set(
   `type select_list from_table where_clause aggregate_handling group_expressions group_sets having qualify
   modifiers`.split(/\s+/),
@@ -50,7 +52,7 @@ const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_locatio
 
 const PARAMETER_NAME = /^(?:[A-Za-z_][A-Za-z0-9_]*|\d+)$/;
 
-/** Whether the second form holds for these values of the statement's parameters. */
+/** Whether the second form is valid for these values of the statement's parameters. */
 export function holdsFor({ parameters }: ByHash, values: ReadonlyMap<string, Typed>): boolean {
   return parameters.every((name) => {
     const typed = values.get(name);
@@ -62,14 +64,14 @@ function hasOnly(node: Node, keys: ReadonlySet<string>): boolean {
   return Object.keys(node).every((key) => keys.has(key));
 }
 
-/** Whether an expression is the column of ids; where `table` is the name by which the query knows the collection. */
+/** Whether an expression is the id column; `table` is the name by which the query knows the collection. */
 function isId(node: unknown, table: string): boolean {
   if (!isNode(node) || node['class'] !== 'COLUMN_REF' || !Array.isArray(node['column_names'])) return false;
   const path = node['column_names'].map((part) => foldName(String(part)));
   return path.at(-1) === ID_COLUMN && (path.length === 1 || (path.length === 2 && path[0] === foldName(table)));
 }
 
-/** An id as SQL, with the parameter that it is; null for anything but a text and a parameter. */
+/** An id as SQL, with its parameter if it is one; null for anything but a text or a parameter. */
 function idOf(node: unknown): { id: string; parameters: string[] } | null {
   if (!isNode(node)) return null;
   if (node['class'] === 'PARAMETER') {
@@ -99,15 +101,15 @@ function conjunctsOf(where: unknown): unknown[] {
   return isAnd && Array.isArray(where['children']) ? where['children'] : [where];
 }
 
-/** Whether a query has nothing after FROM. */
+/** Whether a query has no FROM. */
 export function isWithoutFrom(query: Node): boolean {
   const from = query['from_table'];
   return query['type'] === 'SELECT_NODE' && isNode(from) && from['type'] === 'EMPTY';
 }
 
 /**
- * Whether a query makes of a row no more than one row, which is not larger than what it was made of: no function, which
- * could be one that makes rows, nor a query in it.
+ * Whether a query makes at most one row of each row, no larger than the one it was made of: it has no functions, which
+ * could produce rows, and no subqueries.
  */
 export function isOfFewParts(query: Node): boolean {
   for (const node of nodesIn(query)) {
@@ -118,8 +120,8 @@ export function isOfFewParts(query: Node): boolean {
 }
 
 /**
- * Whether nothing in the statement could come to mean something else: names that reach the collection through its schema,
- * columns by number, a name given to another column, parameters whose type another place has a say in.
+ * Whether nothing in the statement could change its meaning: names that reach the collection through its schema,
+ * columns by number, another column named `_id`, parameters whose type is also influenced by another use.
  */
 function isUnambiguous(query: Node, schemas: ReadonlySet<string>, parameters: readonly string[]): boolean {
   const uses = new Map<string, number>();
@@ -137,7 +139,7 @@ function isUnambiguous(query: Node, schemas: ReadonlySet<string>, parameters: re
   return parameters.every((name) => uses.get(name.toLowerCase()) === 1);
 }
 
-/** How long the collection's name is as it is written at `at`, with its workspace where `isQualified`. */
+/** Length of the collection's name as written at `at`, including its workspace if `isQualified`. */
 function lengthOf(bytes: Buffer, at: number, name: string, isQualified: boolean): number | null {
   const first = identifierAt(bytes, at);
   if (first === undefined) return null;
@@ -147,7 +149,10 @@ function lengthOf(bytes: Buffer, at: number, name: string, isQualified: boolean)
   return second !== undefined && foldName(second.name) === foldName(name) ? first.length + 1 + second.length : null;
 }
 
-/** The second form of a statement that passed the gate, from its tree with all schemas in it; null where it has none. */
+/**
+ * Drafts the second form of a statement that passed the gate, from its tree with schemas filled in; null if it has
+ * none.
+ */
 export function draftByHash({ bytes, names, tables, splices }: Context, query: Node): ByHashDraft | null {
   const from = query['from_table'];
   if (query['type'] !== 'SELECT_NODE' || !hasOnly(query, QUERY_KEYS) || query['where_clause'] === undefined)
@@ -179,7 +184,7 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
   };
 }
 
-/** How many rows the table of the second form has, deleted ones that take up room included. */
+/** Number of rows of the second form's table, including deleted ones that still take up space. */
 export async function rowsOf(connection: DuckDBConnection, { table }: Pick<ByHash, 'table'>): Promise<number> {
   const result = await connection.runAndReadAll(
     `SELECT estimated_size FROM duckdb_tables()
@@ -189,17 +194,17 @@ export async function rowsOf(connection: DuckDBConnection, { table }: Pick<ByHas
   return Number(result.getRows()[0]?.[0] ?? 0);
 }
 
-/** Names of a statement's parameters: their numbers follow their order, which is another in the second form. */
+/** Sorted names of a statement's parameters: they are numbered in order of use, which differs in the second form. */
 function namesOfParameters(statement: Node): string[] {
   const map = Array.isArray(statement['named_param_map']) ? statement['named_param_map'] : [];
   return map.map((entry) => (isNode(entry) ? String(entry['key']) : '')).toSorted();
 }
 
 /**
- * Whether the second form, as the engine's parser reads it, is the statement that the gate let through but for the
- * collection, and has in its place what the parser makes of our own text.
+ * Whether the second form, as the engine's parser reads it, equals the statement that the gate let through except for
+ * the collection, and has in the collection's place what the parser makes of our own text.
  *
- * `passed` is one statement of the parser, as are `second` and `template`.
+ * `passed`, `second` and `template` are statements as the parser returns them.
  */
 export function isByHash(draft: ByHashDraft, passed: unknown, second: unknown, template: unknown): boolean {
   if (!isNode(passed) || !isNode(second) || !isNode(template)) return false;

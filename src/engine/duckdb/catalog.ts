@@ -20,7 +20,7 @@ import { unionShape } from './union.ts';
 export interface Table extends NamedTable {
   readonly id: string;
   readonly shape: TableShape;
-  /** Documents whose event time is longer ago are not there for anyone; null: none is. */
+  /** Documents with an older event time are invisible to everyone; null: all are visible. */
   readonly retentionSecs: number | null;
 }
 
@@ -29,7 +29,7 @@ export interface Alias extends NamedTable {
   readonly tables: readonly string[];
 }
 
-/** What the engine keeps in memory of the stored metadata: changed only after the change is durable. */
+/** The part of the stored metadata that the engine keeps in memory: changed only after the change is durable. */
 export interface Catalog {
   readonly names: NameIndex;
   /** By table id. */
@@ -62,8 +62,8 @@ export function tableOf(
 }
 
 /**
- * What the view of a collection shows, where `condition` holds. A transaction that began later may see columns that the
- * shape does not know yet: they come after those that it knows, as they do in the view.
+ * What a collection's view shows of the rows that meet `condition`. A transaction that began later may see columns that
+ * the shape does not know yet: they come after the known ones, as they do in the view.
  */
 function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>, condition: string) {
   const known = columnNames(shape).map(quoteName);
@@ -77,7 +77,7 @@ function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 
   return `SELECT ${columns.join(', ')} FROM ${dataTable(id)} WHERE ${condition}${kept}`;
 }
 
-/** An alias of these tables, which `catalog` holds as long as it holds the alias. */
+/** An alias of these tables; `catalog` has to hold them for as long as it holds the alias. */
 export function aliasOf(catalog: Catalog, workspace: string, name: string, tables: readonly string[]): Alias {
   const behind = () => tables.flatMap((id) => catalog.tables.get(id) ?? []);
   const shape = () => unionShape(behind().map((table) => table.shape));
@@ -86,7 +86,7 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
   return { workspace, name, kind: 'alias', tables, columns, jsonFields, behind };
 }
 
-/** The table of a collection. Throws `not_found`: the collection was deleted since it was looked up. */
+/** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */
 export function requireTable(catalog: Catalog, id: string): Table {
   const table = catalog.tables.get(id);
   if (table !== undefined) return table;
@@ -106,7 +106,7 @@ export function dropTable(catalog: Catalog, table: Table): void {
 }
 
 export function aliasKey(workspace: string, name: string): string {
-  // Neither name holds a line break.
+  // Neither name contains a line break.
   return `${foldName(workspace)}\n${foldName(name)}`;
 }
 
@@ -125,7 +125,7 @@ export function aliasesOver(catalog: Catalog, table: string): Alias[] {
   return [...catalog.aliases.values()].filter((alias) => alias.tables.includes(table));
 }
 
-/** Reads everything anew. */
+/** Reloads everything. */
 export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
   const { workspaces, tables, aliases, records } = await transaction(async (sql) => ({
     workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
@@ -156,7 +156,7 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
   }));
 }
 
-/** Reads a stored shape. Throws `internal` for one that cannot be read. */
+/** Reads a stored shape. Throws `internal` if it cannot be read. */
 export function storedShape(id: string, text: string): TableShape {
   try {
     return tableShapeFromJson(parseJson(text));
@@ -199,7 +199,7 @@ export async function updateShape(sql: Sql, table: Table): Promise<void> {
   );
 }
 
-/** Makes the view through which SQL sees a collection, or makes it anew after a change of columns. */
+/** Creates the view through which SQL sees a collection, or replaces it after a change of columns. */
 export async function createView(sql: Sql, table: Table): Promise<void> {
   const columns = columnNames(table.shape).map(quoteName).join(', ');
   const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;

@@ -27,7 +27,7 @@ import { storeRecord } from './records.ts';
 import type { Sql } from './store.ts';
 import { dropKept } from './trash.ts';
 
-/** One change: what it does to the database, and then to memory. */
+/** One change: what it does to the database, and afterwards to memory. */
 interface Step {
   run(sql: Sql): Promise<unknown>;
   remember(): void;
@@ -36,8 +36,8 @@ interface Step {
 const TABLE_ID = /^[A-Za-z0-9_]{1,128}$/;
 
 /**
- * Checks changes, each against what is there and the changes before it, and plans them.
- * Throws `already_exists`, `not_found`, `dependent_resources` or `invalid_input`.
+ * Checks changes, each against the current state and the changes before it, and plans them. Throws `already_exists`,
+ * `not_found`, `dependent_resources` or `invalid_input`.
  */
 export function planChanges(catalog: Catalog, changes: readonly Change[]): Step {
   const staged = createCatalog();
@@ -102,7 +102,7 @@ function planCreateWorkspace(catalog: Catalog, staged: Catalog, name: string): S
   staged.names.putWorkspace(name);
   return {
     async run(sql) {
-      // The default workspace's schema is there from the start: connections need it.
+      // The default workspace's schema exists from the start: connections need it.
       await sql(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(schemaOf(name))}`);
       await sql('INSERT INTO "_meta"."workspaces" VALUES ($1)', name);
     },
@@ -165,7 +165,7 @@ function requireFreeName(staged: Catalog, what: string, { workspace, name }: Tab
   );
 }
 
-/** One in the trash has no view, and nothing stands for it. */
+/** A collection in the trash has no view, and no aliases. */
 function planDropCollection(catalog: Catalog, staged: Catalog, id: string): Step {
   const hidden = staged.trashed.get(id);
   const table = hidden ?? requireTable(staged, id);
@@ -217,7 +217,7 @@ function planRestoreCollection(catalog: Catalog, staged: Catalog, id: string): S
   };
 }
 
-/** Takes a collection's name away. Throws `dependent_resources` where aliases stand for it. */
+/** Removes a collection's name. Throws `dependent_resources` if aliases stand for it. */
 function forgetName(staged: Catalog, table: Table): void {
   const aliases = aliasesOver(staged, table.id);
   if (aliases.length > 0) {

@@ -6,19 +6,19 @@ import { fieldsFromJson, isFieldName, isListShape, isObjectShape, type Shape, sh
 export interface TableShape {
   /** By field name, in the order the fields were first seen. */
   readonly columns: ReadonlyMap<string, Shape>;
-  /** Whether there is a column `_extra` for fields that cannot have a column of their own. */
+  /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
   readonly extra: boolean;
 }
 
-/** Fields past this many share the column `_extra`. */
+/** Fields past this many share the `_extra` column. */
 const COLUMNS_MAX = 500;
 
 export const ID_COLUMN = '_id';
 export const TIME_COLUMN = '_event_time';
 export const EXTRA_COLUMN = '_extra';
 /**
- * Of the table alone, never of its view: a hash of the id (`hashOf`), because looking for ids themselves unpacks them all.
- * No version has let a field have a column of this name.
+ * A column of the table, never of its view: a hash of the id (`hashOf`), because searching the ids themselves unpacks
+ * them all. No version has ever allowed a field to have a column of this name.
  */
 export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, HASH_COLUMN]);
@@ -27,8 +27,8 @@ export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
 const NO_KEYS: readonly string[] = [];
 
 /**
- * SQL for the hash of an id, a UBIGINT. It is stored: MD5 stays what it is, unlike the engine's own `hash`. This is what
- * `md5_number_lower` yields, a macro that goes through text of 128 bits and takes four times as long.
+ * SQL for the hash of an id, a UBIGINT. It is stored, and MD5 never changes, unlike the engine's own `hash`. This
+ * equals `md5_number_lower`, a macro that goes through 128-bit text and takes four times as long.
  */
 export function hashOf(id: string): string {
   return `(md5_number(${id}) >> 64)::UBIGINT`;
@@ -41,9 +41,9 @@ export function columnNames(table: TableShape): string[] {
 
 /** Widens a table's columns, document by document. */
 export interface TableWidening {
-  /** Makes room for a document; answers the keys whose values go to `_extra`. */
+  /** Makes room for a document; returns the keys whose values go to `_extra`. */
   add(fields: JsonObject): readonly string[];
-  /** The table given at the start itself, where nothing changed. */
+  /** The table; the very one given at the start if nothing changed. */
   result(): TableShape;
   /** How often a document changed something. */
   readonly changes: number;
@@ -98,7 +98,7 @@ export function tableShapeFromJson(json: JsonValue): TableShape {
   return { columns: fieldsFromJson(json['columns']), extra: json['extra'] === true };
 }
 
-/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has. */
+/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
 export function typeOf(shape: Shape): string {
   if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
   if (isObjectShape(shape)) {
@@ -127,8 +127,8 @@ export function structureOf(shape: Shape): string {
   return JSON.stringify(typeOf(shape));
 }
 
-/** As `structureOf`, for an object with these fields, of which there is at least one. */
+/** As `structureOf`, for an object with these fields, at least one. */
 export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
-  // Written as text: as an object, a field named `__proto__` would be lost, and numeric names would come first.
+  // Built as text: in an object, a field named `__proto__` would be lost, and numeric names would come first.
   return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
 }

@@ -10,11 +10,11 @@ import { TIMES } from './compat/times.ts';
 import { VECTORS } from './compat/vectors.ts';
 
 /**
- * The functions that users of other SQL services bring along, and that the engine lacks or spells otherwise; by group, in
- * the order of the documentation.
+ * The functions of other SQL services that the engine lacks or spells differently; by group, in the order of the
+ * documentation.
  *
- * A function that the engine has under another name is renamed where it stands, so that DISTINCT, FILTER and OVER work
- * with it as ever. The others are macros, made on a connection that reads when a statement first calls them there. The
+ * A function that the engine has under another name is renamed in place, so that DISTINCT, FILTER and OVER work with it
+ * as usual. The others are macros, created on a reading connection when a statement first calls them there. The
  * documentation of SQL is generated from this table, and a test runs every example.
  */
 export const COMPAT_FUNCTIONS: readonly CompatFunction[] = [
@@ -29,10 +29,10 @@ export const COMPAT_FUNCTIONS: readonly CompatFunction[] = [
   ...GEOGRAPHY,
 ];
 
-/** What `VALUES(object)` is spelled like for the engine, for which VALUES is a keyword: as long as that. */
+/** Replaces `VALUES` in `VALUES(object)`, since that is a keyword of the engine: a name of the same length. */
 export const VALUES_OF = 'o_vals';
 
-/** Names in lower case, and the engine's own name for each. */
+/** The engine's own names, by the name in lower case. */
 export const RENAMED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
   COMPAT_FUNCTIONS.flatMap(({ name, renamed }) => (renamed === undefined ? [] : [[name.toLowerCase(), renamed]])),
 );
@@ -45,7 +45,7 @@ const MACROS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Names of the macros in lower case. */
 export const COMPAT_MACROS: ReadonlySet<string> = new Set(MACROS.keys());
 
-/** The statement that makes one of the macros on a connection. */
+/** The statement that creates one of the macros on a connection. */
 export function compatMacro(name: string): string {
   const overloads = MACROS.get(name) ?? [];
   return `CREATE OR REPLACE TEMP MACRO ${name}${overloads.join(', ')}`;

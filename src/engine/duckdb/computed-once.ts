@@ -1,12 +1,13 @@
 /**
- * The body of a macro in which each of these parameters is computed once, however often the expression names it, as
- * `p.<name>`; or each of these expressions by its name. An argument that changes from call to call has the same value everywhere, and none is copied.
+ * The body of a macro in which each of these parameters (or each of these expressions, by its name) is computed once,
+ * however often the expression names it as `p.<name>`. An argument that changes from call to call has the same value
+ * everywhere, and none is copied.
  *
- * An argument that has to stay as written stands inside the lambda, where a name of the caller's must not come to mean its
- * parameter: hence the odd name.
+ * An argument that has to stay as written is inside the lambda, where a name of the caller's must not come to mean the
+ * lambda's parameter: hence the odd name.
  *
- * In the argument of a table function the engine takes a dotted name in a macro for text, so the fields are taken by
- * subscript there as everywhere.
+ * In the argument of a table function the engine reads a dotted name in a macro as text, so fields are accessed by
+ * subscript, here as everywhere.
  */
 export function computedOnce(
   parameters: readonly string[] | Readonly<Record<string, string>>,

@@ -7,13 +7,13 @@ import { LOG_SUFFIXES } from './log-check.ts';
 import { STORED_VERSION } from './migrations.ts';
 import type { Sql } from './store.ts';
 
-/** So much is copied between two looks at whether anybody still wants it. */
+/** How much is copied between two checks whether the copy is still wanted. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Tables that one statement counts. */
+/** Number of tables counted by one statement. */
 const TABLES_PER_STATEMENT = 100;
 const OWNER_ONLY = 0o600;
 
-/** What is stored, counted. Documents past their retention count until they are removed. */
+/** Counts what is stored. Documents past their retention count until they are removed. */
 export async function countStored(sql: Sql): Promise<StoredCounts> {
   const tables = await sql('SELECT id, trashed FROM "_meta"."tables"');
   const trashed = tables.filter(([, isTrashed]) => isTrashed === true);
@@ -44,8 +44,8 @@ async function countDocuments(sql: Sql, tables: readonly (readonly unknown[])[])
 }
 
 /**
- * Copies the database and its log into `folder`, while the caller sees to it that nobody changes them. The copies are on
- * the disk after `syncCopy`.
+ * Copies the database and its log into `folder`; the caller ensures that nobody changes them meanwhile. The copies are
+ * durable after `syncCopy`.
  */
 export async function copyStored(
   { file, sql, reader }: { file: string; sql: Sql; reader: FileHandle },
@@ -73,7 +73,7 @@ export async function copyStored(
   return { files, storedVersion: STORED_VERSION, counts: await countStored(sql) };
 }
 
-/** Resolves when the copy would outlast a loss of power. */
+/** Resolves when the copy would survive a power loss. */
 export async function syncCopy(folder: string, files: readonly string[]): Promise<void> {
   for (const name of files) {
     const handle = await open(join(folder, name), 'r+');

@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 
-/** One signal for everything that ends a statement early; its reason is the `ApiError` to reject with. */
+/** Combines everything that ends a statement early into one signal; its reason is the `ApiError` to reject with. */
 export function deadline(
   timeoutMs: number,
   caller: AbortSignal | undefined,
@@ -28,10 +28,10 @@ export function deadline(
   };
 }
 
-/** How long a stopped statement may take to end before its caller is answered all the same. */
+/** How long a stopped statement may take to end before its caller gets an answer anyway. */
 const GRACE_MS = 1_000;
 
-/** The same for a query that is told to stop, and does not within the grace: it may be inside one long step. */
+/** The reason for a query that does not stop within the grace period: it may be inside one long step. */
 function stillRunning(reason: unknown): unknown {
   if (!(reason instanceof ApiError)) return reason;
   const message = reason.message.replace(
@@ -41,7 +41,7 @@ function stillRunning(reason: unknown): unknown {
   return new ApiError(reason.code, message, { ...reason.details, cause: reason });
 }
 
-/** The result of `running`; once `signal` has aborted, its reason after the grace at the latest. */
+/** The result of `running`; if `signal` aborts, its reason after the grace period at the latest. */
 export function orStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;

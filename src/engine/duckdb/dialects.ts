@@ -1,6 +1,6 @@
 /**
- * Functions of other SQL dialects, and what to write instead. In the expressions `a` and `b` are texts, `n` is a number,
- * `t` a time, `l` a list, `j` JSON, and `x` and `y` are anything; a test runs each.
+ * Functions of other SQL dialects, and what to write instead. In the expressions `a` and `b` are texts, `n` a number,
+ * `t` a time, `l` a list, `j` JSON, and `x` and `y` anything; a test runs each.
  */
 const INSTEAD = `
   add_months                  t + INTERVAL 1 MONTH
@@ -82,7 +82,7 @@ const INSTEAD = `
   !~*                         NOT regexp_matches(a, 'b+', 'i')
 `;
 
-/** By the name in lower case. */
+/** By name in lower case. */
 export const WRITTEN_INSTEAD: ReadonlyMap<string, string> = new Map(
   INSTEAD.trim()
     .split('\n')

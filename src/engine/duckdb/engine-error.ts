@@ -1,9 +1,9 @@
-/** An error of the engine, taken apart. */
+/** The parts of an engine error. */
 export interface EngineError {
-  /** Its class: `Binder`, `Out of Memory`, `FATAL`; empty where the engine names none. */
+  /** Its class: `Binder`, `Out of Memory`, `FATAL`; empty if the engine gives none. */
   kind: string;
   message: string;
-  /** Byte offset in the text that the engine got; undefined where it tells none. */
+  /** Byte offset in the text that the engine got; undefined if it gives none. */
   offset: number | undefined;
 }
 
@@ -21,8 +21,8 @@ function fieldsOf(text: string): { [key: string]: unknown } | undefined {
 }
 
 /**
- * Reads an error of the engine: JSON where `errors_as_json` is on (see `database.ts`), which alone tells positions as
- * numbers, and text where it is not, as while a file is opened.
+ * Parses an error of the engine: JSON if `errors_as_json` is on (see `database.ts`), since only then are positions
+ * given as numbers; text otherwise, for example while a file is opened.
  */
 export function readEngineError(error: unknown): EngineError {
   const text = error instanceof Error ? error.message : String(error);
@@ -31,7 +31,7 @@ export function readEngineError(error: unknown): EngineError {
   const fields = fieldsOf(rest);
   if (fields === undefined) return { kind, message: rest, offset: undefined };
   const offset = Number(fields['position'] ?? Number.NaN);
-  // A text that a query passes to error() may look like an error of the engine; it comes with a class before it.
+  // A text that a query passes to error() may look like an engine error; a class precedes it.
   if (kind !== '' && kind !== fields['exception_type']) return { kind, message: rest, offset: undefined };
   return {
     kind: String(fields['exception_type']),
@@ -40,7 +40,7 @@ export function readEngineError(error: unknown): EngineError {
   };
 }
 
-/** The error in one line of text, as the engine writes it where `errors_as_json` is off. */
+/** The error in one line of text, as the engine writes it when `errors_as_json` is off. */
 export function engineErrorText(error: unknown): string {
   const { kind, message } = readEngineError(error);
   return kind === '' ? message : `${kind} Error: ${message}`;

@@ -3,8 +3,8 @@ import { type JsonValue, stringifyJson } from '../../contract/json.ts';
 const LONG_INTEGER = /\d{17}/;
 
 /**
- * JSON text that keeps every number's value. `JSON.stringify` alone does not: of a double from 2^53 to 10^21 it writes
- * 16 or 17 digits and then zeros, and that is another integer for whoever reads more digits than a double has.
+ * JSON text that keeps the value of every number. `JSON.stringify` alone does not: it writes a double from 2^53 to
+ * 10^21 as 16 or 17 digits followed by zeros, which is a different integer to a reader with more digits than a double.
  */
 export function exactText(value: JsonValue): string {
   const text = stringifyJson(value);

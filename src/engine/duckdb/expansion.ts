@@ -1,9 +1,9 @@
 import { type Token, tokens } from './tokens.ts';
 
 /**
- * What a statement grows to. The engine copies parts of it: the operand of CASE for each WHEN and a named window for
- * each OVER while it parses; a WITH that is not materialized, an alias of an earlier column and an argument of a macro
- * while it binds. Copies of copies grow exponentially, and neither parsing nor binding can be interrupted.
+ * The size that a statement grows to. The engine copies parts of it: while parsing, the operand of CASE for each WHEN
+ * and a named window for each OVER; while binding, a WITH that is not materialized, an alias of an earlier column and
+ * an argument of a macro. Copies of copies grow exponentially, and neither parsing nor binding can be interrupted.
  */
 export interface Size {
   queries: number;
@@ -12,10 +12,12 @@ export interface Size {
 
 export const NOTHING: Size = { queries: 0, expressions: 0 };
 
-/** Most expressions of a statement with all copies. */
+/** Maximum number of expressions in a statement, including all copies. */
 export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 
-/** Macros, of the engine (a test compares them) and of `guards.ts`, that use an argument more than once: how often. */
+/**
+ * Macros of the engine (a test compares them) and of `guards.ts` that use an argument more than once, with how often.
+ */
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ['array_join', 2],
   ['array_pop_back', 2],
@@ -40,10 +42,7 @@ interface Case {
   rest: number;
 }
 
-/**
- * How many tokens SQL text has after the engine's parser has copied what it copies; 256 KB of text can become
- * terabytes.
- */
+/** Number of tokens of SQL text after the parser has made its copies; 256 KB of text can become terabytes. */
 export function parsedTokens(sql: string): number {
   const open: Case[] = [{ bracketDepth: -1, whens: 1, operand: 0, rest: 0 }];
   let bracketDepth = 0;
@@ -78,8 +77,9 @@ export function parsedTokens(sql: string): number {
 }
 
 /**
- * Whether SQL text may hold NOT MATERIALIZED, which the tree does not show. Spaces alone between AS and MATERIALIZED
- * leave no room for NOT. Without either the engine copies too, but later, where it can be interrupted.
+ * Whether SQL text may contain NOT MATERIALIZED, which the tree does not show. If there is only space between AS and
+ * MATERIALIZED, there is no room for NOT. With neither keyword the engine copies too, but later, where it can be
+ * interrupted.
  */
 export function mayCopyWith(sql: string): boolean {
   return (sql.match(/materialized/gi) ?? []).length !== (sql.match(/\bas +materialized\b/gi) ?? []).length;

@@ -25,7 +25,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   STAR: '"*"',
   POSITIONAL_REFERENCE: 'a column by its position',
 };
-/** Of the rows of a batch that fail, so many are computed by themselves to learn why. */
+/** How many of a batch's failing rows are computed individually to learn why. */
 const REASONS_MAX = 50;
 const REASON_LENGTH_MAX = 500;
 
@@ -56,7 +56,7 @@ function refuseWithin(root: unknown): void {
   }
 }
 
-/** Places of the parameters that an expression uses, by name in lower case: to the engine, case makes no difference. */
+/** Places of the parameters that an expression uses, by name in lower case, since the engine ignores case. */
 function placesOf({ parameters }: Statement, declared: readonly string[]): Map<string, number> {
   const folded = declared.map((name) => name.toLowerCase());
   return new Map(
@@ -77,7 +77,7 @@ interface Compiled {
   statement: Statement;
   /** Place in a row of values, by parameter in lower case. */
   places: ReadonlyMap<string, number>;
-  /** Its text, with something else in the place of each parameter, which is given in lower case. */
+  /** Its text with each parameter replaced; the parameter is given in lower case. */
   text(replacement: (name: string) => string): string;
 }
 
@@ -87,9 +87,9 @@ async function compile(connection: DuckDBConnection, expression: Expression, sig
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);
-    // No collection is known to it, so that none can be named.
+    // It knows no collections, so none can be named.
     const { passed } = await admit(connection, statement, tree, createNames(), signal);
-    // Parameters are found by our own reading of the text: it must be the engine's too, or it would run something else.
+    // Our own reading of the text finds the parameters: it must agree with the engine's, or something else would run.
     const rewritten = SELECT + withParameters(passed, (_, written) => written);
     if (!isSameTree(passed.tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
       throw notScalar('it is spelled in a way that is not supported; write it more plainly');
@@ -101,7 +101,7 @@ async function compile(connection: DuckDBConnection, expression: Expression, sig
   }
 }
 
-/** Positions count from the start of the expression. */
+/** Makes positions count from the start of the expression. */
 function inOwnText(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'query_error') return error;
   const { line, column } = error.details;
@@ -109,13 +109,13 @@ function inOwnText(error: unknown): unknown {
   return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
 }
 
-/** What passed, with something else in the place of each parameter, given in lower case and as written. */
+/** The text that passed, with each parameter, given in lower case and as written, replaced. */
 function withParameters({ sql }: Passed, replacement: (name: string, written: string) => string): string {
   const parts: string[] = [];
   let at = SELECT.length;
   for (const token of tokens(sql)) {
     if (token.kind !== 'parameter') continue;
-    // In brackets, so that a path after it belongs to its value.
+    // In parentheses, so that a path after it applies to its value.
     const replaced = replacement(token.text.slice(1).toLowerCase(), token.text);
     parts.push(sql.slice(at, token.start), '(', replaced, ')');
     at = token.end;
@@ -125,7 +125,7 @@ function withParameters({ sql }: Passed, replacement: (name: string, written: st
   return `(${parts.join('')}\n)`;
 }
 
-/** Places in the statements that an expression becomes a part of say nothing to whoever wrote it. */
+/** Positions in the statements that embed an expression mean nothing to its author. */
 function failureOf(statement: Statement) {
   return { statement, tables: [], originOf: () => undefined };
 }
@@ -141,8 +141,8 @@ const NEVER_BINDS: readonly [RegExp, string][] = [
 const OTHER_FAULT = /"exception_type":"(?:Parser|Catalog)"|^(?:Parser|Catalog) Error/;
 
 /**
- * Binds the expression with NULL for every parameter. Types are known only when values come, so that an error about types
- * says nothing yet; columns, aggregates and the like are wrong for all values.
+ * Binds the expression with NULL for every parameter. Types are known only once there are values, so an error about
+ * types means nothing yet; errors about columns, aggregates and the like hold for all values.
  */
 async function checkBinding(connection: DuckDBConnection, { statement, text }: Compiled): Promise<void> {
   const bare = text(() => 'NULL');
@@ -163,7 +163,7 @@ async function checkBinding(connection: DuckDBConnection, { statement, text }: C
   }
 }
 
-/** Errors that hold for all rows of a batch, as these have values of the same types. */
+/** Errors that hold for all rows of a batch, since their values have the same types. */
 const FOR_ALL_ROWS = /"exception_type":"(?:Binder|Parser|Catalog)"|^(?:Binder|Parser|Catalog) Error/;
 
 /** One call of `evaluate`. */
@@ -171,12 +171,12 @@ interface Run {
   connection: DuckDBConnection;
   signal: AbortSignal;
   compiled: Compiled;
-  /** Bytes of values that may still come. */
+  /** Bytes that further values may take. */
   bytesLeft: number;
   answers: (Computed | undefined)[];
 }
 
-/** Computes the batch in one statement. A row that fails makes the statement fail, or under TRY has no answer. */
+/** Computes the batch in one statement. A failing row makes the statement fail, or under TRY has no answer. */
 async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> {
   const sql = evaluateStatement(batch, run.compiled.text, isTried);
   const result = await run.connection.stream(sql, [batch.lines.join('\n')]);
@@ -213,13 +213,13 @@ function hasOnlyFinite(value: JsonValue): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(hasOnlyFinite);
 }
 
-/** Why the batch failed, as an answer, with the connection ready for more; throws what is not the rows' fault. */
+/** Why the batch failed, as an answer, leaving the connection usable; throws what is not the rows' fault. */
 async function reasonOf(run: Run, error: unknown): Promise<Computed> {
   if (run.signal.aborted) throw run.signal.reason;
   const known = toQueryError(error, failureOf(run.compiled.statement));
   if (known.code !== 'query_error') throw known;
   await resume(run.connection);
-  // Without the list of what would have fitted: one of these may be said of each row.
+  // Without the list of candidates: the message may be repeated for each row.
   const message = known.message.replace(/\n\s*Candidate functions:.*/s, '');
   return { error: message.length > REASON_LENGTH_MAX ? `${message.slice(0, REASON_LENGTH_MAX)}…` : message };
 }
@@ -237,15 +237,15 @@ async function answerBatch(run: Run, batch: Batch): Promise<void> {
   }
 }
 
-/** Some rows of the batch fail: tells them from the others. */
+/** Some rows of the batch fail: finds out which. */
 async function answerRows(run: Run, batch: Batch, reason: Computed): Promise<void> {
-  // What the failed statement answered before it failed counts anew.
+  // Discard what the failed statement returned before it failed.
   for (const index of batch.indexes) run.answers[index] = undefined;
   try {
     await compute(run, batch, true);
   } catch (error) {
     await reasonOf(run, error);
-    // TRY does not take functions that are never the same twice, such as error(): halve until the rows are found.
+    // TRY does not accept functions that are not deterministic, such as error(): halve until the rows are found.
     const middle = batch.indexes.length >> 1;
     await answerBatch(run, slice(batch, 0, middle));
     await answerBatch(run, slice(batch, middle, batch.indexes.length));
@@ -263,7 +263,7 @@ function slice(batch: Batch, from: number, to: number): Batch {
   return { ...batch, indexes: batch.indexes.slice(from, to), lines: batch.lines.slice(from, to) };
 }
 
-/** Expressions run as queries do: in their turn, on connections that cannot write, within the limits. */
+/** Runs expressions as queries run: in turn, on connections that cannot write, within the limits. */
 export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: EngineLimits): Expressions {
   return {
     checkExpression: (expression) =>

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../contract/json.ts';
 
 /** Documents nested deeper than this are refused. */
 const LEVELS_MAX = 1_000;
-/** A path in a message is cut after this many steps. */
+/** Paths in messages are cut after this many steps. */
 const STEPS_MAX = 20;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -10,11 +10,11 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Why a value cannot be stored, and where in it. */
 interface Fault {
   reason: string;
-  /** Steps from the value to the place, the last one first. */
+  /** Steps from the value to the place, last one first. */
   steps: (string | number)[];
 }
 
-/** Why a document cannot be stored, in one clause that names the place; null if it can. */
+/** Why a document cannot be stored, as a clause that names the place; null if it can. */
 export function describeFault(fields: JsonValue): string | null {
   const fault = findFault(fields, 0);
   if (fault === null) return null;

@@ -4,29 +4,34 @@ import { foldName, quoteName } from './names.ts';
 import { oldestKeptMicros } from './retention.ts';
 import type { Run, Sql } from './store.ts';
 
-/** A document in its table. */
+/** A document's row in its table. */
 export interface FoundRow {
   id: string;
-  /** Where it lies, until the transaction that found it ends (see `findRows`); 0 in a table whose `RowKey` is another one. */
+  /**
+   * The row number, valid until the transaction that found it ends (see `findRows`); 0 in a table with another
+   * `RowKey`.
+   */
   place: bigint;
   eventTimeMicros: bigint;
 }
 
 /**
- * So many rows are looked up one by one in a statement, by the engine's `dynamic_or_filter_threshold`; of more,
+ * Up to so many rows are looked up one by one in a statement, by the engine's `dynamic_or_filter_threshold`; for more,
  * everything between the first and the last is read.
  */
 const PIECE = 50;
-/** Measured: reading everything between is cheaper than more pieces. */
+/** Measured: beyond so many pieces, reading everything in between is cheaper. */
 const PIECES_MAX = 4;
 
-/** Of so many ids, where they lie is looked up first, and then what is there: of more, all that is read at once. */
+/**
+ * For up to so many ids, the row numbers are looked up first and then the rows; for more, everything is read at once.
+ */
 const NESTED_MAX = 200;
 
 /** The strings of `$1`, a JSON array. */
 export const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
 
-/** What tells the rows of a table apart in statements. */
+/** What identifies the rows of a table in statements. */
 export interface RowKey {
   column: string;
   /** As in the second argument of `from_json`. */
@@ -34,7 +39,7 @@ export interface RowKey {
   of(row: FoundRow): bigint | string;
 }
 
-/** The engine's numbers of rows; a table with a column of that name has none. */
+/** The engine's row numbers; a table with a column of that name does not have them. */
 const PLACE: RowKey = { column: 'rowid', type: 'BIGINT', of: ({ place }) => place };
 const ID: RowKey = { column: quoteName(ID_COLUMN), type: 'VARCHAR', of: ({ id }) => id };
 
@@ -43,11 +48,13 @@ export function rowKeyOf({ shape }: Table): RowKey {
 }
 
 /**
- * The rows that have these ids, also those past the retention, in no order. `sql` is a transaction that may write.
+ * The rows that have these ids, including those past the retention, in no particular order. `sql` is a transaction that
+ * may write.
  *
- * A checkpoint gives rows other numbers, between two statements of a transaction that has only read, too. Beside one that
- * writes, which a transaction is from its first such statement on, whatever that finds, it leaves them where they are. No
- * checkpoint of ours runs beside a transaction that may write; this holds whoever asks for one, for 5 % of a small write.
+ * A checkpoint renumbers rows, even between two statements of a transaction that has only read. It leaves them in place
+ * beside one that writes, which a transaction counts as from its first writing statement on, even if that affects
+ * nothing. No checkpoint of ours runs beside a transaction that may write; this also guards against anyone else's, for
+ * 5 % of a small write.
  */
 export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
   if (ids.length === 0) return [];
@@ -65,7 +72,10 @@ export async function findRows(sql: Sql, table: Table, ids: readonly string[]): 
     .filter(({ id }) => wanted.has(id));
 }
 
-/** Whether any row may have one of these ids, also one past the retention; where not, none has. `select` need be no transaction. */
+/**
+ * Whether any row, even one past the retention, may have one of these ids; false: none has. `select` need not be a
+ * transaction.
+ */
 export async function mayExist(select: Run, table: Table, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false;
   const found = await select(
@@ -75,7 +85,7 @@ export async function mayExist(select: Run, table: Table, ids: readonly string[]
   return found.length > 0;
 }
 
-/** SQL for the rows whose ids have the hashes of the ids in `$1`, a JSON array of so many. */
+/** SQL for the rows whose ids have the hashes of the `count` ids in `$1`, a JSON array. */
 function mayHave(table: Table, count: number): string {
   const column = quoteName(HASH_COLUMN);
   if (count === 1) return `${column} = ${hashOf(`from_json($1, '["VARCHAR"]')[1]`)}`;
@@ -85,24 +95,24 @@ function mayHave(table: Table, count: number): string {
   return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${hashes}))`;
 }
 
-/** Those of the rows that are there to see, now. */
+/** The rows that are visible now. */
 export function visibleOf(table: Table, rows: readonly FoundRow[]): readonly FoundRow[] {
   const oldest = oldestKeptMicros(table.retentionSecs);
   return oldest === null ? rows : rows.filter(({ eventTimeMicros }) => eventTimeMicros >= oldest);
 }
 
-/** Rows of a table in a statement on it: `condition` holds for those that `$1` lists. */
+/** Selects rows of a table in a statement: `condition` holds for those listed in `$1`. */
 export interface RowsCondition {
   condition: string;
-  /** Values for `$1`, each for a statement of its own: of a few rows far apart it takes several. */
+  /** Values for `$1`, one statement each: a few rows far apart take several. */
   lists: string[];
 }
 
-/** By their places: what lies before and after them is not read, whatever the ids are. */
+/** By row number: rows before and after them are not read, whatever the ids are. */
 export function conditionOf(table: Table, rows: readonly FoundRow[]): RowsCondition {
   const key = rowKeyOf(table);
   const listed = `from_json($1, '["${key.type}"]')`;
-  // A list of one would be joined, which takes twice as long.
+  // A list of one item would be joined, which takes twice as long.
   const condition = rows.length === 1 ? `${key.column} = ${listed}[1]` : `${key.column} IN (SELECT unnest(${listed}))`;
   if (key === ID) {
     return { condition, lists: rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))] };
@@ -115,7 +125,7 @@ export function conditionOf(table: Table, rows: readonly FoundRow[]): RowsCondit
   return { condition, lists };
 }
 
-/** By their places, too: looking for their ids again takes three times as long. */
+/** Deletes by row number, too: looking up the ids again takes three times as long. */
 export async function deleteRows(sql: Sql, table: Table, rows: readonly FoundRow[]): Promise<void> {
   const { condition, lists } = conditionOf(table, rows);
   let deleted = 0;
@@ -126,7 +136,7 @@ export async function deleteRows(sql: Sql, table: Table, rows: readonly FoundRow
   requireAll(rows, deleted);
 }
 
-/** Throws, so that nothing of the transaction is done, where a statement by places met more or fewer rows than were found. */
+/** Throws, so that the transaction is undone, if a statement by row number met more or fewer rows than were found. */
 export function requireAll(rows: readonly unknown[], met: number): void {
   if (met !== rows.length) throw new Error(`${met} rows were met in the places of ${rows.length} documents`);
 }

@@ -4,8 +4,8 @@ import { SCALAR_FUNCTIONS } from './functions.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /**
- * Spellings of other SQL services, put into the engine's own before it parses: `names` in backticks, `* EXCEPT(a)`,
- * `UNNEST(list AS x) u`, `VALUES(object)` and others. Positions in the new text lead back to those in the caller's.
+ * Rewrites spellings of other SQL services into the engine's own before it parses: `names` in backticks, `* EXCEPT(a)`,
+ * `UNNEST(list AS x) u`, `VALUES(object)` and others. Positions in the new text map back to the caller's.
  */
 
 /** Words that cannot be the alias after a table function. */
@@ -13,20 +13,20 @@ const NO_ALIAS = new Set(
   `anti asof cross except full group having inner intersect join lateral left limit natural offset on order positional
   qualify right sample select semi tablesample union using where window with`.split(/\s+/),
 );
-/** Words after which expressions come. */
+/** Words that expressions follow. */
 const BEFORE_EXPRESSIONS = new Set('select where having on by qualify returning'.split(' '));
-/** Words after which relations or whole queries come. */
+/** Words that relations or whole queries follow. */
 const BEFORE_RELATIONS = new Set('from join into as union intersect except in with'.split(' '));
-/** Other words before brackets that hold a query. */
+/** Other words before parentheses that contain a query. */
 const BEFORE_QUERIES = new Set('all any array exists lateral materialized some'.split(' '));
 
-/** Words directly after which an expression stands, and never a query. */
+/** Words directly followed by an expression, and never by a query. */
 const BEFORE_ONE_EXPRESSION = new Set(
   'and between by case else having ilike in like not on or qualify select then when where'.split(' '),
 );
-/** What is called as a function is, and is none to the engine. */
+/** Written like function calls, but not functions to the engine. */
 const CALLED = new Set('coalesce if ifnull try'.split(' '));
-/** Words after the rows of VALUES. */
+/** Words that may follow the rows of VALUES. */
 const AFTER_ROWS = new Set('except intersect limit offset order union'.split(' '));
 
 interface Edit {
@@ -38,7 +38,7 @@ interface Edit {
 const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
 const isMark = (token: Token | undefined, text: string) => token?.kind === 'punctuation' && token.text === text;
 
-/** Double quotes for backticks. What is between may look like anything to the lexer, so it goes on behind it. */
+/** Replaces backticks by double quotes. The name between them could confuse the lexer, so lexing resumes after it. */
 function withoutBackticks(sql: string): string {
   if (!sql.includes('`')) return sql;
   const parts: string[] = [];
@@ -62,7 +62,7 @@ function nextPair(sql: string, from: number): { start: number; end: number } | n
   return null;
 }
 
-/** `* EXCEPT (` of columns is `* EXCLUDE (`, whose further letter takes the place of a space. */
+/** `* EXCEPT (` of columns becomes `* EXCLUDE (`, whose extra letter replaces a space. */
 function exceptEdit(sql: string, list: readonly Token[], index: number): Edit | null {
   const [star, word, open, first] = [list[index - 1], list[index], list[index + 1], list[index + 2]];
   if (word === undefined || !isMark(star, '*') || !isMark(open, '(') || open === undefined) return null;
@@ -72,7 +72,7 @@ function exceptEdit(sql: string, list: readonly Token[], index: number): Edit | 
   return null;
 }
 
-/** Index of the token that closes the bracket at `open`; the number of tokens where none does. */
+/** Index of the token that closes the parenthesis at `open`; the number of tokens if none does. */
 function closeOf(list: readonly Token[], open: number): number {
   let depth = 0;
   let close = open;
@@ -86,7 +86,7 @@ function closeOf(list: readonly Token[], open: number): number {
   return close;
 }
 
-/** Indexes of the tokens that end the arguments of a call: its commas, and the bracket at `close`. */
+/** Indexes of the tokens that end a call's arguments: its commas, and the parenthesis at `close`. */
 function endsOf(list: readonly Token[], open: number, close: number): number[] {
   const ends: number[] = [];
   let depth = 0;
@@ -103,14 +103,14 @@ function endsOf(list: readonly Token[], open: number, close: number): number[] {
 const isName = (token: Token | undefined) =>
   token !== undefined && (token.kind === 'quoted' || (token.kind === 'word' && !NO_ALIAS.has(wordOf(token))));
 
-/** Whether the statement names the column that the engine calls `unnest` where nobody names it. */
+/** Whether the statement uses the column name `unnest`, which the engine gives if nobody names the column. */
 function namesUnnest(list: readonly Token[]): boolean {
   return list.some((token, index) => /^"?unnest"?$/i.test(token.text) && !isMark(list[index + 1], '('));
 }
 
 /**
- * In FROM, `UNNEST(list AS x) u` is `UNNEST(list) u(x)`, `UNNEST(list) x` is `UNNEST(list) x(x)`, so that `x` is the item,
- * and `UNNEST(a AS x, b AS y) u` is a query of both side by side.
+ * In FROM, `UNNEST(list AS x) u` becomes `UNNEST(list) u(x)`, `UNNEST(list) x` becomes `UNNEST(list) x(x)`, so that `x`
+ * is the item, and `UNNEST(a AS x, b AS y) u` becomes a query of both side by side.
  */
 function unnestEdits(list: readonly Token[], index: number, isRelation: boolean): Edit[] {
   const [call, open] = [list[index], list[index + 1]];
@@ -159,7 +159,7 @@ function unnestEdits(list: readonly Token[], index: number, isRelation: boolean)
   return edits.toSorted((a, b) => a.start - b.start);
 }
 
-/** `VALUES(object)` is a call, and not a list of rows, where one value can stand and no query. */
+/** `VALUES(object)` is a call, not a list of rows, wherever one value but no query can stand. */
 function valuesEdits(list: readonly Token[], index: number, areExpressions: boolean): Edit[] {
   const [before, call, open, first] = list.slice(Math.max(0, index - 1));
   if (index === 0 || call === undefined || !isMark(open, '(') || isMark(first, ')')) return [];
@@ -188,19 +188,19 @@ function isCalled(token: Token | undefined): boolean {
   return token?.kind === 'quoted' || SCALAR_FUNCTIONS.has(word) || RENAMED_FUNCTIONS.has(word) || CALLED.has(word);
 }
 
-/** Whether the token may stand behind the first row of VALUES in brackets. */
+/** Whether the token may follow the first row of VALUES in parentheses. */
 function mayFollowRows(list: readonly Token[], index: number): boolean {
   const token = list[index];
   if (isMark(token, ',')) return isMark(list[index + 1], '(');
   return isMark(token, ')') || AFTER_ROWS.has(wordOf(token));
 }
 
-/** `COUNT_IF(x)` counts what is true: the engine's own gives null where there are no rows. */
+/** `COUNT_IF(x)` counts true values: the engine's own gives null if there are no rows. */
 function countIfEdits(list: readonly Token[], index: number): Edit[] {
   const [call, open, close] = [list[index], list[index + 1], list[closeOf(list, index + 1)]];
   if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
   if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
-  // A name with its columns, of a table or of WITH.
+  // A name with its column list, of a table or of WITH.
   const next = closeOf(list, index + 1) + 1;
   const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
   if (wordOf(list[index - 1]) === 'as' || (wordOf(list[next]) === 'as' && isQuery)) return [];
@@ -211,7 +211,7 @@ function countIfEdits(list: readonly Token[], index: number): Edit[] {
   ];
 }
 
-/** The letters of a format of time, where it is written out. */
+/** Translates the letters of a time format that is a literal. */
 function formatEdits(list: readonly Token[], index: number, translated: (literal: string) => string): Edit[] {
   const format = list[index + 2];
   if (!isMark(list[index + 1], '(') || format?.kind !== 'string' || !format.text.startsWith("'")) return [];
@@ -219,7 +219,7 @@ function formatEdits(list: readonly Token[], index: number, translated: (literal
   return text === format.text ? [] : [{ start: format.start, end: format.end, text }];
 }
 
-/** `OBJECT(keys, [1, 'x'])`: a list of the engine has items of one type, an array of JSON any. */
+/** `OBJECT(keys, [1, 'x'])`: items of an engine list have one type, those of a JSON array any. */
 function objectEdits(list: readonly Token[], index: number): Edit[] {
   if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
   const [first, second] = endsOf(list, index + 1, closeOf(list, index + 1));
@@ -233,7 +233,7 @@ function objectEdits(list: readonly Token[], index: number): Edit[] {
   ];
 }
 
-/** `ARRAY_CREATE('a', 1)` is an array of JSON, where its items are written out and differ in type. */
+/** `ARRAY_CREATE('a', 1)` becomes an array of JSON if its items are literals of different types. */
 function arrayEdits(list: readonly Token[], index: number): Edit[] {
   const call = list[index];
   if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
@@ -250,9 +250,9 @@ function undefinedEdits(list: readonly Token[], index: number): Edit[] {
   return isPredicate && word !== undefined ? [{ start: word.start, end: word.end, text: 'NULL' }] : [];
 }
 
-/** The clauses that are open, by bracket. */
+/** The current clause of each open bracket. */
 class Clauses {
-  /** `condition`: of a join, after which a comma brings the next relation. */
+  /** `condition` is that of a join; after it, a comma introduces the next relation. */
   #open: ('expressions' | 'condition' | 'relations')[] = ['relations'];
 
   see(token: Token, before: Token | undefined): void {
@@ -325,10 +325,10 @@ function editsAt(sql: string, list: readonly Token[], index: number, clauses: Cl
 const MAY_HAVE_FORMS =
   /\b(?:except|unnest|values|count_if|undefined|object|array_create|(?:parse|format)_(?:timestamp|datetime|date))\b/i;
 
-/** Text in the engine's spelling. */
+/** SQL text in the engine's spelling. */
 export interface OwnForms {
   sql: string;
-  /** The byte offset in the caller's text for one in `sql`. */
+  /** Maps a byte offset in `sql` to one in the caller's text. */
   originOf(offset: number): number;
 }
 
@@ -338,12 +338,12 @@ export function ownForms(text: string): OwnForms {
   const edits = MAY_HAVE_FORMS.test(sql) ? editsOf(sql) : [];
   if (edits.length === 0) return { sql, originOf: (offset) => offset };
   const parts: string[] = [];
-  /** Pieces that are new, in bytes of the new text, and where the text after each was. */
+  /** New pieces, as byte offsets in the new text, with what they replaced in the original. */
   const pieces: { start: number; end: number; origin: number; originEnd: number }[] = [];
   let at = 0;
   let [bytes, originBytes] = [0, 0];
   for (const edit of edits) {
-    // What is within a part that was replaced is gone.
+    // An edit within a part that was already replaced no longer applies.
     if (edit.start < at) continue;
     const kept = sql.slice(at, edit.start);
     const replaced = Buffer.byteLength(sql.slice(edit.start, edit.end));

@@ -1,14 +1,14 @@
 import { COMPAT_MACROS } from './compat.ts';
 
 /**
- * The functions that SQL may call: an allowlist, so that a function that a new version of the engine brings is refused
- * until somebody has looked at it (a test compares these lists with what the engine has).
+ * The functions that SQL may call: an allowlist, so a function that a new version of the engine adds is refused until
+ * somebody has looked at it (a test compares these lists with what the engine has).
  *
  * Left out on purpose: everything that reads or writes files, settings, secrets, variables, logs, sequences, other
- * queries or the catalog (all of `pg_*` and `current_*` that names internals); what parses or runs SQL from a string;
- * what sleeps; what takes raw bytes for an internal format; helpers of the optimizer; and what
- * recurses into JSON without a limit (json_group_structure, all of variant_*), which deep text can crash; and list_reduce,
- * whose value can double with each item.
+ * queries or the catalog (all of `pg_*`, and `current_*` that name internals); what parses or runs SQL from a string;
+ * what sleeps; what reads raw bytes as an internal format; helpers of the optimizer; what recurses into JSON without a
+ * limit (json_group_structure, all of variant_*), which deep text can crash; and list_reduce, whose value can double
+ * with each item.
  */
 const OPERATORS = `
   !__postfix !~~ !~~* % & && * ** + - ->> / // <-> << <=> <@ >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~ ->
@@ -90,7 +90,10 @@ const TEXT = `
   uuid_extract_version uuidv4 uuidv7 version bar
 `;
 
-/** Functions that give tables. `repeat` and the like are scalar functions by the same name, so the lists stay apart. */
+/**
+ * Functions that return tables. `repeat` and others are also scalar functions of the same name, so the lists are
+ * separate.
+ */
 const TABLES = `
   generate_series json_each json_tree range repeat_row unnest
 `;
@@ -105,12 +108,12 @@ export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
   ...COMPAT_MACROS,
 ]);
 
-/** Those whose result may be a struct, a list or a map that is made of their arguments. */
+/** Functions whose result may be a struct, list or map made of their arguments. */
 export const NESTING_FUNCTIONS: ReadonlySet<string> = namesIn(
   AGGREGATES_AND_WINDOWS,
   LISTS_AND_MAPS,
   '+ || @ add cast_to_type concat error from_json from_json_strict greatest json_transform json_transform_strict least nullif replace_type switch',
 );
 
-/** Functions that SQL may read from as from a table, in lower case. */
+/** Functions that SQL may use as tables, in lower case. */
 export const TABLE_FUNCTIONS = namesIn(TABLES);

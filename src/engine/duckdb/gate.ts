@@ -15,31 +15,31 @@ import { checkWidths } from './widths.ts';
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
-  /** Collections and aliases the statement names, in order of first use. */
+  /** Collections and aliases that the statement names, in order of first use. */
   tables: NamedTable[];
-  /** What the statement names and does not exist, in order of first use; such a statement cannot be run. */
+  /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
-  /** Parameters that patterns of LIKE are made of, and whether each of these knows the fast way: see `checkPatterns`. */
+  /** Parameters used in LIKE patterns, and whether all their uses have the fast way: see `checkPatterns`. */
   patterns: ReadonlyMap<string, boolean>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */
   tree: unknown;
-  /** Byte offset in the statement's own text, for one in `sql`. */
+  /** Maps a byte offset in `sql` to one in the statement's own text. */
   originOf(offset: number): number;
-  /** Another text, that may be run in the place of `sql` once `isByHash` holds for it; null where there is none. */
+  /** Another text that may be run instead of `sql` once `isByHash` holds for it; null if there is none. */
   byHash: (ByHashDraft & { sql: string }) | null;
-  /** The result has one row at most, where what is compared with an id is a text, and is made of that row alone. */
+  /** The result has at most one row, provided that a text is compared with the id, and is made of that row alone. */
   isSingle: boolean;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
-  /** SHOW TABLES and the like, which we answer ourselves; null for a statement to run. */
+  /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */
   show: Show | null;
 }
 
-/** Nodes of the engine's tree. Whatever is not listed here is refused. */
+/** Allowed nodes of the engine's tree. Anything not listed here is refused. */
 const EXPRESSIONS = new Set(
   `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
   PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
@@ -54,21 +54,23 @@ const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
 
 /** Deeper trees are refused: this walk must not overflow the stack. */
 const DEPTH_MAX = 1_500;
-/** Deepest nesting of expressions (AND and OR count once). Binding takes seconds beyond, and cannot be interrupted. */
+/**
+ * Maximum nesting of expressions (AND and OR count once). Beyond that, binding takes seconds and cannot be interrupted.
+ */
 const EXPRESSIONS_MAX = 300;
-/** Most queries in one statement, those within others and copies included: for the same reason. */
+/** Maximum number of queries in one statement, including nested ones and copies, for the same reason. */
 const QUERIES_MAX = 500;
-/** The time to bind lambdas in lambdas grows steeply, and binding cannot be interrupted. */
+/** The time to bind nested lambdas grows steeply, and binding cannot be interrupted. */
 const LAMBDAS_MAX = 8;
 
-/** COLUMNS() copies what it stands in for each column; a guess. */
+/** COLUMNS() copies its surrounding expression for each column; a guess of how many there are. */
 const COLUMNS_TYPICAL = 100;
 
-/** Names of WITH that can be seen from a place in the tree, with what each reference to them adds. */
+/** Names of WITH that are visible from a place in the tree, with what each reference to them adds. */
 interface Scope {
   names: ReadonlyMap<string, Size>;
   parent: Scope | null;
-  /** Columns before this one in the same SELECT, which later ones may name: each use is a copy. */
+  /** Earlier columns of the same SELECT, which later ones may name: each use is a copy. */
   aliases: ReadonlyMap<string, Size>;
   depth: number;
   expressions: number;
@@ -84,9 +86,9 @@ interface Walk {
   macros: Set<string>;
   patterns: Map<string, boolean>;
   splices: Map<number, Splice>;
-  /** Whether a WITH may be copied into each place that names it. */
+  /** Whether a WITH may be copied to each place that names it. */
   copiesWith: boolean;
-  /** With all copies. */
+  /** Including all copies. */
   size: Size;
   /** Uses of COLUMNS(). */
   columns: number;
@@ -96,7 +98,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** 2^64 - 1 stands for no position. */
+/** The offset, or undefined: the engine writes 2^64 - 1 for no position. */
 export function offsetOf(value: unknown): number | undefined {
   const offset = Number(value ?? Number.NaN);
   return Number.isSafeInteger(offset) ? offset : undefined;
@@ -106,7 +108,7 @@ function refuse(walk: Walk, node: Node, message: string): never {
   throw errorAt(walk.statement, offsetOf(node['query_location']), message);
 }
 
-/** What a reference to a name of WITH adds; undefined where it is none. */
+/** What a reference to a name of WITH adds; undefined if `name` is not one. */
 function visible(scope: Scope | null, name: string): Size | undefined {
   const folded = foldName(name);
   for (let at = scope; at !== null; at = at.parent) {
@@ -140,7 +142,7 @@ function grow(walk: Walk, node: Node, by: Size, times = 1): void {
   }
 }
 
-/** What `work` adds. */
+/** The size that `work` adds. */
 function measure(walk: Walk, work: () => void): Size {
   const before = { ...walk.size };
   work();
@@ -227,7 +229,7 @@ function checkPattern(walk: Walk, node: Node): void {
   for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
 }
 
-/** A function that the engine has under another name is called by that one. A quoted name stays what it is. */
+/** Replaces a function's name by the one that the engine knows it under. A quoted name stays as it is. */
 function renameFunction(walk: Walk, node: Node): void {
   const name = textOf(node['function_name']);
   const renamed = RENAMED_FUNCTIONS.get(foldName(name));
@@ -239,7 +241,7 @@ function renameFunction(walk: Walk, node: Node): void {
   node['function_name'] = renamed;
 }
 
-/** The engine takes these for functions where no column has the name. */
+/** The engine reads these as functions if no column has the name. */
 const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
 
 function checkColumn(walk: Walk, node: Node, scope: Scope): void {
@@ -248,7 +250,7 @@ function checkColumn(walk: Walk, node: Node, scope: Scope): void {
   if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
     refuse(walk, node, `"${path[0]}" is not available in queries.`);
   }
-  // workspace.collection.column: the workspace goes by the name of its schema.
+  // workspace.collection.column: the workspace is replaced by the name of its schema.
   const at = offsetOf(node['query_location']);
   const [workspace, name] = path;
   if (path.length < 3 || at === undefined || workspace === undefined || name === undefined) return;
@@ -262,7 +264,7 @@ function splice(walk: Walk, piece: Splice | null): void {
   if (piece !== null) walk.splices.set(piece.at, piece);
 }
 
-/** The splices with this one in the place of another. */
+/** The splices, with `piece` replacing the one at its place. */
 function withSplice({ splices }: Walk, piece: Splice): Splice[] {
   return [...new Map(splices).set(piece.at, piece).values()];
 }
@@ -291,7 +293,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   }
   const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
   const reference = { path, at: offsetOf(node['query_location']) };
-  // What follows may be refused, and that counts more.
+  // Not reported yet: the rest of the statement may be refused, which takes precedence.
   const missing = findMissing(walk, reference);
   if (missing !== null) {
     walk.missing.push(missing);
@@ -303,7 +305,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   splice(walk, resolved.splice);
 }
 
-/** A name of WITH is visible to the entries after its own, to the query, and to itself only where it is recursive. */
+/** A name of WITH is visible to the entries after it, to the query, and to itself only if it is recursive. */
 function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   grow(walk, node, { queries: 1, expressions: 0 });
   let scope = outer;
@@ -325,7 +327,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
 
 const NO_ALIASES: Scope['aliases'] = new Map();
 
-/** The columns of a SELECT in order, and what later parts of it add where they name one. */
+/** Walks the columns of a SELECT in order; returns what each adds where later parts name it. */
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   const list = node['select_list'];
   if (!Array.isArray(list)) return scope.aliases;
@@ -342,10 +344,10 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
 }
 
 /**
- * Lets a statement through, or throws `query_error` with the place of what it refuses.
+ * Lets a statement through, or throws `query_error` with the position of what it refuses.
  *
- * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it is
- * visited: kinds of nodes, functions and tables must all be known to be harmless, so that a new kind is refused. The
+ * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it
+ * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
  * schemas of collections are filled in.
  */
 export function passGate(statement: Statement, tree: unknown, names: Names): Passed {

@@ -5,8 +5,8 @@ import { quoteText } from './names.ts';
 import { isHeldError, openError } from './storage-errors.ts';
 
 /**
- * Keeps other processes from opening a database file for writing, until the returned function is called; neither the file
- * nor its log is changed. A file that is missing or damaged cannot be held: nobody can open it either. Rejects
+ * Keeps other processes from opening a database file for writing until the returned function is called; neither the
+ * file nor its log is changed. A missing or damaged file cannot be held, but nobody can open it either. Rejects
  * `not_ready` when another process has it open.
  */
 export async function holdDatabase(path: string): Promise<() => void> {

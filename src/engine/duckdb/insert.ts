@@ -22,14 +22,13 @@ export interface FittedDocument {
   id: string;
   eventTimeMicros: bigint;
   fields: JsonObject;
-  /** Keys whose values go to the column `_extra`. */
+  /** Keys whose values go to the `_extra` column. */
   extraKeys: readonly string[];
 }
 
 /**
- * Inserts documents, few statements for many of them: each carries one text, with one document as JSON on each line
- * (JSON text has no line break of its own). Measured: a third faster than lists of values, and twice as fast as one
- * JSON array.
+ * Inserts many documents with few statements: each statement binds one text with one JSON document per line (compact
+ * JSON contains no line breaks). Measured: a third faster than lists of values, and twice as fast as one JSON array.
  */
 export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
@@ -46,12 +45,12 @@ function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): str
 }
 
 /**
- * Room for the text of a statement, kept from one to the next: a new one each time makes the collector run for the whole
- * heap every few requests.
+ * Buffer for the text of a statement, reused for the next one: allocating a new one each time triggers a full garbage
+ * collection every few requests.
  */
 let spare: Buffer | undefined;
 
-/** Runs `work` with room for so many bytes. */
+/** Runs `work` with a buffer of at least `size` bytes. */
 async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Promise<void> {
   const room = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size);
   spare = undefined;
@@ -62,15 +61,15 @@ async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Pr
   }
 }
 
-/** Between documents: a byte that JSON text never holds. */
+/** Separates documents: a byte that JSON text never contains. */
 const SEPARATOR = 0x1e;
 
-/** Whether `insertText` takes no more than one statement for these documents. */
+/** Whether `insertText` needs only one statement for these documents. */
 export function isOneStatement(documents: readonly TextDocument[]): boolean {
   return documents.length === 1 || documents.reduce((size, { start, end }) => size + end - start, 0) <= TEXT_MAX;
 }
 
-/** Inserts documents of a text, as it stands; in statements as `insertDocuments` does. */
+/** Inserts documents of a text without parsing them; the statements are like those of `insertDocuments`. */
 export async function insertText(
   run: Run,
   table: Table,
@@ -112,7 +111,7 @@ async function insertSome(
       await run(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...values);
     });
   };
-  // What the documents have in common need not stand in each of them.
+  // A value that all documents share need not be repeated in each of them.
   const inText = linesIn('decode($1::BLOB)', SEPARATOR, documents.length);
   if (times.every((one) => one === time) && documents.every(({ parsed }) => parsed === null)) {
     const lineOfOne = ({ id, isMade, start }: TextDocument): Line => {
@@ -130,12 +129,12 @@ async function insertSome(
 }
 
 /**
- * How a document stands in a statement's text: null for its own text as it is, two texts for what comes before and after
- * that without its first brace, one for something else.
+ * How a document is written into a statement's text: null for its own text unchanged, two texts to put before and after
+ * its own text without the opening brace, one text to use instead.
  */
 type Line = string | readonly [string, string] | null;
 
-/** Writes documents with a separator between them; answers how many bytes of `room` they take. */
+/** Writes documents into `room` with separators between them; returns the number of bytes written. */
 function join(room: Buffer, text: Buffer, documents: readonly TextDocument[], lines: readonly Line[]): number {
   let at = 0;
   for (const [index, { start, end }] of documents.entries()) {
@@ -152,21 +151,21 @@ function join(room: Buffer, text: Buffer, documents: readonly TextDocument[], li
   return at;
 }
 
-/** Bytes that are enough for a document and its separator. */
+/** An upper bound for the bytes of a document and its separator. */
 function roomOf(line: Line, { start, end }: TextDocument): number {
   if (line === null) return end - start + 1;
   if (typeof line === 'string') return Buffer.byteLength(line) + 1;
   return Buffer.byteLength(line[0]) + end - start + line[1].length + 1;
 }
 
-/** SQL for the lines of a text, a row each; for a single one in half the time. */
+/** SQL for the lines of a text, one row each; a single line is used directly, which takes half the time. */
 function linesIn(text: string, separator: number, count: number): string {
   return count === 1 ? text : `unnest(string_split(${text}, chr(${separator})))`;
 }
 
 /**
- * `lines`: documents with their ids in them, all of which happened at `$2`. Parameters are said to be of the types that
- * are bound: else the engine plans the statement once more for their values, and writes these out in the plan.
+ * `lines` are documents that contain their ids and all have the event time `$2`. Parameters are cast to the types that
+ * are bound: otherwise the engine plans the statement again for their values, and writes these into the plan.
  */
 function plainStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];

@@ -3,7 +3,7 @@ import { foldName, ITEM, type JsonFields } from './names.ts';
 import { isListShape, isObjectShape, type Shape } from './shape.ts';
 import { typeName } from './values.ts';
 
-/** Of these columns the ones that are JSON since their documents have no type in common, and those that hold such a field. */
+/** The columns that are JSON because their documents have no common type, and those that contain such a field. */
 export function jsonFieldsOf(columns: ReadonlyMap<string, Shape>): JsonFields {
   return fieldsWhere(columns, jsonOfShape);
 }

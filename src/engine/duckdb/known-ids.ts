@@ -7,37 +7,42 @@ import { quoteName } from './names.ts';
 import type { Log } from './store.ts';
 
 /**
- * Which ids a table does not have, known without asking the engine: nearly every new document is one of these, and to look
- * for it among a million takes longer than to store it.
+ * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
+ * looking for it among a million takes longer than storing it.
  *
- * A filter of a table (a Bloom filter) holds every id that was ever put in since it was made, and what the table held then;
- * it never says of one that is there that it is not. Deleted ids stay in it. It is in memory only, and made in the
- * background, after small writes to the table.
+ * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
+ * never denies an id that exists. Deleted ids stay in it. It is in memory only, and built in the background after small
+ * writes to the table.
  */
 export interface KnownIds {
-  /** Of these ids, those that the table may have: all of them where nothing is known. */
+  /** Those of the ids that the table may have: all of them if nothing is known. */
   mayHave(table: string, ids: readonly string[]): readonly string[];
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
-  /** So many documents were stored. Whoever calls holds the table's lock, so that nothing else writes to it just now. */
+  /**
+   * To be called after `count` documents were stored, with the table's lock held, so that nothing else writes to it.
+   */
   stored(table: string, count: number): void;
-  /** Resolves when nothing of it uses the engine any more. */
+  /** Resolves when it no longer uses the engine. */
   close(): Promise<void>;
 }
 
-/** Writes of no more documents count as small. After so many of them a table gets its filter. */
+/** Writes of up to so many documents count as small. */
 const SMALL = 200;
+/** After so many small writes a table gets its filter. */
 const SMALL_WRITES = 2;
 
-/** Bits for each id that a filter has room for, at least, and how many of them an id sets: one in a thousand is wrong. */
+/**
+ * Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive.
+ */
 const BITS = 16;
 const BITS_SET = 6;
 const BITS_MIN = 2 ** 16;
-/** A larger table has none: its hashes are read at once. */
+/** A larger table gets no filter, since its hashes are read all at once. */
 const ROWS_MAX = 8_000_000;
-/** Of all filters; the one not used for longest goes. */
+/** Memory of all filters; the least recently used one is dropped. */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** What is stored while a filter is being made. */
+/** Maximum number of ids stored while a filter is being built. */
 const EARLY_MAX = 1_000_000;
 
 /** Two halves of the hash of an id (`hashOf`). */
@@ -78,31 +83,31 @@ class Filter {
   }
 }
 
-/** The hash of an id as the engine makes it; undefined for text that is none, of which the engine makes something else. */
+/** The hash of an id as the engine computes it; undefined for ill-formed text, which the engine changes. */
 function hashOfId(id: string): Hash | undefined {
   if (/\p{Surrogate}/u.test(id)) return undefined;
   const digest = createHash('md5').update(id).digest();
   return [digest.readUInt32LE(8), digest.readUInt32LE(12)];
 }
 
-/** A table of which there is no filter yet, or one that is being made. */
+/** A table that has no filter yet, or whose filter is being built. */
 interface Wish {
   smallWrites: number;
-  /** Stored since the making began. */
+  /** Ids stored since the build began. */
   early: Hash[] | undefined;
 }
 
 /** What `createKnownIds` needs. */
 export interface KnownIdsSource {
-  /** A connection for reading, which is closed here. */
+  /** Opens a connection for reading, which is closed here. */
   connect(): Promise<DuckDBConnection>;
-  /** Runs what must see every row: see `Store.undisturbed`. */
+  /** Runs work that must see every row: see `Store.undisturbed`. */
   undisturbed<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** To be closed before `source` is; `log` hears of a filter that could not be made. */
+/** Close it before `source`; a filter that could not be built is logged. */
 export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
-  /** The ones used last stay. */
+  /** In order of use, the most recently used last. */
   const filters = new Map<string, Filter>();
   const wishes = new Map<string, Wish>();
   const making = new Set<Promise<void>>();
@@ -162,10 +167,10 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
       wishes.set(table, wish);
       wish.smallWrites += 1;
       if (wish.smallWrites !== SMALL_WRITES) return;
-      // From now on nothing is stored that is not either seen by what reads the table, or noted.
+      // From now on everything stored is either seen by the read of the table or noted here.
       wish.early = [];
       const made = make(table, wish)
-        // It is only slower without. A table that could not be read is not tried again.
+        // Writes are merely slower without a filter. A table that could not be read is not tried again.
         .catch((error: unknown) => {
           if (!isClosed)
             log.warn({ err: error, table }, 'the ids of a table could not be read: each write looks for them');
@@ -183,20 +188,20 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
   };
 }
 
-/** Chunks, of 2,048 rows, that are read before others get their turn. */
+/** Chunks (of 2,048 rows) to read before yielding to other work. */
 const CHUNKS_AT_ONCE = 2;
-/** Rows whose hashes are made here as well. */
+/** Rows whose hashes are also computed here, to compare. */
 const SAMPLE = 64;
 
-/** Both halves of the hashes of a table, and how many there were just before. */
+/** Both halves of the hashes of a table, and the row count just before they were read. */
 interface Hashes {
   rows: number;
   result: DuckDBMaterializedResult;
 }
 
-/** Undefined where the table is too large, or hashes are made otherwise than here. */
+/** Undefined if the table is too large, or if the engine's hashes differ from those computed here. */
 async function readHashes(connection: DuckDBConnection, table: string): Promise<Hashes | undefined> {
-  // Where this machine has no such hash, it throws here.
+  // Throws here if this machine does not offer the hash function.
   hashOfId('');
   const [name, hash] = [dataTable(table), quoteName(HASH_COLUMN)];
   const halves = `(${hash} & 4294967295)::UINTEGER, (${hash} >> 32)::UINTEGER`;

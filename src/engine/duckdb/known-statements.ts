@@ -1,38 +1,38 @@
 import type { Names } from './names.ts';
 import type { Opened } from './parse.ts';
 
-/** Most statements that are remembered, and most characters of them together. */
+/** Maximum number of remembered statements, and of their characters together. */
 const STATEMENTS_MAX = 500;
 const CHARACTERS_MAX = 2 * 1024 * 1024;
 /** A longer text takes longer to run than to check. */
 const STATEMENT_CHARACTERS_MAX = 16 * 1024;
 
 /**
- * So long a statement is known that would have a second form in a larger collection: after that it is opened anew, which
- * looks how large that is by now.
+ * How long a statement is remembered that would have a second form in a larger collection: then it is opened again,
+ * which checks the collection's size again.
  */
 const SMALL_MS = 30_000;
 
 /**
- * Statements that passed the gate, by the text that the caller wrote. What passes depends on the text and on the names
- * alone, so that any change of names forgets them all. Values of parameters are no part of it.
+ * Statements that passed the gate, by the caller's text. Whether one passes depends only on the text and the names, so
+ * any change of names forgets them all. Parameter values do not matter.
  */
 export interface KnownStatements {
   find(sql: string): Known | undefined;
-  /** `isForNow`: only for a while. */
+  /** With `isForNow`, remembers it only for a while. */
   add(sql: string, opened: Opened, isForNow?: boolean): void;
-  /** A statement that passed as `opened` has run to its end in a transaction that cannot write. */
+  /** To be called when a statement that passed as `opened` has run to its end in a read-only transaction. */
   hasOnlyRead(sql: string, opened: Opened): void;
 }
 
 export interface Known extends Opened {
-  /** It is known not to write, not only to look as if it did not. */
+  /** Whether it is proven not to write, rather than merely appearing so. */
   hasOnlyRead: boolean;
-  /** By `performance.now()`. */
+  /** As `performance.now()`. */
   until: number;
 }
 
-/** The ones used last stay. */
+/** Keeps the most recently used ones. */
 export function createKnownStatements(names: Pick<Names, 'version'>): KnownStatements {
   const known = new Map<string, Known>();
   let version = names.version;

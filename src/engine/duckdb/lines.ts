@@ -1,7 +1,7 @@
-/** Text that one statement carries, in UTF-16 units. */
+/** Maximum text bound to one statement, in UTF-16 units. */
 export const TEXT_MAX = 4 * 1024 * 1024;
 
-/** A line for each item, as many together as one statement carries; a longer one goes alone. */
+/** One line per item, in batches of as many as one statement takes; a longer line forms a batch of its own. */
 export function* batchesOfLines<T>(items: Iterable<T>, lineOf: (item: T) => string): Generator<string[], void, void> {
   let batch: string[] = [];
   let length = 0;

@@ -1,11 +1,11 @@
-/** Keeps work on the same thing apart: per key, one at a time, first come first served. */
+/** Serializes work on the same thing: one at a time per key, first come first served. */
 export interface Locks {
-  /** Runs `work` while it alone holds all of `keys`; keys are taken in sorted order, so that nobody waits in a circle. */
+  /** Runs `work` while it alone holds all of `keys`; keys are taken in sorted order, which prevents deadlocks. */
   hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
 }
 
 export function createLocks(): Locks {
-  /** The last one in line, by key. */
+  /** The last in the queue, by key. */
   const tails = new Map<string, Promise<void>>();
 
   async function take(key: string): Promise<() => void> {

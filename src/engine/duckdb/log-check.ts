@@ -1,33 +1,36 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
 
-/** The files that hold what is not in the main file yet: the log, and those of a merge that was interrupted. */
+/** The files with what is not in the main file yet: the log, and those of an interrupted merge. */
 export const LOG_SUFFIXES = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
 
-/** How a log begins: its version. No checksum covers it. */
+/** The start of a log: its version. No checksum covers it. */
 const HEADER = Buffer.from([0x64, 0x00, 0x62, 0x65, 0x00, 0x02, 0xff, 0xff]);
-/** What ends each stored change: the size of the entry, its checksum, and the entry. No text can hold these bytes. */
+/** The end of each stored change: size of the entry, its checksum, and the entry. No text can contain these bytes. */
 const END_OF_CHANGE = Buffer.from('0500000000000000e7fe7d722fed3d5e640064ffff', 'hex');
-/** Size and checksum, eight bytes each, come before an entry. */
+/** Size and checksum, eight bytes each, precede an entry. */
 const FRAME_BYTES = 16;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** A log of which a part cannot be read. */
+/** A log that is partly unreadable. */
 export interface LogDamage {
   file: string;
-  /** End of the last change that can be read. */
+  /** End of the last readable change. */
   at: number;
   bytes: number;
-  /** Stored changes before that, and those that can still be told after it: of the first of them the end at least is there. */
+  /**
+   * Number of stored changes before that, and of those still recognizable after it, of the first of which at least the
+   * end is there.
+   */
   before: number;
   after: number;
 }
 
 /**
- * Looks whether the engine would pass over stored changes in a log. It takes an entry that is longer than the rest of
- * the log for one that a crash cut short, leaves out all that follows and removes the log. That is right only if no whole
- * change follows: a flipped bit in a size looks the same. Contents are left to the engine, which checks their checksums
- * and refuses to open.
+ * Checks whether the engine would skip stored changes in a log. It takes an entry that is longer than the rest of the
+ * log for one that a crash cut short, drops everything from there on and removes the log. That is right only if no
+ * whole change follows: a flipped bit in a size looks the same. Contents are left to the engine, which verifies their
+ * checksums and refuses to open.
  */
 export function findLogDamage(databaseFile: string): LogDamage | undefined {
   for (const suffix of LOG_SUFFIXES) {
@@ -37,13 +40,16 @@ export function findLogDamage(databaseFile: string): LogDamage | undefined {
   return undefined;
 }
 
-/** What the engine's refusal of a log says: it names the entry whose contents do not have their checksum. */
+/** Reads the engine's refusal of a log, which names the entry whose checksum does not match. */
 export function readLogDamage(engineMessage: string): LogDamage | undefined {
   const [, file, position] = /WAL file "([^"]+)".*entry at byte position (\d+)/s.exec(engineMessage) ?? [];
   return file === undefined ? undefined : checkLog(file, Number(position));
 }
 
-/** `damagedAt`: of an entry that cannot be read although its size fits; without, damage is only what hides whole changes. */
+/**
+ * `damagedAt` is an entry that cannot be read although its size fits; without it, only what hides whole changes is
+ * damage.
+ */
 function checkLog(file: string, damagedAt?: number): LogDamage | undefined {
   const log = openLog(file);
   if (log === undefined) return undefined;
@@ -84,7 +90,7 @@ function openLog(file: string): Log | undefined {
   };
 }
 
-/** Goes from entry to entry; `end` is where the last whole change ends. */
+/** Walks from entry to entry; `end` is where the last whole change ends. */
 function walk(log: Log, damagedAt = Number.POSITIVE_INFINITY): { isWhole: boolean; end: number; changes: number } {
   if (!log.read(0, HEADER.length).equals(HEADER)) return { isWhole: false, end: 0, changes: 0 };
   let at = HEADER.length;
@@ -116,7 +122,7 @@ function countChanges(log: Log, from: number): number {
       next = found + END_OF_CHANGE.length;
       found = chunk.indexOf(END_OF_CHANGE, next);
     }
-    // One may lie across the end of the chunk.
+    // One may span the end of the chunk.
     const isLast = at + chunk.length >= log.bytes || chunk.length === 0;
     if (isLast) return count;
     at += Math.max(next === chunk.length ? 0 : next, chunk.length - END_OF_CHANGE.length + 1);
@@ -124,7 +130,7 @@ function countChanges(log: Log, from: number): number {
   return count;
 }
 
-/** The error of a log that the engine must not be given. */
+/** The error for a log that must not be given to the engine. */
 export function logDamageError(databaseFile: string, { file, at, bytes, before, after }: LogDamage): ApiError {
   const changes = (count: number) => `${count.toLocaleString('en-US')} stored change${count === 1 ? '' : 's'}`;
   const lost =

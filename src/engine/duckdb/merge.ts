@@ -4,10 +4,10 @@ import { quoteName, quoteText } from './names.ts';
 import { isHeldUp } from './storage-errors.ts';
 import type { Sql } from './writer.ts';
 
-/** A merge that queries hold up is tried again so often. */
+/** How often a merge that is held up by queries is retried. */
 const HELD_UP_MS = 10;
 
-/** Puts the log into the main file; while queries are in the way, and as long as it may, it tries again. */
+/** Merges the log into the main file; while queries are in the way, it retries as long as `mayGoOn` allows. */
 export async function checkpoint(sql: Sql, mayGoOn: () => boolean): Promise<void> {
   for (;;) {
     try {
@@ -20,7 +20,7 @@ export async function checkpoint(sql: Sql, mayGoOn: () => boolean): Promise<void
   }
 }
 
-/** Runs a merge that moves no row: beside a transaction that writes, whatever that is, the engine lets them lie. */
+/** Runs a merge that moves no rows: beside any writing transaction, the engine leaves them where they are. */
 export async function withRowsInPlace(sql: Sql, work: () => Promise<void>): Promise<void> {
   const [found] = await sql(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ${quoteText(CATALOG)} LIMIT 1`,
@@ -35,14 +35,14 @@ export async function withRowsInPlace(sql: Sql, work: () => Promise<void>): Prom
   }
 }
 
-/** Runs a merge that may move rows; answers whether it took back room of deleted ones, so that there may be more of it. */
+/** Runs a merge that may move rows; returns whether it reclaimed space of deleted ones, so that there may be more. */
 export async function hasMoved(sql: Sql, work: () => Promise<void>): Promise<boolean> {
   const before = await rowsWithDeleted(sql);
   await work();
   return (await rowsWithDeleted(sql)) < before;
 }
 
-/** Rows of all tables, with the deleted ones that take up room. */
+/** Rows of all tables, including deleted ones that still take up space. */
 async function rowsWithDeleted(sql: Sql): Promise<number> {
   const [row] = await sql(
     `SELECT sum(estimated_size)::DOUBLE FROM duckdb_tables() WHERE database_name = ${quoteText(CATALOG)}`,

@@ -5,8 +5,9 @@ import { quoteName } from './names.ts';
 import type { Sql, Transaction } from './store.ts';
 
 /**
- * What each version of the stored schema adds to the one before; version 1 starts from nothing. A released entry never
- * changes: a newer one is appended. In one entry, `ALTER` comes before `INSERT`, `UPDATE` and `DELETE` on its table.
+ * What each version of the stored schema adds to the previous one; version 1 starts from nothing. A released entry
+ * never changes: a newer one is appended. Within an entry, `ALTER` comes before `INSERT`, `UPDATE` and `DELETE` on its
+ * table.
  */
 const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])[] = [
   [
@@ -18,8 +19,8 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   ['ALTER TABLE "_meta"."tables" ADD COLUMN retention_secs BIGINT'],
   // `tables` is a JSON list of table ids.
   ['CREATE TABLE "_meta"."aliases" (workspace VARCHAR, name VARCHAR, tables JSON)'],
-  // A table that is trashed has its documents, and no view. Of documents in the trash: `shape` is what their table had
-  // when they went there, `bytes` the size of their text.
+  // A trashed table keeps its documents and has no view. For documents in the trash, `shape` is the shape of their
+  // table when they were deleted, `bytes` the size of their text.
   [
     'ALTER TABLE "_meta"."tables" ADD COLUMN trashed BOOLEAN',
     'CREATE TABLE "_meta"."trash" (id VARCHAR, shape JSON)',
@@ -28,7 +29,7 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   [addHashes],
 ];
 
-/** Gives every collection's table, also in the trash, the hashes of its ids; about a second per million documents. */
+/** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */
 async function addHashes(sql: Sql): Promise<void> {
   const column = quoteName(HASH_COLUMN);
   for (const [id] of await sql('SELECT id FROM "_meta"."tables"')) {
@@ -39,10 +40,10 @@ async function addHashes(sql: Sql): Promise<void> {
   }
 }
 
-/** Version of the stored schema that this program makes, and the latest that it can open. */
+/** Version of the stored schema that this program writes, and the latest that it can open. */
 export const STORED_VERSION = MIGRATIONS.length;
 
-/** Brings a database of any earlier version to this program's. Rejects `internal` for one of a later version. */
+/** Migrates a database of any earlier version to this program's. Rejects `internal` for a later version. */
 export async function migrate(transaction: Transaction): Promise<void> {
   const version = await transaction(async (sql) => {
     await sql('CREATE SCHEMA IF NOT EXISTS "_meta"');

@@ -1,7 +1,10 @@
 /** The name under which the items of a list are a field of it. */
 export const ITEM = '[]';
 
-/** Fields that are JSON since no other type holds what documents have there, by folded name; within an object or list, its own. */
+/**
+ * Fields that are JSON because no other type holds what documents have there, by folded name; for an object or list, its
+ * own fields.
+ */
 export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
 
 /** A collection or an alias, as SQL sees it. */
@@ -14,17 +17,17 @@ export interface NamedTable {
   jsonFields?(): JsonFields;
   /** What messages call it; default: its workspace and name. */
   shownAs?: string;
-  /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
+  /** The SELECT of what a collection's view shows of the rows whose table columns meet `condition`. */
   rows?(condition: string): string;
-  /** A collection's own table, in the schema `_data`. */
+  /** A collection's physical table, in the schema `_data`. */
   storedAs?: string;
-  /** The collections that an alias stands for, now. */
+  /** The collections that an alias currently stands for. */
   behind?(): readonly NamedTable[];
 }
 
-/** What names in SQL stand for, now: always in step with the last committed change. */
+/** What names in SQL currently stand for: always in step with the last committed change. */
 export interface Names {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number;
   workspaces(): string[];
   tables(): NamedTable[];
@@ -32,11 +35,11 @@ export interface Names {
   find(workspace: string, name: string): NamedTable | undefined;
   /** Case-insensitive. */
   hasWorkspace(name: string): boolean;
-  /** Schema that holds a workspace's views: the workspace's own name, except for reserved ones. */
+  /** Schema of a workspace's views: the workspace's own name, except for reserved ones. */
   schemaOf(workspace: string): string;
 }
 
-/** The names, and the changes that keep them in step with the database. */
+/** The names, with the changes that keep them in step with the database. */
 export interface NameIndex extends Names {
   putWorkspace(name: string): void;
   dropWorkspace(name: string): void;
@@ -45,7 +48,7 @@ export interface NameIndex extends Names {
   clear(): void;
 }
 
-/** Schemas and catalogs of DuckDB: as a workspace's schema these would be ambiguous, or not ours to fill. */
+/** Schemas and catalogs of DuckDB: as a workspace's schema these would be ambiguous, or are not ours to fill. */
 const RESERVED = new Set(['main', 'temp', 'system', 'memory', 'information_schema', 'pg_catalog', 'localmemdb']);
 
 /** Schema of a workspace. No workspace starts with `_`, so a prefixed name is always free. */
@@ -53,17 +56,17 @@ export function schemaOf(workspace: string): string {
   return RESERVED.has(foldName(workspace)) ? `_${workspace}` : workspace;
 }
 
-/** A name as DuckDB compares it: only the letters A to Z fold. */
+/** A name as DuckDB compares it: only the letters A to Z are folded. */
 export function foldName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** A name as an identifier in SQL text: the one way that names get into statements. */
+/** A name as an identifier in SQL text: the only way that names get into statements. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A string literal in SQL text. The text must not hold U+0000. */
+/** A string literal in SQL text. The text must not contain U+0000. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
@@ -71,7 +74,7 @@ export function quoteText(text: string): string {
 export function createNames(): NameIndex {
   const workspaces = new Map<string, string>();
   const tables = new Map<string, NamedTable>();
-  // A name holds no line break, so no two pairs share a key.
+  // Names contain no line breaks, so no two pairs share a key.
   const keyOf = (workspace: string, name: string) => `${foldName(workspace)}\n${foldName(name)}`;
   let version = 0;
   const changed = (_: unknown) => {

@@ -6,7 +6,7 @@ import { isListShape, isObjectShape, type Shape, widen } from './shape.ts';
 
 /** A field that had a type, and is JSON in a wider shape. */
 export interface TurnedField {
-  /** Names, from the column on; null: the items of a list. */
+  /** Names, starting with the column; null stands for the items of a list. */
   path: readonly Step[];
   from: Shape;
 }
@@ -18,10 +18,12 @@ interface Written {
   fields: JsonObject;
 }
 
-/** Beyond so many, the documents are not gone through again for each. */
+/** Maximum number of fields for which the documents are searched again. */
 const FIELDS_MAX = 5;
 
-/** The fields of a table that a wider shape of it has as JSON; what never held a value of a type is not among them. */
+/**
+ * The fields of a table that are JSON in a wider shape of it; those that never held a value of a type are not included.
+ */
 export function turnedFields(before: TableShape, after: TableShape): TurnedField[] {
   if (before === after) return [];
   const turned: TurnedField[] = [];
@@ -39,7 +41,7 @@ export function turnedFields(before: TableShape, after: TableShape): TurnedField
   return turned;
 }
 
-/** What a wider shape of a table turns into JSON, given the documents that made it wider, in order; undefined: nothing. */
+/** What a wider shape of a table turns into JSON, given the documents that widened it, in order; undefined: nothing. */
 export function newJsonOf(before: TableShape, after: TableShape, documents: readonly Written[]): NewJson | undefined {
   const turned = turnedFields(before, after);
   if (turned.length === 0) return undefined;
@@ -53,7 +55,7 @@ function pathText(path: readonly Step[]): string {
   return path.map((step, at) => (step === null ? '[]' : `${at === 0 ? '' : '.'}${quoteName(step)}`)).join('');
 }
 
-/** Goes through the values at a place again, as they made it wider. */
+/** Goes through the values at a path again, as they widened it. */
 function causeOf(path: readonly Step[], from: Shape, documents: readonly Written[]): NewJsonField['cause'] {
   let shape = from;
   for (const { id, fields } of documents) {

@@ -19,16 +19,16 @@ import { type Log, Store } from './store.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
 
 export interface OpenOptions {
-  /** Path of the database file; it and its folder are made where they do not exist. */
+  /** Path of the database file; it and its folder are created if they do not exist. */
   file: string;
-  /** Each limit left out has the default that `EngineLimits` names. */
+  /** Limits left out have the defaults documented in `EngineLimits`. */
   limits?: Partial<EngineLimits> | undefined;
   log?: Log | undefined;
-  /** Called, with the reason, where nothing is left but to end the process; default: ends it at once. */
+  /** Called with the reason when the only thing left is to end the process; default: ends it at once. */
   giveUp?: ((message: string) => void) | undefined;
   /**
-   * Called, with the reason, where queries that do not stop have kept others from running for a minute: close the engine,
-   * which finishes what else runs. Default: `giveUp`.
+   * Called with the reason when queries that do not stop have kept others from running for a minute: close the engine,
+   * which finishes whatever else runs. Default: `giveUp`.
    */
   onStuck?: ((message: string) => void) | undefined;
 }
@@ -43,7 +43,7 @@ function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
     queriesMax: limits.queriesMax ?? 4,
     queueMax: limits.queueMax ?? 64,
     stuckMax: limits.stuckMax ?? 1,
-    // Measured: with a thousand documents reading all takes half the time, with a million seven times as long.
+    // Measured against a lookup: scanning a thousand documents takes half the time, a million seven times as long.
     lookupRowsMin: limits.lookupRowsMin ?? 50_000,
     memoryBytes: limits.memoryBytes ?? Math.max(Math.floor(totalmem() / 4), 512 * MIB),
     threads: limits.threads ?? availableParallelism(),
@@ -53,13 +53,13 @@ function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Files open in this process: the lock of the file keeps out other processes only. */
+/** Files open in this process: the lock on a file keeps out only other processes. */
 const openFiles = new Set<string>();
 
 /**
  * Opens the engine on a database file.
  *
- * Rejects `not_ready` when the file is open already, here or in another process (which the message names),
+ * Rejects `not_ready` when the file is already open, here or in another process (which the message names),
  * `resource_exceeded` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
  * or comes from a later version.
  */
@@ -79,7 +79,7 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
 
 type Ends = Pick<OpenOptions, 'giveUp' | 'onStuck'>;
 
-/** Whether a change ends the writing to a table. */
+/** Whether a change ends all writing to its table. */
 function isEnd(change: Change) {
   return change.do === 'dropCollection' || change.do === 'trashCollection';
 }
@@ -180,7 +180,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     close() {
       closing ??= (async () => {
         const stuck = await queries.close();
-        // Closing a connection, and leaving the process too, would wait for them.
+        // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)
           giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
         results.close();

@@ -4,10 +4,10 @@ import { batchesOfLines } from './lines.ts';
 import { quoteName, quoteText } from './names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from './shape.ts';
 
-/** Rows of values for the parameters of an expression, of the same types, few enough for one statement. */
+/** Rows of parameter values for an expression, of the same types, few enough for one statement. */
 export interface Batch {
   parameters: readonly BatchParameter[];
-  /** Which rows they are. */
+  /** The indexes of these rows. */
   indexes: readonly number[];
   /** Each row as JSON text. */
   lines: readonly string[];
@@ -16,15 +16,15 @@ export interface Batch {
 interface BatchParameter {
   /** In lower case. */
   name: string;
-  /** The type as SQL writes it; or the value itself, where it alone says what it is: NULL, an empty list. */
+  /** The SQL type; or the value itself if it alone determines the type: NULL, an empty list. */
   type: string;
-  /** As `from_json` takes it; null for a value that is the type. */
+  /** The type for `from_json`; null for a value that is itself the type. */
   structure: string | null;
 }
 
 /**
- * Sorts rows by the types of their values. A value's type must not depend on the rows beside it, or a document would
- * become another one in another batch: so rows of different types go apart.
+ * Groups rows by the types of their values. A value's type must not depend on the rows beside it, or a document would
+ * come out differently in another batch: so rows of different types are separated.
  */
 export function* batchesOf(
   rows: readonly (readonly JsonValue[])[],
@@ -49,14 +49,14 @@ export function* batchesOf(
 }
 
 function parameterOf(name: string, value: JsonValue): BatchParameter {
-  // Untyped, these fit wherever a value of any type would.
+  // Untyped, they fit wherever a value of any type would.
   if (value === null) return { name, type: 'NULL', structure: null };
   if (Array.isArray(value) && value.length === 0) return { name, type: '[]', structure: null };
   const shape = withoutObjects(widen('null', value));
   return { name, type: typeOf(shape), structure: structureOf(shape) };
 }
 
-/** Objects as JSON: a member that one has and the next has not is NULL there, and no error. */
+/** Replaces objects by JSON: otherwise a member that only some have would be NULL in the others, not an error. */
 function withoutObjects(shape: Shape): Shape {
   if (isListShape(shape)) return { element: withoutObjects(shape.element) };
   return isObjectShape(shape) ? 'json' : shape;
@@ -74,14 +74,14 @@ function lineOf(
   return [`{"i":${index}`, ...members].join(',').concat('}');
 }
 
-/** Name of a parameter's column: nothing in an expression can be called that. */
+/** Name of a parameter's column: nothing in an expression can have that name. */
 function columnOf(name: string): string {
   return quoteName(`:${name}`);
 }
 
 /**
- * The statement that computes an expression for the rows of a batch, whose lines are its `$1`: index and value of each
- * row. With `isTried`, a struct `{v: value}`, which is NULL where the expression fails.
+ * The statement that computes an expression for the rows of a batch; `$1` are its lines. It returns index and value of
+ * each row; with `isTried`, a struct `{v: value}`, which is NULL if the expression fails.
  */
 export function evaluateStatement(
   { parameters }: Pick<Batch, 'parameters'>,

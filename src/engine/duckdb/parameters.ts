@@ -17,7 +17,7 @@ import { isObject, type JsonValue, parseJson, stringifyJson } from '../../contra
 import type { Parameter } from '../engine.ts';
 import { integer, type Typed, typedJson } from './typed-json.ts';
 
-/** A value that its type does not take: the caller of a conversion names the parameter. */
+/** Undefined if the type does not accept the value: the caller of a conversion names the parameter. */
 type Conversion = (value: JsonValue) => Typed | undefined;
 
 const INTEGER_TEXT = /^\s*[+-]?\d+\s*$/;
@@ -53,13 +53,16 @@ function toDouble(value: JsonValue): Typed | undefined {
   return NUMBER_TEXT.test(text) && !losesDigits(text) ? { type: DOUBLE, value: Number(text) } : undefined;
 }
 
-/** Whether a number is too large for a double, or an integer that it does not hold. A fraction is rounded as everywhere. */
+/**
+ * Whether a number is too large for a double, or an integer that a double cannot hold. Fractions are rounded as
+ * everywhere.
+ */
 function losesDigits(text: string): boolean {
   const double = Number(text);
   if (!Number.isFinite(double)) return true;
   if (Number.isSafeInteger(double) || !INTEGER_TEXT.test(text)) return false;
   const integer = BigInt(text.trim().replace(/^\+/, ''));
-  // The shortest text of a double, as JavaScript writes it, means that double.
+  // The shortest text of a double, as JavaScript writes it, denotes that double.
   return BigInt(double) !== integer && String(double) !== integer.toString();
 }
 
@@ -99,7 +102,7 @@ function offsetMinutes(zone: string): number {
   return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3] ?? 0));
 }
 
-/** Microseconds since the epoch of ISO-8601 text; without an offset it is UTC. */
+/** Converts ISO-8601 text to microseconds since the epoch; without an offset it is UTC. */
 function microsOf(text: string): bigint | undefined {
   const match = ZONED_TEXT.exec(text);
   const days = match === null ? undefined : daysOf(match[1] ?? '');
@@ -123,7 +126,7 @@ function toDatetime(value: JsonValue): Typed | undefined {
   return micros === undefined ? undefined : { type: TIMESTAMP, value: new DuckDBTimestampValue(micros) };
 }
 
-/** An integer is microseconds since the epoch, as in `_event_time`. */
+/** An integer counts microseconds since the epoch, as in `_event_time`. */
 function toTimestamp(value: JsonValue): Typed | undefined {
   const whole = toInteger(value)?.value;
   const micros = typeof value === 'string' && typeof whole !== 'bigint' ? microsOf(value) : whole;
@@ -171,7 +174,7 @@ const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
 
 const SHOWN_MAX = 80;
 
-/** Converts one value by its declared type. Throws `invalid_input` naming parameter, type and value. */
+/** Converts a value to its declared type. Throws `invalid_input` naming parameter, type and value. */
 export function convertParameter({ name, type = '', value = null }: Parameter): Typed {
   const conversion = CONVERSIONS.get(type);
   if (conversion === undefined) {
@@ -189,16 +192,16 @@ export function convertParameter({ name, type = '', value = null }: Parameter): 
   );
 }
 
-/** Whether a value was given: one of type `null` needs none. */
+/** Whether a value was given: the type `null` needs none. */
 function hasValue(parameter: Parameter): boolean {
   return parameter.value !== undefined || parameter.type === 'null';
 }
 
 /**
- * The values for the parameters that a statement uses, by name; those it does not use are left out.
+ * The values of the parameters that a statement uses, by name; unused ones are left out.
  *
- * Throws `invalid_input` for a value that its type does not take or a name given twice, and `query_error` for a parameter
- * without a value, unless `allowMissing`: then it is left out.
+ * Throws `invalid_input` for a value that its type does not accept or a name given twice, and `query_error` for a
+ * parameter without a value, unless `allowMissing`: then it is left out.
  */
 export function bindParameters(
   used: readonly string[],
@@ -207,14 +210,14 @@ export function bindParameters(
 ): Map<string, Typed> {
   const byName = new Map<string, Parameter>();
   for (const parameter of given) {
-    // `:name` is a slip that leaves no doubt.
+    // `:name` is an unambiguous slip.
     const name = parameter.name.replace(/^[:$]/, '');
     if (byName.has(name)) throw new ApiError('invalid_input', `Parameter "${name}" is given twice.`);
     byName.set(name, parameter);
   }
   const bound = new Map<string, Typed>();
   for (const name of used) {
-    // The engine folds parameter names as it folds others.
+    // The engine folds parameter names like all others.
     const parameter = byName.get(name) ?? given.find((other) => other.name.toLowerCase() === name.toLowerCase());
     if (parameter !== undefined && hasValue(parameter)) bound.set(name, convertParameter({ ...parameter, name }));
     else if (!allowMissing) {

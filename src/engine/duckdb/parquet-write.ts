@@ -5,12 +5,12 @@ import type { KeptColumn } from './result-store.ts';
 import { typeName } from './values.ts';
 
 /**
- * Parquet has no integers beyond 64 bits: the engine writes these as DOUBLE, without a word, and other digits with them.
- * So they are written as the first of these types that holds every value of the column.
+ * Parquet has no integers beyond 64 bits: the engine silently writes these as DOUBLE, which changes digits. So they are
+ * written as the first of these types that holds every value of the column.
  */
 const INTEGERS = ['BIGINT', 'DECIMAL(38,0)', 'VARCHAR'] as const;
 const LARGE = new Set([DuckDBTypeId.HUGEINT, DuckDBTypeId.UHUGEINT]);
-/** What Parquet cuts (to milliseconds), moves to another time zone, or lacks. */
+/** Types that Parquet truncates (to milliseconds), shifts to another time zone, or lacks. */
 const AS_TEXT = new Set([DuckDBTypeId.INTERVAL, DuckDBTypeId.TIME_TZ, DuckDBTypeId.BIGNUM]);
 
 interface Source {
@@ -19,7 +19,7 @@ interface Source {
   columns: readonly KeptColumn[];
 }
 
-/** Writes a table to a new Parquet file with every value exact; answers which columns needed another type for that. */
+/** Writes a table to a new Parquet file with every value exact; returns which columns needed another type for that. */
 export async function writeParquet(connection: DuckDBConnection, source: Source, path: string): Promise<Retyped[]> {
   const retyped: Retyped[] = [];
   const list: string[] = [];
@@ -34,7 +34,7 @@ export async function writeParquet(connection: DuckDBConnection, source: Source,
   return retyped;
 }
 
-/** Undefined where the column's own type will do. */
+/** The type to write a column as; undefined if its own type will do. */
 async function typeToWrite(
   connection: DuckDBConnection,
   table: string,
@@ -46,7 +46,7 @@ async function typeToWrite(
   if (first === undefined || first === own) return undefined;
   for (const name of [first, ...others].slice(0, -1)) {
     const column = quoteName(columnName);
-    // TRY_CAST makes what does not fit null, also inside of others, and then the texts differ.
+    // TRY_CAST turns values that do not fit into null, even nested ones, and then the texts differ.
     const text = `CAST(TRY_CAST(${column} AS ${name}) AS VARCHAR)`;
     const changed = `SELECT 1 FROM ${table} WHERE ${text} IS DISTINCT FROM CAST(${column} AS VARCHAR) LIMIT 1`;
     if ((await connection.runAndReadAll(changed)).currentRowCount === 0) return name;
@@ -57,7 +57,7 @@ async function typeToWrite(
 function insteadOf(type: DuckDBType, integer: (typeof INTEGERS)[number]): string | undefined {
   if (LARGE.has(type.typeId)) return integer;
   if (AS_TEXT.has(type.typeId)) return 'VARCHAR';
-  // Which of its members a value is would have to be written as well.
+  // Which member a value is would have to be written as well.
   return type.typeId === DuckDBTypeId.UNION && type.memberTypes.some(isChanged) ? 'VARCHAR' : undefined;
 }
 

@@ -11,16 +11,16 @@ import { quoteName, quoteText } from './names.ts';
 import { uniqueNames } from './result-names.ts';
 import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName } from './values.ts';
 
-/** A Parquet file, read by an engine of its own that sees nothing else. */
+/** A Parquet file, read by a separate engine instance that sees nothing else. */
 export interface ParquetFile {
   rows: number;
-  /** The rows as documents, without members that are null, some at a time: few where they are large. */
+  /** The rows as documents, without null members, in batches: small ones if rows are large. */
   documents: AsyncIterable<JsonObject[]>;
-  /** Numbers so far that JSON does not have (NaN, infinities); they are null. */
+  /** Number of values so far that JSON cannot express (NaN, infinities); they are null. */
   unwritable(): number;
   /**
-   * Columns whose decimals are all text, known once the first documents are: some of them have more digits than a number
-   * of a document keeps.
+   * Columns whose decimals are all text, known once the first documents are: some of them have more digits than a
+   * document's number keeps.
    */
   asText(): readonly string[];
   /** Also ends `documents`. */
@@ -28,14 +28,14 @@ export interface ParquetFile {
 }
 
 const MEMORY = '512MB';
-/** Documents that are made at once, in bytes, roughly. */
+/** Size of the documents created at once, roughly, in bytes. */
 const SLICE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Opens the Parquet file at an absolute path. Rejects `invalid_input` for a file that is none.
+ * Opens the Parquet file at an absolute path. Rejects `invalid_input` if it is not one.
  *
- * The values are those that the engine gives for a query, but for integers beyond 2^53, which are `bigint`, and for
- * decimals, which are of one type in all of a column.
+ * Values are as in query results, except integers beyond 2^53, which are `bigint`, and decimals, which have one type
+ * throughout a column.
  */
 export async function openParquet(path: string): Promise<ParquetFile> {
   const instance = await DuckDBInstance.create(':memory:', {
@@ -118,7 +118,9 @@ function reading(instance: DuckDBInstance, connection: DuckDBConnection, path: s
   };
 }
 
-/** The columns with a decimal, at any depth, that a number does not keep; they alone are read for that. */
+/**
+ * The columns with a decimal, at any depth, that a number does not keep; only columns with decimals are read for that.
+ */
 async function longDecimals(connection: DuckDBConnection, source: string, isEnded: () => boolean): Promise<string[]> {
   const none = await connection.stream(`SELECT * FROM ${source} LIMIT 0`);
   const types = none.columnTypes();
@@ -159,7 +161,7 @@ async function hasLong(result: DuckDBResult, isEnded: () => boolean): Promise<st
   return names.filter((name) => found.has(name));
 }
 
-/** A few bytes of a file may stand for many, so not all rows of a chunk are ever made at once. */
+/** A few bytes of a file may expand to many, so not all rows of a chunk are created at once. */
 function* slices(count: number, documentAt: (row: number) => JsonObject): Generator<JsonObject[]> {
   let slice: JsonObject[] = [];
   let bytes = 0;

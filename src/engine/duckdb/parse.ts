@@ -12,23 +12,23 @@ import { syntaxHint, unreadableHint } from './syntax-hints.ts';
 import { tokens } from './tokens.ts';
 import { isSameTree } from './tree.ts';
 
-/** How a connection's statement went through the gate. */
+/** A statement that went through the gate. */
 export interface Opened {
   statement: Statement;
   passed: Passed;
-  /** Its second form, where it has one that was checked. */
+  /** Its second form, if it has one that was checked. */
   byHash: ByHash | null;
-  /** Texts in it that look like names of the engine's own (`innerLooking`). */
+  /** Texts in it that look like internal names of the engine (`innerLooking`). */
   innerNames: ReadonlySet<string>;
-  /** What a reader should know of it, for who asks for warnings. */
+  /** What the author of the SQL should know, for callers that ask for warnings. */
   warnings: readonly string[];
-  /** That of the names which the gate saw. */
+  /** Version of the names that the gate saw. */
   namesVersion: number;
 }
 
 const PARSE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
 
-/** `PARSE` as each connection has prepared it. */
+/** `PARSE`, prepared on each connection. */
 const parsers = new WeakMap<DuckDBConnection, DuckDBPreparedStatement>();
 
 async function parserOf(connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
@@ -82,7 +82,7 @@ function parseError(statement: Statement, parsed: ParsedText): ApiError {
   return toParseError(syntaxHint(statement.body, message, at) ?? message, offset, statement);
 }
 
-/** The engine writes a number beyond the largest one as a word that JSON does not have. */
+/** The engine writes a number beyond the largest double as a word that is not valid JSON. */
 function readTree(statement: Statement, text: string): ParsedText {
   try {
     return JSON.parse(text) as ParsedText;
@@ -91,7 +91,7 @@ function readTree(statement: Statement, text: string): ParsedText {
   }
 }
 
-/** What the engine's parser says of `sql`, which is the statement's body or was made of it. */
+/** The engine's parse result for `sql`, which is the statement's body or was derived from it. */
 async function serialize(
   connection: DuckDBConnection,
   statement: Statement,
@@ -104,12 +104,12 @@ async function serialize(
     const result = await parser.runAndReadAll();
     return readTree(statement, String(result.getRows()[0]?.[0]));
   } catch (error) {
-    // Positions would be those in the text of PARSE.
+    // Positions would refer to the text of PARSE.
     throw signal.aborted ? error : toQueryError(error, { statement, tables: [], originOf: () => undefined });
   }
 }
 
-/** The engine's own tree of the statement; throws `query_error` where it is not one reading statement. */
+/** The engine's own tree of the statement; throws `query_error` unless it is a single reading statement. */
 export async function parse(connection: DuckDBConnection, statement: Statement, signal: AbortSignal): Promise<unknown> {
   const parsed = await serialize(connection, statement, statement.body, signal);
   if (parsed.error) throw parseError(statement, parsed);
@@ -120,8 +120,8 @@ export async function parse(connection: DuckDBConnection, statement: Statement, 
 }
 
 /**
- * Takes a statement through the parser and the gate. Throws `query_error` for what is not allowed, and, unless `mayMiss`,
- * for what names a collection that does not exist.
+ * Takes a statement through the parser and the gate. Throws `query_error` for what is not allowed and, unless
+ * `mayMiss`, for a collection that does not exist.
  */
 export async function open(
   connection: DuckDBConnection,
@@ -134,8 +134,9 @@ export async function open(
 }
 
 /**
- * As `open`, for a statement with its tree, which becomes that of what runs. This is the only way through the gate, and the
- * only text to run is the one of what it answers: with the functions renamed, and their macros made on the connection.
+ * As `open`, for a statement whose tree is at hand; the tree is changed into that of the text to run. This is the only
+ * way through the gate, and only the text in its result may be run: functions are renamed in it, and the macros that it
+ * needs are created on the connection.
  */
 export async function admit(
   connection: DuckDBConnection,
@@ -161,14 +162,14 @@ export async function admit(
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }
 
-/** The second form of a statement that was opened, as the engine's parser reads it; null where it has none. */
+/** The second form of an opened statement, checked against what the engine's parser reads; null if it has none. */
 export async function checkByHash(
   connection: DuckDBConnection,
   { statement, passed: { byHash, tree } }: Opened,
   signal: AbortSignal,
 ): Promise<ByHash | null> {
   if (byHash === null) return null;
-  // In one text, since each call takes longer than a short text does; our own comes first, so that nothing reaches it.
+  // Both in one text, since a call costs more than parsing a short text; our own comes first, so nothing can affect it.
   const { statements = [] } = await serialize(connection, statement, `${byHash.template};\n${byHash.sql}`, signal);
   const [template, second, ...more] = statements;
   if (more.length > 0) return null;

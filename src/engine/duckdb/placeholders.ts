@@ -1,7 +1,7 @@
 import type { ApiError } from '../../contract/errors.ts';
 import { type Token, tokens } from './tokens.ts';
 
-/** Words after which an operand follows, so that a colon there begins a parameter however it is spaced. */
+/** Words followed by an operand, so that a colon there begins a parameter however it is spaced. */
 const BEFORE_OPERAND = new Set(
   `all analyze and any as asc between by case cast cross cube desc distinct else escape except exists explain fetch
   filter from full glob group having ilike in inner intersect interval into is join lambda lateral left like
@@ -10,7 +10,7 @@ const BEFORE_OPERAND = new Set(
   percent`.split(/\s+/),
 );
 
-/** A name, `$` left out: `$a$` would begin a string. */
+/** A name; without `$`, since `$a$` would begin a string. */
 const NAME = /[\p{L}_][\p{L}\p{N}_]*|\d+/uy;
 
 type Bracket = 'group' | 'subscript' | 'list' | 'braces';
@@ -31,8 +31,8 @@ function bracketOf(token: Token, before: Token | undefined): Bracket {
  * Whether a colon with a name directly after it begins a parameter, rather than separating.
  *
  * After an operand it separates: `a[1:n]`, `{'a':x}`, `total:sum(x)`, `lambda x:x+1`. At the start of a subscript it
- * does too: `a[:n]`. Elsewhere only a parameter makes sense. A word that the engine does not reserve may be either; then
- * the spaces tell: `rows :n` is a parameter and `total:n` is not.
+ * does too: `a[:n]`. Elsewhere only a parameter makes sense. After a word that the engine does not reserve, either is
+ * possible; then the spaces decide: `rows :n` is a parameter and `total:n` is not.
  */
 function isParameter(colon: Token, last: Token | undefined, lastButOne: Token | undefined, inside: Bracket): boolean {
   if (inside === 'subscript' && last?.text === '[' && last.kind === 'punctuation') return false;
@@ -82,9 +82,9 @@ function findPlaceholders(sql: string, fail: (index: number, message: string) =>
 }
 
 /**
- * SQL text with `$name` for each parameter `:name` (and `$1` for `:1`), of the same length, and the parameters' names in
- * order of first use. `$name` itself is accepted. Strings, quoted names, comments, casts, slices and the like are left
- * alone. Throws what `fail` gives, at a position in UTF-16 units: for `?`, and for names mixed with numbers.
+ * SQL text with `$name` for each parameter `:name` (and `$1` for `:1`), of the same length, and the parameters' names
+ * in order of first use. `$name` itself is accepted. Strings, quoted names, comments, casts, slices and the like are
+ * left alone. Throws the error from `fail`, at a position in UTF-16 units, for `?` and for names mixed with numbers.
  */
 export function replacePlaceholders(
   sql: string,

@@ -7,7 +7,7 @@ import { createScheduler, type Place } from './scheduler.ts';
 import { createSessions, type Sessions } from './session.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 
-/** How long a query that was told to stop may hold a place of others. */
+/** How long a query that was told to stop keeps its place. */
 const STOP_MS = 500;
 
 /** How long `close` waits for queries, before it stops them and after. */
@@ -23,32 +23,33 @@ interface InPlaceRequest {
 
 type Work<T> = (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>;
 
-/** Places in which queries run, each on a connection of its own, within limits of time, memory and number. */
+/** Places in which queries run, each on a connection of its own, within limits on time, memory and concurrency. */
 export interface Places {
   /**
-   * Runs `work` in its turn, on a connection that cannot write, until `signal` aborts or its time is over. With
-   * `mayRestart` it may be stopped and run once more, so that it does not keep others waiting.
+   * Runs `work` when its turn comes, on a connection that cannot write, until `signal` aborts or its time is over. With
+   * `mayRestart` it may be stopped and run again, so that it does not keep others waiting.
    */
   inPlace<T>(request: InPlaceRequest, work: Work<T>): Promise<T>;
   /** Prepares for the first statement. */
   warm(): Promise<void>;
   /**
-   * Refuses what waits or comes, and resolves when what runs has finished; it is stopped after 5 seconds. Resolves to how
-   * many queries do not react to that for another 5: their connections and their threads cannot be let go of.
+   * Refuses waiting and new queries, and resolves when running ones have finished; after 5 seconds these are stopped.
+   * Resolves to the number of queries that still run another 5 seconds later: their connections and threads cannot be
+   * freed.
    */
   close(): Promise<number>;
 }
 
 export interface PlacesContext {
   connect: () => Promise<DuckDBConnection>;
-  /** Runs what reads on these connections, when it may (`Store.reading`); default: at once. */
+  /** Runs work that reads on these connections once it may (`Store.reading`); default: at once. */
   reading?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   limits: EngineLimits;
-  /** Memory of the engine as it is now, in bytes. */
+  /** Current memory limit of the engine, in bytes. */
   memoryBytes: () => number;
-  /** Ends the process, where a query takes ever more memory and does not stop. */
+  /** Ends the process if a query takes ever more memory and does not stop. */
   giveUp?: (message: string) => void;
-  /** Called where queries that do not stop have held the places of others for long; default: `giveUp`. */
+  /** Called when queries that do not stop have blocked places for too long; default: `giveUp`. */
   onStuck?: (message: string) => void;
 }
 
@@ -56,11 +57,11 @@ interface Parts {
   reading: NonNullable<PlacesContext['reading']>;
   sessions: Sessions;
   watchdog: Watchdog;
-  /** What runs now. */
+  /** The queries that run now. */
   running: Set<Watched>;
 }
 
-/** Runs `work` in a place that it has got, and gives the place back when the engine is done with it. */
+/** Runs `work` in the given place, and frees the place when the engine is done with it. */
 function runOnce<T>(
   { reading, sessions, watchdog, running }: Parts,
   place: Place,

@@ -6,7 +6,7 @@ import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 import type { Sql } from './store.ts';
 
-/** Documents that one step removes: writes to the table wait for it, so it is short. */
+/** Maximum number of documents removed in one step: writes to the table wait for it, so it is short. */
 const STEP_MAX = 10_000;
 
 /** Removes documents past the table's retention, at most as many as one step may. */

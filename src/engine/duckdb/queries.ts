@@ -31,7 +31,7 @@ export interface Queries extends Places {
 }
 
 interface Context extends PlacesContext {
-  /** Where results go that are to be kept; absent: none is. */
+  /** Stores the results that are to be kept; absent: none are. */
   results?: Pick<ResultStore, 'keeper'>;
   names: Names;
 }
@@ -44,7 +44,10 @@ interface Parts {
   limits: EngineLimits;
 }
 
-/** Whether a statement as it is written might not fail as its second form did; and if it does, its error is the one to tell. */
+/**
+ * Whether an error of the second form may not occur in the statement as written; if it does, that error is the one to
+ * report.
+ */
 function mayBeOfForm(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
 }
@@ -111,7 +114,7 @@ function outcomeOf(request: QueryRequest, opened: Opened, read: ReadRows, queued
   };
 }
 
-/** Runs a text that is known to only read, without a transaction around it; undefined where it is not, or not so. */
+/** Runs a text that is known to only read, without a transaction around it; undefined if it cannot be run that way. */
 async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome | undefined> {
   const { forms, places } = parts;
   const { sql } = request;
@@ -119,7 +122,7 @@ async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promis
   if (known === null) return undefined;
   try {
     return await places.inPlace({ ...request, mayRestart: true, isPlain: true }, async (connection, signal, queued) => {
-      // Names may have changed while it waited.
+      // Names may have changed during the wait.
       const form = forms.quick(sql, ask.values)?.form;
       if (form === undefined) return undefined;
       await makeMacros(connection, form.passed.macros, false);
@@ -132,7 +135,7 @@ async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promis
   }
 }
 
-/** Runs a text in a transaction that cannot write, in its second form where it has one. */
+/** Runs a text in a read-only transaction, in its second form if it has one. */
 function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome> {
   const { forms, places, names } = parts;
   const { sql } = request;
@@ -183,12 +186,12 @@ async function inspect({ forms, places, names }: Parts, request: InspectRequest)
 
 /**
  * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
- * transaction that cannot write, within limits of time, rows, bytes and number. A text that has run so to its end, under
- * the names that there are, needs no such transaction when it comes again.
+ * read-only transaction, within limits on time, rows, bytes and concurrency. A text that has completed in such a
+ * transaction needs none when it comes again, as long as names stay the same.
  *
- * `connect` gives a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
- * the engine's `resultRowsMax`, or at `defaultRowLimit` where the statement has no outermost LIMIT: in both cases rows
- * that exist and were left out are told in `cut`, because the API calls either the row limit.
+ * `connect` opens a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
+ * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut`
+ * says that rows were left out, because the API calls either the row limit.
  */
 export function createQueries(context: Context): Queries {
   const { results, names, limits } = context;

@@ -13,7 +13,7 @@ export interface StoredDocument {
   read(): JsonObject;
 }
 
-/** Reads the documents of these rows by id, or what `shape` has of them, as they were written, without members that are null. */
+/** Reads the documents of these rows, or their part in `shape`, by id: as they were written, without null members. */
 export async function readDocuments(
   sql: Sql,
   table: Table,
@@ -41,25 +41,25 @@ export async function readDocuments(
   return documents;
 }
 
-/** SQL for the columns of a row as the text that `documentOf` reads. */
+/** SQL that turns the columns of a row into the text that `documentOf` reads. */
 export function rowText({ columns }: TableShape): string {
   return columnsText([...columns.keys()]);
 }
 
-/** SQL for columns of a row as the text of one JSON object. */
+/** SQL that turns columns of a row into the text of one JSON object. */
 export function columnsText(names: readonly string[]): string {
   const fields = names.map((name) => `${quoteName(name)} := ${quoteName(name)}`);
   return fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))::VARCHAR`;
 }
 
-/** The document of a row of this shape, exactly as it was written, without members that are null. */
+/** The document of a row of this shape, exactly as it was written, without null members. */
 export function documentOf(shape: TableShape, text: string, extraText: string | null): JsonObject {
   const document = parseJson(text) as JsonObject;
   dropNulls(document, shape.columns);
   if (extraText !== null) {
     const extra = parseJson(extraText) as JsonObject;
     for (const key of Object.keys(extra)) {
-      // Plain assignment of a key `__proto__` would set the prototype.
+      // Plain assignment to `__proto__` would set the prototype.
       Object.defineProperty(document, key, {
         value: extra[key],
         enumerable: true,
@@ -72,8 +72,8 @@ export function documentOf(shape: TableShape, text: string, extraText: string | 
 }
 
 /**
- * Takes out the members that a struct has and the document had not. JSON inside is as it was written, unless a struct around
- * it became JSON since: its members that are null are gone then (`alter.ts`).
+ * Removes the members that a struct has and the document did not. JSON inside is as it was written, unless a struct
+ * around it has become JSON since: then its null members are gone (`alter.ts`).
  */
 function dropNulls(object: JsonObject, fields: ReadonlyMap<string, Shape>): void {
   for (const [key, shape] of fields) {

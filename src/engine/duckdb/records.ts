@@ -2,7 +2,7 @@ import { stringifyJson } from '../../contract/json.ts';
 import type { RecordChange } from '../engine.ts';
 import type { Sql } from './store.ts';
 
-/** Stores a piece of metadata in the place of the one of its kind and key, or removes that. */
+/** Stores a metadata record, replacing the one of its kind and key, or deletes that one. */
 export async function storeRecord(sql: Sql, change: RecordChange): Promise<void> {
   const { kind, key } = change;
   await sql('DELETE FROM "_meta"."records" WHERE kind = $1 AND key = $2', kind, key);

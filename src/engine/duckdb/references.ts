@@ -3,7 +3,7 @@ import { nearest } from '../../contract/nearest.ts';
 import { foldName, type NamedTable, type Names, quoteName } from './names.ts';
 import { errorAt, type Statement } from './statement.ts';
 
-/** The workspace that SQL means where it names none. */
+/** The workspace of unqualified names in SQL. */
 export const DEFAULT_WORKSPACE = 'commons';
 
 interface Context {
@@ -13,7 +13,7 @@ interface Context {
 }
 
 interface Reference {
-  /** As written: catalog, schema and table, from the right. */
+  /** As written: the last is the table, before it schema and catalog, if given. */
   path: string[];
   /** Byte offset of the first part. */
   at: number | undefined;
@@ -25,7 +25,7 @@ interface Resolved {
   splice: { at: number; length: number; text: string } | null;
 }
 
-/** A reference that would be allowed, to something that does not exist. */
+/** An otherwise allowed reference to something that does not exist. */
 export interface Missing {
   /** As `workspace.name`. */
   name: string;
@@ -35,7 +35,7 @@ export interface Missing {
 const POSSIBLE_NAME = /^(?!_)[A-Za-z0-9_-]{1,128}$/;
 const POSSIBLE_WORKSPACE = /^(?!_)[A-Za-z0-9_-]+(?:\.(?!_)[A-Za-z0-9_-]+)*$/;
 
-/** A name as one writes it in SQL. */
+/** A name as it is written in SQL. */
 function sqlName(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : quoteName(name);
 }
@@ -52,7 +52,7 @@ function oneOf(choices: readonly string[]): string {
   return ` Did you mean ${choices.length === 1 ? last : `${choices.slice(0, -1).join(', ')} or ${last}`}?`;
 }
 
-/** Same name in another workspace first, then names like it, in this workspace before others. */
+/** The same name in other workspaces first, then similar names, in this workspace before others. */
 function suggestTables(names: Names, workspace: string, name: string): string[] {
   const tables = names.tables();
   const here = tables.filter((table) => foldName(table.workspace) === foldName(workspace));
@@ -88,7 +88,7 @@ function missingMessage(names: Names, path: string[]): string {
 }
 
 const IDENTIFIER = /^(?:"((?:[^"]|"")*)"|([A-Za-z_\u0080-\uffff][A-Za-z_\u0080-\uffff0-9$]*))/;
-/** Names are at most 128 characters; quotes within may double them. */
+/** Names have at most 128 characters; quotes within may double them. */
 const IDENTIFIER_BYTES_MAX = 2_048;
 
 /** The name written at a byte offset. */
@@ -100,8 +100,8 @@ export function identifierAt(bytes: Buffer, at: number): { name: string; length:
 }
 
 /**
- * What a reference to nothing names; null where it names something, or what no collection could be called: a file, or
- * the engine's own tables.
+ * What a reference to nothing names; null if it names something, or what no collection can be called: a file, or the
+ * engine's own tables.
  */
 export function findMissing({ statement, names }: Context, { path, at }: Reference): Missing | null {
   const [name = '', workspace = DEFAULT_WORKSPACE] = path.toReversed();
@@ -112,7 +112,7 @@ export function findMissing({ statement, names }: Context, { path, at }: Referen
 
 /**
  * The collection that a reference in SQL stands for, and the text that makes it explicit: the schema is always written
- * out, so that no name of the engine's own is ever looked up in its place. Throws `query_error` with nearest names.
+ * out, so that an engine-internal name is never looked up instead. Throws `query_error` with nearest names.
  */
 export function resolveTable({ statement, bytes, names }: Context, { path, at }: Reference): Resolved {
   const [name = '', workspace] = path.toReversed();

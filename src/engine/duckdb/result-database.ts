@@ -5,9 +5,9 @@ import type { EngineLimits } from '../engine.ts';
 import { quoteText } from './names.ts';
 
 /**
- * A DuckDB of its own, in memory, that holds kept results and nothing else: SQL over a result cannot reach a collection
- * whatever it names, and what results take of memory and disk is bounded apart from what queries may use. What does
- * not fit into its memory goes to files that are removed when it is closed, and at the next opening after a crash.
+ * A separate in-memory DuckDB that holds kept results and nothing else: SQL over a result cannot reach a collection,
+ * whatever it names, and the memory and disk that results take are limited separately from those of queries. What does
+ * not fit into its memory goes to files that are removed when it is closed, and after a crash at the next opening.
  */
 export interface ResultDatabase {
   connect(): Promise<DuckDBConnection>;
@@ -18,10 +18,10 @@ const MIB = 1024 * 1024;
 const MEMORY_MAX = 256 * MIB;
 const MEMORY_MIN = 64 * MIB;
 const DISK_MAX = 1024 * MIB;
-/** Small results take as many blocks as they have columns, and with the default size 256 KiB for each. */
+/** Small results take as many blocks as they have columns; with the default size that would be 256 KiB each. */
 const BLOCK_BYTES = '16384';
 
-/** Folder beside the database file for what results do not have room for in memory. */
+/** Folder beside the database file for results that do not fit into memory. */
 export function resultsFolder(file: string): string {
   return join(dirname(file), 'results');
 }
@@ -32,8 +32,8 @@ export function exportsFolder(file: string): string {
 }
 
 /**
- * `file` is the engine's database file; `count` tells the openings of one process apart, since what still runs on an
- * earlier one keeps its files.
+ * `file` is the engine's database file; `count` distinguishes the openings of one process, since statements still
+ * running on an earlier one keep its files.
  */
 export async function openResultDatabase(file: string, limits: EngineLimits, count: number): Promise<ResultDatabase> {
   const folder = resultsFolder(file);
@@ -53,7 +53,7 @@ export async function openResultDatabase(file: string, limits: EngineLimits, cou
   try {
     const connection = await instance.connect();
     await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
-    // Given when the instance is made, it is told but not obeyed.
+    // If given when the instance is created, it is reported but not enforced.
     await connection.run(`SET GLOBAL max_temp_directory_size = '${Math.min(DISK_MAX, limits.tempBytesMax)}B'`);
     // Parquet is written by the engine itself; the gate lets no SQL of a caller name a file.
     await connection.run(`SET GLOBAL allowed_directories = [${quoteText(exportsFolder(file))}]`);

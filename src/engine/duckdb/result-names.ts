@@ -1,7 +1,9 @@
 import type { NamedTable } from './names.ts';
 import { nodesIn } from './tree.ts';
 
-/** What the engine calls a column that nobody named, with its inner names and our marks as they are written in SQL. */
+/**
+ * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
+ */
 export function asWritten(name: string): string {
   return name
     .replace(/(?:"_colloquy"|\b_colloquy)\.(?:"(?:[^"]|"")*"|\w+)\./g, '')
@@ -13,7 +15,7 @@ export function asWritten(name: string): string {
 
 const INNER = ['_colloquy', 'main.', 'o_vals', '\u0001', '\u0002'];
 
-/** The texts of a statement that `asWritten` would change: a column that has one for its name has it of the caller. */
+/** The texts of a statement that `asWritten` would change: a column with such a name got it from the caller. */
 export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
   const found = new Set<string>();
   if (!INNER.some((text) => sql.includes(text))) return found;
@@ -25,7 +27,9 @@ export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
   return found;
 }
 
-/** Names of a result's columns: those of the caller and of the collections as they are, the engine's own as written. */
+/**
+ * Names of a result's columns: those given by the caller and the collections unchanged, the engine's own as written.
+ */
 export function resultNames(
   names: readonly string[],
   innerNames: ReadonlySet<string>,
@@ -37,13 +41,13 @@ export function resultNames(
 }
 
 /**
- * Column names made unique, as the engine does it for tables: `x`, `x_1`, `x_2`. Names are the same that `sameAs` makes
- * equal (default: those that are spelled alike).
+ * Makes column names unique, as the engine does for tables: `x`, `x_1`, `x_2`. Names are equal if `sameAs` maps them to
+ * the same text (default: the name itself).
  */
 export function uniqueNames(names: readonly string[], sameAs = (name: string) => name): string[] {
   const taken = new Set(names.map(sameAs));
   const seen = new Set<string>();
-  /** Numbers below these are in use: to try them again for each of many thousands of equal names would take minutes. */
+  /** Numbers below these are in use: trying them again for many thousands of equal names would take minutes. */
   const nextCounts = new Map<string, number>();
   return names.map((name) => {
     const same = sameAs(name);

@@ -19,13 +19,13 @@ import { readStatement } from './statement.ts';
 import { clausesOf, isNode, modifiersOf, type Node } from './tree.ts';
 import { AS_LINES, typeName } from './values.ts';
 
-/** What the engine calls the place of a row in its table. */
+/** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
 const PROFILED_COLUMNS_MAX = 100;
-/** Characters of a text that a profile shows. */
+/** Number of characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
-/** Most rows for which different values are counted exactly; the frequent ones are those of so many. */
+/** Maximum number of rows for which distinct values are counted exactly; frequent values are taken from so many. */
 const EXACT_ROWS_MAX = 10_000;
 
 interface Context {
@@ -36,7 +36,7 @@ interface Context {
   file: string;
 }
 
-/** Kept results are read as collections are: in their turn, through the gate, in a transaction that cannot write. */
+/** Reads kept results like collections: in turn, through the gate, in a read-only transaction. */
 export function createResults({ store, queries, limits, file }: Context): Results {
   const reading = async <T>(
     id: string,
@@ -49,7 +49,7 @@ export function createResults({ store, queries, limits, file }: Context): Result
       try {
         return await store.run(stop, (connection) => work(connection, table, stop));
       } catch (error) {
-        // It may have gone meanwhile.
+        // It may have been dropped meanwhile.
         store.find(id);
         throw error;
       }
@@ -72,7 +72,7 @@ function fromTable({ schema }: KeptTable): string {
   return `${quoteName(schema)}.${RESULT_TABLE}`;
 }
 
-/** All that SQL over a result can name: the result. */
+/** The only name that SQL over a result can use: the result. */
 function namesOf(table: KeptTable): Names {
   const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
   const named: NamedTable = {
@@ -106,7 +106,10 @@ const KIND: Record<Part, string> = {
 
 const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/;
 
-/** The part in the engine's tree. Throws `query_error` unless the text is that part of a statement, and nothing else. */
+/**
+ * The part's node in the engine's tree. Throws `query_error` unless the text is that part of a statement and nothing
+ * else.
+ */
 async function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
   const statement = readStatement(PROBE[part](text));
   const [parameter] = statement.parameters;
@@ -128,13 +131,15 @@ async function readPart(connection: DuckDBConnection, part: Part, text: string, 
   return node;
 }
 
-/** Whether it is ORDER BY ALL, which goes alone: what is equal by it looks the same. */
+/**
+ * Whether it is ORDER BY ALL, which must stand alone and needs no tie-break: rows that are equal by it look the same.
+ */
 function isByAll(select: Node): boolean {
   const [order] = modifiersOf(select).flatMap(({ orders }) => (Array.isArray(orders) ? orders : []));
   return isNode(order) && isNode(order['expression']) && order['expression']['class'] === 'STAR';
 }
 
-/** Runs `work` with positions of errors told as those in the part that begins after `linesBefore` lines. */
+/** Runs `work`, giving positions of errors relative to the part in which they are. */
 async function within<T>(parts: readonly { part: Part; text: string; from: number }[], work: () => Promise<T>) {
   try {
     return await work();
@@ -195,8 +200,8 @@ async function readPage(
 }
 
 /**
- * What decides between rows that are equal by the given order, so that pages do not overlap: the rows' own places, or,
- * where a column hides these by its name, all columns.
+ * The tie-break for rows that are equal in the given order, so that pages do not overlap: the row numbers or, if a
+ * column's name hides these, all columns.
  */
 function tieBreak({ columns }: KeptTable): string {
   const names = columns.map(({ name }) => name);
@@ -240,7 +245,7 @@ function some(names: readonly string[]): string {
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
 }
 
-/** Types whose values can be compared, and told in a line. */
+/** Types whose values can be compared and shown in one line. */
 const COMPARED = new Set([
   DuckDBTypeId.BOOLEAN,
   DuckDBTypeId.TINYINT,
@@ -268,7 +273,10 @@ const COMPARED = new Set([
   DuckDBTypeId.TIMESTAMP_TZ,
 ]);
 
-/** Count, different values, least, greatest and most frequent value of a column; NULL where values are not compared. */
+/**
+ * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
+ * compared.
+ */
 function profileOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
   const column = quoteName(name);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;

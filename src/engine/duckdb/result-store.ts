@@ -12,11 +12,11 @@ import type { Log } from './store.ts';
 import { typeName } from './values.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
-/** Name of the table that holds a result; each has a schema of its own. */
+/** Name of the table that holds a result; each has its own schema. */
 export const RESULT_TABLE = 'result';
 
 export interface KeptColumn {
-  /** In SQL as well: no other has it in other letter case. */
+  /** As in SQL: unique regardless of letter case. */
   name: string;
   type: DuckDBType;
 }
@@ -34,12 +34,12 @@ export interface Keeper {
   take: TakeChunk;
   /** After the last chunk; `carried` is the number of rows that the outcome has. */
   finish(carried: number): Promise<Keeping>;
-  /** Forgets what was taken: the query failed. */
+  /** Drops what was taken: the query failed. */
   discard(): Promise<void>;
 }
 
 export interface ResultStore {
-  /** `names`: what its columns are called. */
+  /** `names` are those of its columns. */
   keeper(request: KeepRequest, result: DuckDBResult, names: readonly string[]): Keeper;
   /** Throws `not_found`. */
   find(id: string): KeptTable;
@@ -49,10 +49,10 @@ export interface ResultStore {
   close(): void;
 }
 
-/** A result with more rows, or more bytes, than this is kept. */
+/** A result with more rows or more bytes than this is kept. */
 const FEW_ROWS = 50;
 const FEW_BYTES = 8_000;
-/** Rows and bytes after which what was appended goes into the table: this holds up everything else meanwhile. */
+/** Rows and bytes after which appended data is flushed to the table, which holds up everything else meanwhile. */
 const FLUSH_ROWS = 16_384;
 const FLUSH_BYTES = 4 * 1024 * 1024;
 
@@ -67,7 +67,9 @@ interface Opened {
   sessions: Sessions;
 }
 
-/** `file` is the engine's database file: what does not fit into memory goes beside it. Opened at the first result. */
+/**
+ * `file` is the engine's database file: what does not fit into memory is written beside it. Opened at the first result.
+ */
 export function createResultStore(file: string, limits: EngineLimits, log: Log): ResultStore {
   const tables = new Map<string, KeptTable>();
   let opened: Promise<Opened> | undefined;
@@ -98,7 +100,7 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
     opened = undefined;
   };
 
-  /** All results go with a database that failed; the next one to keep opens another. */
+  /** If the database fails, all results are lost with it; the next result to keep opens another. */
   const noteFailure = (error: unknown) => {
     if (!isFatal(error)) return;
     log.error({ err: error }, 'the database of the results failed; what was kept is gone');
@@ -166,7 +168,7 @@ interface Writing {
   connection: DuckDBConnection;
   appender: DuckDBAppender;
   rows: number;
-  /** Since the last flush. */
+  /** Rows since the last flush. */
   rowsWaiting: number;
   bytesWaiting: number;
 }
@@ -200,7 +202,7 @@ function createKeeper({ id, rowsMax }: KeepRequest, columns: readonly KeptColumn
     try {
       appender.closeSync();
     } catch {
-      // It may complain of what was not written, which goes anyway.
+      // It may complain of unwritten data, which is dropped anyway.
     }
     await context.dropSchema(connection, schema);
     connection.closeSync();
@@ -277,7 +279,7 @@ function createKeeper({ id, rowsMax }: KeepRequest, columns: readonly KeptColumn
   };
 }
 
-/** As the table has them that keeps the result, where `a` and `A` are one name. */
+/** The names as in the table that keeps the result, where `a` and `A` are the same. */
 export function keptNames(names: readonly string[]): string[] {
   return uniqueNames(names, foldName);
 }
@@ -287,7 +289,7 @@ function columnsOf(result: DuckDBResult, names: readonly string[]): KeptColumn[]
   return keptNames(names).map((name, index) => ({ name, type: types[index] as DuckDBType }));
 }
 
-/** What a model may read; the log has the details. */
+/** A reason that a model may read; the log has the details. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/Out of Memory|max_temp_directory_size|No space left|disk/i.test(message)) return 'there is no room to keep it';

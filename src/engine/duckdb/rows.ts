@@ -11,16 +11,16 @@ export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 export interface Caps {
   rowsMax: number;
   bytesMax: number;
-  /** Absent: as in answers. */
+  /** Absent: as for answers. */
   numbers?: Numbers | undefined;
-  /** What the columns are called; absent: as the engine calls them. */
+  /** Names of the columns; absent: the engine's. */
   names?: readonly string[] | undefined;
 }
 
-/** Takes every chunk of a result, also those beyond what is returned; answers whether it wants the next one. */
+/** Receives every chunk of a result, even beyond what is returned; returns whether it wants the next one. */
 export type TakeChunk = (chunk: DuckDBDataChunk) => Promise<boolean>;
 
-/** Reads chunk by chunk, so that no more of a result is ever in memory than may be returned. */
+/** Reads chunk by chunk, so that never more of a result is in memory than may be returned. */
 export async function readRows(
   result: DuckDBResult,
   caps: Caps,
@@ -45,25 +45,27 @@ export async function readRows(
   return { columns, rows, cut };
 }
 
-/** What gives the chunks of a result in order, then null. */
+/** A function that returns the chunks of a result in order, then null. */
 function nextOf(result: DuckDBResult): () => Promise<DuckDBDataChunk | null> | DuckDBDataChunk | null {
   if (!(result instanceof DuckDBMaterializedResult)) return () => result.fetchChunk();
   let index = 0;
   return () => (index < result.chunkCount ? result.getChunk(index++) : null);
 }
 
-/** How much more room values may take in the engine than as JSON text. */
+/** How many times more space values may take in the engine than as JSON text. */
 const FAR = 3;
 
-/** Longest time that rows are read in one go, before others get their turn. */
+/** Maximum time to read rows in one go before yielding to other work. */
 const TURN_MS = 10;
-/** Rows between two looks at the clock, at most; and about as many bytes. */
+/** Rows between two checks of the clock, at most; and about as many bytes. */
 const LOOK_ROWS = 64;
 const LOOK_BYTES = 64 * 1024;
-/** Items of lists in one chunk of a column, beyond which its values are read bit by bit: one of them may be all of it. */
+/**
+ * If a column's chunk has more list items than this, its values are read bit by bit: one value may have all of them.
+ */
 const BITWISE_ITEMS = 50_000;
 
-/** Adds the rows of one chunk after another to `rows`; answers which limit it reached. */
+/** Adds the rows of one chunk after another to `rows`; returns which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
   let bytes = 0;
   return async (chunk: DuckDBDataChunk, rows: JsonValue[][]): Promise<Rows['cut']> => {
@@ -83,7 +85,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
       await turn();
       turnedAt = performance.now();
     };
-    /** Undefined where the value is beyond the limit. */
+    /** Undefined if the value exceeds the limit. */
     const readBits = async (read: NonNullable<Reader['bits']>, vector: DuckDBVector, row: number) => {
       const bits = read(vector, row);
       for (let bit = bits.next(); ; bit = bits.next()) {
@@ -120,7 +122,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
   };
 }
 
-/** A row of many millions of items would take long to read, only to be left out. */
+/** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */
 function isFarTooLarge(vectors: readonly DuckDBVector[], { bytesMax }: Caps): boolean {
   return vectors.reduce((sum, vector) => sum + vectorBytes(vector), 0) > FAR * bytesMax;
 }

@@ -19,7 +19,7 @@ import { closeResult } from './session.ts';
 import { type Failure, toQueryError, withoutInternalNames } from './sql-errors.ts';
 import type { Typed } from './typed-json.ts';
 
-/** `prefix` is what the engine got before the text that passed. */
+/** `prefix` is what was sent to the engine before the text that passed. */
 function failureOf({ statement, passed }: Opened, prefix: string): Failure {
   const originOf = (offset: number) => passed.originOf(Math.max(0, offset - prefix.length));
   return { statement, tables: passed.tables, originOf };
@@ -51,17 +51,17 @@ export async function findUnbound(
   }
 }
 
-/** What is read of a result. */
+/** What to read of a result. */
 export interface Reading {
   values: ReadonlyMap<string, Typed>;
   caps: Caps;
-  /** Where the whole result is to be kept. */
+  /** Makes the keeper of the result, if the whole of it is to be kept. */
   keeperOf?: ((result: DuckDBResult, names: readonly string[]) => Keeper) | undefined;
 }
 
 export type ReadRows = Rows & { keeping: Keeping | null };
 
-/** Runs an allowed statement and reads what it may return. Rejects `query_error`. */
+/** Runs an allowed statement and reads as much as may be returned. Rejects `query_error`. */
 export async function runStatement(
   connection: DuckDBConnection,
   opened: Opened,
@@ -81,8 +81,8 @@ export async function runStatement(
 }
 
 /**
- * As `runStatement`, outside a transaction, for what has run in one that cannot write. Undefined, and nothing was run,
- * where it cannot be prepared so: the names have changed, or the database was opened anew.
+ * As `runStatement`, without a transaction, for a statement that has completed in a read-only one. Undefined, with
+ * nothing run, if it cannot be prepared that way: names have changed, or the database was reopened.
  */
 export async function runPlain(
   connection: DuckDBConnection,
@@ -106,7 +106,7 @@ export async function runPlain(
   }
 }
 
-/** Whether the result has one row at most. A number as an id would be that of several documents: "7" and "007". */
+/** Whether the result has at most one row. A number as an id could match several documents: "7" and "007". */
 function hasOneRow({ statement, passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
   return (
     statement.explain === '' &&
@@ -122,18 +122,19 @@ async function runPrepared(
   signal: AbortSignal,
 ): Promise<ReadRows> {
   const { values, keeperOf } = reading;
-  // One row may all be in memory, which takes fewer turns of threads.
+  // One row may be materialized, which needs fewer thread switches.
   const result = await begin(prepared, values, hasOneRow(opened, reading) && keeperOf === undefined);
   const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
   if (keeperOf === undefined) return { ...(await readRows(result, { ...reading.caps, names }, signal)), keeping: null };
-  // What is kept is asked for by these names.
+  // Kept results are queried by these names.
   const caps = { ...reading.caps, names: keptNames(names) };
   return await readKeeping(result, caps, signal, keeperOf(result, names));
 }
 
 /**
- * Starts a statement, and lets go of it at once. Whoever lets go last gives back what its operators took, which takes
- * seconds for a hash table of millions of groups: that is to be the engine's thread, and not ours, on which all else waits.
+ * Starts a statement, and releases it at once. Whoever releases it last frees what its operators held, which takes
+ * seconds for a hash table of millions of groups: that must be the engine's thread, not ours, which everything else
+ * waits for.
  */
 async function begin(
   prepared: DuckDBPreparedStatement,
@@ -151,14 +152,14 @@ async function begin(
   }
   try {
     bind(prepared, values);
-    // Planned only now that there are values, which takes its time and must not happen on our thread.
+    // It is planned only now that there are values, which takes time and must not happen on our thread.
     return isInMemory ? await prepared.run() : await prepared.stream();
   } finally {
     prepared.destroySync();
   }
 }
 
-/** Returns the first rows and keeps all. The whole is cut only where reading stopped; what is kept may be asked for. */
+/** Returns the first rows and keeps all. `cut` is set only if reading stopped; what is kept can be fetched. */
 async function readKeeping(
   result: DuckDBResult,
   caps: Caps,
@@ -174,12 +175,12 @@ async function readKeeping(
   }
 }
 
-/** Plans name what lies under a collection. */
+/** Plans contain internal names of what is under a collection. */
 function cleanRow(row: JsonValue[]): JsonValue[] {
   return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
 }
 
-/** Binds without running: with its values as EXPLAIN, else by PREPARE, which knows no types of parameters. */
+/** Binds without running: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
 export async function check(
   connection: DuckDBConnection,
   opened: Opened,

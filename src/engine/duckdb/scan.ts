@@ -2,12 +2,13 @@ import { ID_COLUMN, type TableShape } from './columns.ts';
 import { isListShape, isObjectShape, type Shape } from './shape.ts';
 
 /**
- * Reads JSON text as bytes, without making values of it: whether a document is JSON of the shape that its table has
- * already. It says yes only where the text itself can go to the engine and comes out as the parsed document would: every
- * key once, no number that needs care, no half of a surrogate pair. A no means nothing but that somebody has to look.
+ * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
+ * already has. It says yes only if the text itself can be given to the engine and comes out as the parsed document
+ * would: every key once, no number that needs care, no unpaired surrogate. A no means only that the document needs a
+ * closer look.
  */
 export interface Scanner {
-  /** Where the document that starts at `start` ends, if it is JSON that fits; or else -1. */
+  /** Where the document that starts at `start` ends, if it is JSON that fits; otherwise -1. */
   fits(start: number): number;
   /** The `_id` of the last document that fitted; null if it has none. */
   readonly id: string | null;
@@ -26,14 +27,14 @@ const Kind = {
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
-/** A shape, ready to be compared with text. */
+/** A shape, prepared for comparison with text. */
 export interface Pattern {
   readonly kind: Kind;
-  /** Of an object: the fields, their keys as they stand between quotes, and where each is. */
+  /** For an object: the fields, their keys as written between quotes, and the position of each. */
   readonly fields: readonly Pattern[];
   readonly keys: readonly (Uint8Array | undefined)[];
   readonly index: ReadonlyMap<string, number>;
-  /** Of an object: by field, the last object that had it. */
+  /** For an object: by field, the last object that had it. */
   readonly seen: number[];
   readonly element: Pattern | null;
 }
@@ -78,7 +79,7 @@ function objectPattern(entries: readonly (readonly [string, Pattern])[]): Patter
   };
 }
 
-/** Whether a key stands in JSON text as it is: what has to be escaped there is for others to compare. */
+/** Whether a key is written in JSON text unchanged: keys with escapes are not compared here. */
 function isPlain(key: string): boolean {
   return JSON.stringify(key) === `"${key}"`;
 }
@@ -98,16 +99,19 @@ const CLOSE = 0x7d;
 
 /** Integers of so many digits are exact as doubles. */
 const DIGITS_MAX = 15;
-/** Exponents of so many digits make no infinity of `DIGITS_MAX` digits, and no zero of so many digits of a fraction. */
+/**
+ * With exponents of so many digits, `DIGITS_MAX` digits never become infinity, and a fraction of so many digits never
+ * zero.
+ */
 const EXPONENT_DIGITS_MAX = 2;
 const FRACTION_DIGITS_MAX = 200;
-/** A longer `_id` is for others to look at. */
+/** A longer `_id` is not checked here. */
 const ID_BYTES_MAX = 255;
 
-/** What may follow a backslash, but for `u`: " / \ b f n r t. */
+/** What may follow a backslash, except `u`: " / \ b f n r t. */
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"/\\bfnrt'));
 
-/** The first byte from `at` on that is no white space. */
+/** The first byte from `at` on that is not white space. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let to = at;
   for (;;) {
@@ -117,7 +121,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Where the object or list that starts at `start` ends, if it is JSON at all; -1 if it does not end. */
+/** Where the object or list that starts at `start` ends, assuming that it is JSON; -1 if it does not end. */
 export function skipNested(bytes: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at += 1) {
@@ -130,14 +134,14 @@ export function skipNested(bytes: Uint8Array, start: number): number {
   return -1;
 }
 
-/** Counts objects, so that a field can tell whether it was seen in this one. */
+/** Counts objects, to tell whether a field was already seen in the current one. */
 let objects = 0;
 
-/** A scanner of UTF-8 text, which is valid UTF-8. */
+/** A scanner of text, which must be valid UTF-8. */
 export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   let id: string | null = null;
 
-  /** All of these answer where the value ends, or -1. */
+  /** All of these functions return where the value ends, or -1. */
   function value(of: Pattern, at: number): number {
     const byte = bytes[at];
     if (byte === 0x6e && of.kind !== Kind.Id) return word(at, 'null');
@@ -175,7 +179,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     return bytes[at] === 0x66 ? word(at, 'false') : -1;
   }
 
-  /** After the quote that ends it. */
+  /** Returns the position after the closing quote. */
   function text(start: number): number {
     for (let at = start + 1; ; at += 1) {
       const byte = bytes[at];
@@ -188,14 +192,14 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     }
   }
 
-  /** The last byte of an escape, from the byte after its backslash. */
+  /** The last byte of an escape, given the byte after its backslash. */
   function escaped(at: number): number {
     const byte = bytes[at] ?? 0;
     if (byte !== 0x75) return ESCAPES.has(byte) ? at : -1;
     const unit = hex(at + 1);
     if (unit < 0xd800) return unit < 0 ? -1 : at + 4;
     if (unit >= 0xe000) return at + 4;
-    // A pair of surrogates, or else one by itself, which is no character.
+    // A surrogate pair; a single surrogate is not a character.
     const isPair = unit < 0xdc00 && bytes[at + 5] === BACKSLASH && bytes[at + 6] === 0x75;
     const low = isPair ? hex(at + 7) : -1;
     return low >= 0xdc00 && low < 0xe000 ? at + 10 : -1;
@@ -219,7 +223,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     return at;
   }
 
-  /** With `allowFraction`, of a column of doubles. Minus zero is left to others: it has to lose its sign. */
+  /** `allowFraction` is for columns of doubles. Minus zero is refused here: it has to lose its sign. */
   function number(start: number, allowFraction: boolean): number {
     const isNegative = bytes[start] === MINUS;
     const first = isNegative ? start + 1 : start;
@@ -281,7 +285,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
       if (bytes[at] !== QUOTE) return -1;
       let end = keyEnd(of.keys[next], at + 1);
       if (end < 0) {
-        // Keys come in the same order nearly always, with some left out.
+        // Keys nearly always come in the same order, with some left out.
         end = text(at);
         if (end < 0) return -1;
         next = of.index.get(bytes.toString('utf8', at + 1, end - 1)) ?? -1;
@@ -301,7 +305,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     }
   }
 
-  /** After the quote that ends a key, if it is the expected one. */
+  /** The position after the quote that ends a key, if it is the expected one. */
   function keyEnd(key: Uint8Array | undefined, start: number): number {
     if (key === undefined) return -1;
     const { length } = key;

@@ -2,9 +2,9 @@ import { ApiError } from '../../contract/errors.ts';
 
 /** What is known of a query that asks for a place. */
 export interface Ask {
-  /** 0: it may be short (default). Above: it has given up a place, and with each level it may keep the next for longer. */
+  /** 0: it may be short (default). Above: it has given up a place; with each level it may keep the next one longer. */
   level?: number | undefined;
-  /** It can give up its place and start anew in another. */
+  /** Whether it can give up its place and start again in another. */
   mayYield?: boolean | undefined;
 }
 
@@ -12,32 +12,32 @@ export interface Place {
   /** Frees it. */
   leave(): void;
   /**
-   * Whoever has it was told to stop and does not: it counts no longer against the places of others, as long as there are
-   * no more such than `stuckMax`.
+   * To be called when its query was told to stop and does not: the query no longer counts against the places, as long
+   * as there are no more such queries than `stuckMax`.
    */
   setAside(): void;
-  /** Aborts when another query is to have the place: leave, and ask anew with `nextLevel`. */
+  /** Aborts when another query is to have the place: leave, and ask again with `nextLevel`. */
   readonly recall: AbortSignal;
-  /** What to ask with after a recall. */
+  /** The level to ask with after a recall. */
   nextLevel(): number;
 }
 
 export interface SchedulerOptions {
-  /** Queries at once. */
+  /** Queries that run at once. */
   places: number;
-  /** Queries that wait; one more is refused. */
+  /** Queries that may wait; one more is refused. */
   queueMax: number;
-  /** Queries that do not stop, for each of which another may run (default 0). */
+  /** How many queries that do not stop are replaced by another (default 0). */
   stuckMax?: number;
   /** A query is long once it has held its place for so long (default 1,000). */
   shortMs?: number;
-  /** Called when queries that do not stop have held places of others for a minute. */
+  /** Called when queries that do not stop have blocked places for a minute. */
   onLost?: () => void;
 }
 
 export interface Scheduler {
   /**
-   * Waits for one of the places, first come first served; of several places, one is never left to long queries while
+   * Waits for one of the places, first come first served; if there are several, one is never left to long queries while
    * others wait.
    *
    * Rejects `resource_exceeded` with `retryAfterMs` at once when the queue is full, `signal.reason` when the signal
@@ -45,13 +45,13 @@ export interface Scheduler {
    */
   enter(signal: AbortSignal, ask?: Ask): Promise<Place>;
   /**
-   * Refuses whoever waits or comes, and resolves when every place is free but those of queries that do not stop, or
-   * after `waitMs`: to how many are not free, those included.
+   * Refuses waiting and new queries, and resolves when every place is free except those of queries that do not stop, or
+   * after `waitMs`. Resolves to the number of queries still running, including those.
    */
   close(waitMs: number): Promise<number>;
 }
 
-/** How a newcomer came to its place: at once, or out of the queue, as the one that waited longest or shortest. */
+/** How a newcomer got its place: at once, or from the queue as the one that had waited longest or shortest. */
 type Turn = 'direct' | 'oldest' | 'newest';
 
 interface Waiter {
@@ -65,7 +65,7 @@ interface Holder {
   level: number;
   mayYield: boolean;
   turn: Turn;
-  /** By `performance.now()`. */
+  /** As `performance.now()`. */
   startedAt: number;
   recall: AbortController;
   isStuck: boolean;
@@ -74,10 +74,10 @@ interface Holder {
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 30_000;
 const SHORT_MS = 1_000;
-/** How much longer a query may keep its next place than the one that it gave up. */
+/** How many times longer a query may keep its next place than the one it gave up. */
 const LEVEL_FACTOR = 4;
 const LEVEL_MAX = 3;
-/** How long queries that do not stop may hold places of others. */
+/** How long queries that do not stop may block places. */
 const LOST_MS = 60_000;
 
 function closedError(): ApiError {
@@ -85,30 +85,30 @@ function closedError(): ApiError {
 }
 
 /**
- * Places for `places` queries at once, and a queue of at most `queueMax` behind them.
+ * Lets `places` queries run at once, with a queue of at most `queueMax` behind them.
  *
- * Where all that run are long and one waits that may be short, the newest of them gives up its place: what it has done is
- * lost, but that is little more than `shortMs` of work, and else one query waits for another's time limit. It goes to the
- * end of the queue, and takes no more than the places but one from then on. Nothing tells a short query from a long one
- * before it has run: where several wait for that one place, the newest and the oldest of them have it in turns, so that a
- * short one waits for two others at most, and none is passed over for ever.
+ * If all running queries are long and one waits that may be short, the newest of them gives up its place. Its work is
+ * lost, but that is little more than `shortMs` of it; otherwise one query would wait for another's time limit. It goes
+ * to the end of the queue, and from then on long queries get all places but one. Nothing tells a short query from a
+ * long one before it has run: if several wait for that last place, the newest and the oldest of them get it in turn, so
+ * a short one waits for at most two others, and none is passed over forever.
  *
- * The places of long queries change hands as well, so that one of some seconds ends beside others that never do: the
- * newest of them gives its place to one that waits. The time that a query may keep a place grows each time it starts
- * anew, so that most of what it does is not lost.
+ * The places of long queries rotate, too, so that one of some seconds can finish beside others that never end: the
+ * newest of them gives its place to one that waits. The time that a query may keep a place grows each time it restarts,
+ * so most of its work is not lost.
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { places, queueMax, stuckMax = 0, shortMs = SHORT_MS, onLost } = options;
   const queue = new Set<Waiter>();
   const running = new Set<Holder>();
-  /** Set aside: they do not stop, and hold no place of others. */
+  /** Queries that do not stop and were set aside: they hold no place. */
   const aside = new Set<Holder>();
   const onIdle: (() => void)[] = [];
   const longPlaces = Math.max(1, places - 1);
   let timer: NodeJS.Timeout | undefined;
   let lostTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** How long a query has held its place, as a moving mean. */
+  /** How long queries hold their places, as a moving average. */
   let heldMs = 500;
   let isTurnOfOldest = false;
   let oldestAt = 0;
@@ -156,7 +156,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   };
 
-  /** Of newcomers that wait for the one place that long queries leave, the newest and the oldest in turns. */
+  /** If newcomers wait for the one place that long queries leave, the newest and the oldest alternate. */
   const turnOf = (newcomers: readonly Waiter[]): Turn => {
     const oldest = newcomers[0];
     if (oldest === undefined || newcomers.length === 1 || countLong() < longPlaces) return 'direct';
@@ -169,7 +169,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 
   const newcomersOf = (waiters: readonly Waiter[]) => waiters.filter(({ level }) => level === 0);
-  /** The one that has tried least. */
+  /** The long waiter with the fewest restarts. */
   const firstLong = (waiters: readonly Waiter[]) =>
     waiters.filter(({ level }) => level > 0).toSorted((a, b) => a.level - b.level)[0];
 
@@ -185,14 +185,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   };
 
-  /** Who is to give up a place for a newcomer, and in how many milliseconds. */
+  /** Which query has to give up its place for a newcomer, and in how many milliseconds. */
   const dueForNewcomer = (holders: readonly Holder[]): [Holder, number] | undefined => {
     const newest = holders.findLast(({ level, mayYield }) => level === 0 && mayYield);
     if (newest === undefined || running.size < places) return undefined;
     return [newest, Math.max(0, ...holders.map((holder) => (isLong(holder) ? 0 : shortMs - ageOf(holder))))];
   };
 
-  /** The same for one that is known to be long. One that has the place of newcomers may keep it for longer. */
+  /** The same for a waiter that is known to be long. A query in the newcomers' place may keep it longer. */
   const dueForLong = (holders: readonly Holder[], waiter: Waiter): [Holder, number] | undefined => {
     const newest = holders.findLast((holder) => holder.mayYield && isLong(holder));
     const count = countLong();
@@ -224,7 +224,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     holder.recall.abort();
   };
 
-  /** Gives free places to those who wait, and takes one back where that is due. */
+  /** Gives free places to waiting queries, and recalls one if that is due. */
   const settle = () => {
     putAside();
     letIn();
@@ -264,7 +264,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (isClosed) throw closedError();
       if (signal.aborted) throw signal.reason;
       if (hasPlace(ask.level ?? 0)) return take(ask, 'direct');
-      // One that was running is not refused now.
+      // A query that has already run is not refused.
       if (queue.size < queueMax || (ask.level ?? 0) > 0) return wait(signal, ask);
       const retryAfterMs = Math.round((heldMs * (queue.size + 1)) / places);
       throw new ApiError(

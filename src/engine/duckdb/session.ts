@@ -2,48 +2,48 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { GUARD_SQL } from './guards.ts';
 
-/** How often a stopped statement is told again: an interrupt between two steps of the engine is lost. */
+/** How often an interrupt is repeated: one that arrives between two steps of the engine is lost. */
 const INTERRUPT_EVERY_MS = 5;
 
-/** How a session's transaction begins. */
+/** Begins a session's transaction. */
 export const BEGIN = 'BEGIN TRANSACTION READ ONLY';
 
-/** Makes a session's connection take statements again, after one that failed while it ran. */
+/** Makes a session's connection accept statements again after one failed while running. */
 export async function resume(connection: DuckDBConnection): Promise<void> {
   await connection.run('ROLLBACK');
   await connection.run(BEGIN);
 }
 
-/** Ends a result outside a transaction that was not read to its end. */
+/** Closes a result that was opened outside a transaction and not read to its end. */
 export async function closeResult(connection: DuckDBConnection): Promise<void> {
   await connection.run(`${BEGIN}; ROLLBACK`);
 }
 
 export interface RunOptions {
   /**
-   * `work` is one statement that is known only to read, which it reads to its end or closes (`closeResult`): it needs no
-   * transaction but its own. To begin and end another takes as long as a short statement.
+   * `work` is one statement that is known to only read, whose result it reads to the end or closes (`closeResult`): it
+   * needs no transaction but its own. Beginning and ending another takes as long as a short statement.
    */
   isPlain?: boolean | undefined;
-  /** With it a result need not wait until the transaction is at its end; it is called then, also after an error. */
+  /** If given, the result is returned before the transaction has ended; called when it has, also after an error. */
   onIdle?: (() => void) | undefined;
 }
 
 export interface Sessions {
   /**
-   * Runs `work` on a connection that nobody else uses, in a transaction that only reads and that is rolled back.
+   * Runs `work` on a connection that nobody else uses, in a read-only transaction that is rolled back.
    *
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
-   * `signal.reason`. It settles only when the engine has let go of the statement.
+   * `signal.reason`. It settles only when the engine has released the statement.
    */
   run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
-  /** Opens the first connection, which takes longer than a short statement, before one is asked for. */
+  /** Opens the first connection in advance, since that takes longer than a short statement. */
   warm(): Promise<void>;
-  /** Lets go of the connections; nothing may run. */
+  /** Releases the connections; nothing may be running. */
   close(): void;
 }
 
-/** A connection, and what begins and ends its transactions, prepared: to parse these takes longer than to run them. */
+/** A connection, with BEGIN and ROLLBACK prepared: parsing these takes longer than running them. */
 interface Session {
   connection: DuckDBConnection;
   begin: DuckDBPreparedStatement;
@@ -57,7 +57,7 @@ async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session
   return { connection, begin, rollback };
 }
 
-/** Sessions on connections that are kept: the gate lets nothing through that could change one for the next. */
+/** Sessions on pooled connections: the gate lets nothing through that could alter one for its next user. */
 export function createSessions(connect: () => Promise<DuckDBConnection>): Sessions {
   const idle: Session[] = [];
   let isClosed = false;
@@ -69,7 +69,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
       await kept?.begin.run();
       return kept;
     } catch {
-      // A kept one is of no more use after the engine was opened anew.
+      // Pooled connections are useless after the database was reopened.
       kept?.connection.disconnectSync();
       for (const { connection } of idle.splice(0)) connection.disconnectSync();
       return undefined;
@@ -123,7 +123,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
         const mayFollow = isAnswered && onIdle !== undefined;
         const finished = release(session, async () => {
           if (isPlain) return isAnswered ? undefined : closeResult(connection);
-          // A short answer is on its way before the engine's threads are woken again.
+          // Let a short answer be sent before the engine's threads are woken again.
           if (mayFollow) await turn();
           return session.rollback.run();
         }).finally(onIdle);
@@ -132,7 +132,7 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     },
     async warm() {
       if (idle.length > 0) return;
-      // Whoever needs one is told why there is none.
+      // If it fails, whoever needs a connection next gets the error.
       const session = await openOn(connect).catch(() => undefined);
       if (session === undefined) return;
       if (isClosed) session.connection.disconnectSync();

@@ -30,7 +30,10 @@ const HUGEINT_MAX = 2n ** 127n - 1n;
 export const EMPTY_OBJECT: ObjectShape = { fields: new Map() };
 const EMPTY_LIST: ListShape = { element: 'null' };
 
-/** Whether a key can be the name of a column or of a struct's field; case is for the caller to look at. */
+/**
+ * Whether a key can be the name of a column or of a struct's field; the caller has to check for names differing only in
+ * case.
+ */
 export function isFieldName(key: string): boolean {
   return key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0');
 }
@@ -43,7 +46,9 @@ export function isListShape(shape: Shape): shape is ListShape {
   return typeof shape === 'object' && 'element' in shape;
 }
 
-/** The narrowest shape that holds `value` and all that `shape` holds; `shape` itself where it holds `value` already. */
+/**
+ * The narrowest shape that holds `value` and everything that `shape` holds; `shape` itself if it holds `value` already.
+ */
 export function widen(shape: Shape, value: JsonValue | undefined, level = 0): Shape {
   if (shape === 'json' || value === null || value === undefined) return shape;
   if (typeof value !== 'object') return joinScalars(shape, scalarOf(value));
@@ -78,7 +83,7 @@ function widenList(shape: Shape, value: readonly JsonValue[], level: number): Sh
   if (!isListShape(list)) return 'json';
   let element = list.element;
   for (const item of value) {
-    // Once it holds everything, no further item can change it.
+    // JSON holds everything, so no further item can change it.
     if (element === 'json') break;
     element = widen(element, item, level + 1);
   }
@@ -100,7 +105,7 @@ function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
   return changed.size > object.fields.size && !areFieldNames(changed) ? 'json' : { fields: changed };
 }
 
-/** The narrowest shape that holds all that both hold. */
+/** The narrowest shape that holds everything that either holds. */
 export function joinShapes(a: Shape, b: Shape): Shape {
   if (a === 'null' || b === 'null') return a === 'null' ? b : a;
   if (isListShape(a) && isListShape(b)) return { element: joinShapes(a.element, b.element) };

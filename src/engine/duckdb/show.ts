@@ -6,7 +6,7 @@ import { isNode, type Node } from './tree.ts';
 
 export interface Show {
   what: 'tables' | 'all tables' | 'schemas';
-  /** Workspace of SHOW TABLES FROM. */
+  /** The workspace of SHOW TABLES FROM. */
   workspace: string | null;
 }
 
@@ -14,7 +14,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** What a statement's tree asks to be shown; null where it asks for something else. */
+/** What a statement's tree asks to show; null if it is not such a statement. */
 export function readShow(statement: Statement, node: Node, names: Names): Show | null {
   const from = node['from_table'];
   if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
@@ -35,7 +35,7 @@ export function readShow(statement: Statement, node: Node, names: Names): Show |
   );
 }
 
-/** What SHOW answers: from the names that SQL can use, never from the engine's catalog. */
+/** The answer of SHOW: from the names that SQL can use, never from the engine's catalog. */
 export function answerShow({ what, workspace }: Show, names: Names): Rows {
   if (what === 'schemas') {
     const rows = names

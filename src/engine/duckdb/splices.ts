@@ -4,14 +4,14 @@ export interface Splice {
   text: string;
 }
 
-/** A text with pieces put in. */
+/** A text with pieces inserted. */
 export interface Spliced {
   sql: string;
-  /** Byte offset in the text before, for one in `sql`. */
+  /** Maps a byte offset in `sql` to one in the original text. */
   originOf(offset: number): number;
 }
 
-/** Puts the pieces into the text. */
+/** Inserts the pieces into the text. */
 export function applySplices(bytes: Buffer, splices: readonly Splice[]): Spliced {
   const ordered = splices.toSorted((a, b) => a.at - b.at);
   const parts: Buffer[] = [];

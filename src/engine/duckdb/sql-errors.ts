@@ -10,7 +10,7 @@ import { isDamage } from './storage-errors.ts';
 export interface Failure {
   statement: Statement;
   tables: readonly NamedTable[];
-  /** Byte offset in the statement's own text, for one in the text that the engine got. */
+  /** Maps a byte offset in the text that the engine got to one in the statement's own text. */
   originOf(offset: number): number | undefined;
 }
 
@@ -18,19 +18,19 @@ const MISSING_COLUMN = /^Referenced column "(.*?)" (?:was )?not found/;
 const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
 
 const INTERNAL_NAMES: [RegExp, string][] = [
-  // Behind \n, as the text of a graph spells it, there is no boundary of a word.
+  // After a literal \n, as in the text of a graph, there is no word boundary.
   [/"_colloquy"\.|(?:\b|(?<=\\n))_colloquy\./g, ''],
   [/(?:"_(?:data|meta)"|(?:\b|(?<=\\n))_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
   [/\b_colloquy\b/g, 'the database'],
 ];
 
-/** A name that is broken into two lines of a drawn box. */
+/** A name that is broken across two lines of a drawn box. */
 const BROKEN_NAMES: [RegExp, string][] = [
   [/(?<=│\s*)_data(?=\s*│)/g, ''],
   [/\.?\bc_[0-9a-f]{16}\b/g, 'collection'],
 ];
 
-/** Text of the engine without names that are ours alone; drawn boxes (of plans) keep their width. */
+/** Text of the engine without our internal names; drawn boxes (of plans) keep their width. */
 export function withoutInternalNames(text: string): string {
   const isDrawn = text.includes('│');
   return [...INTERNAL_NAMES, ...(isDrawn ? BROKEN_NAMES : [])].reduce(
@@ -49,10 +49,10 @@ function nearestColumns(message: string, tables: readonly NamedTable[]): string 
 
 const DATE_PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
 
-/** What a text is compared with ends so. */
+/** Matches the end of what precedes a text in a comparison. */
 const COMPARED = /(?:[=<>]|\blike|\bin\s*\([^()]*)\s*$/i;
 
-/** Of a name that is no column: what it was meant as, by how it is written. */
+/** What a name that is not a column was probably meant to be, judging by how it is written. */
 function writtenFor(message: string, { body }: Statement): string {
   const name = MISSING_COLUMN.exec(message)?.[1];
   if (name === undefined) return '';
@@ -77,7 +77,7 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
   return `\nFields without a column of their own are in ${EXTRA_COLUMN}: ${EXTRA_COLUMN}->>${quoteText(jsonPath(name))}`;
 }
 
-/** What to do about a message that does not say it. */
+/** Advice for messages that do not say what to do. */
 const ADVICE: [RegExp, string][] = [
   [
     /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
@@ -103,7 +103,7 @@ const MESSAGES: [RegExp, string][] = [
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],
   [/\nPossible solutions:.*/s, ''],
-  // As they are written.
+  // Back to how they are written.
   [/\bo_vals\b/g, 'values'],
 ];
 
@@ -115,7 +115,7 @@ const MEMORY = /^Out of Memory:|bad_alloc|failed to allocate|max_temp_directory_
 
 const BROKEN = /^(?:FATAL|INTERNAL)$/i;
 
-/** The `ApiError` for an error of the engine: its message and hint, and its place in the caller's text. */
+/** The `ApiError` for an engine error: its message with a hint, and its position in the caller's text. */
 export function toQueryError(error: unknown, failure: Failure): ApiError {
   if (error instanceof ApiError) return error;
   const { kind, message: text, offset } = readEngineError(error);
@@ -126,7 +126,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
       { cause: error },
     );
   }
-  // Whoever runs the query names the file.
+  // The file is named by whoever runs the query.
   if (isDamage(error)) return new ApiError('internal', `A part of the database is damaged: ${text}`, { cause: error });
   if (BROKEN.test(kind)) {
     return new ApiError('internal', 'The SQL engine failed. Try the query in another form.', { cause: error });
@@ -140,7 +140,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
 }
 
-/** The `ApiError` for what the engine's parser says; its position is a byte offset in the statement's own text. */
+/** The `ApiError` for a parser error of the engine; its position is a byte offset in the statement's own text. */
 export function toParseError(message: string, offset: number, statement: Statement): ApiError {
   const position = Number.isSafeInteger(offset) ? statement.locate(offset) : {};
   return new ApiError('query_error', cleanMessage(message), position);

@@ -10,31 +10,33 @@ import type { Typed } from './typed-json.ts';
 type Values = ReadonlyMap<string, Typed>;
 
 /**
- * The forms in which a statement may run: as it was written, and where it asks a large collection for the document of an
- * id, its second one (`ByHash`). What passed the gate, in either, is remembered by the text that the caller wrote.
+ * The forms in which a statement may run: as it was written, or, if it asks a large collection for the document with
+ * some id, in a second form (`ByHash`). Whatever passed the gate, in either form, is remembered by the caller's text.
  */
 export interface StatementForms {
   /** The statement of a text. Throws `query_error` for one that cannot be read. */
   read(sql: string): Statement;
-  /** Takes a text through the gate, unless it has passed before and names are what they were. */
+  /** Takes a text through the gate, unless it has passed before and names have not changed since. */
   open(connection: DuckDBConnection, sql: string, statement: Statement, signal: AbortSignal): Promise<Opened>;
   /** The second form of an opened statement, if it has one that holds for these values. */
   second(opened: Opened, values: Values): Opened | null;
-  /** The form that a text would run in by what is known of it, if this is known to only read. */
+  /** The form in which a known text would run, if that form is known to only read. */
   quick(sql: string, values: Values): { form: Known; isSecond: boolean } | null;
-  /** A form of a text has run to its end in a transaction that cannot write. */
+  /** To be called when a form of a text has run to its end in a read-only transaction. */
   hasOnlyRead(sql: string, form: Opened, isSecond: boolean): void;
-  /** The second form of a text failed, and the text as it is written did not: it runs so from now on. */
+  /**
+   * To be called when the second form of a text failed and the text as written did not: from now on it runs as written.
+   */
   hasNoSecond(sql: string, opened: Opened): void;
 }
 
-/** `lookupRowsMin`: from so many rows on a collection is large. */
+/** A collection with at least `lookupRowsMin` rows is large. */
 export function createStatementForms(names: Names, lookupRowsMin: number): StatementForms {
   const written = createKnownStatements(names);
-  /** The same ones in their second forms. */
+  /** The same texts in their second forms. */
   const byHash = createKnownStatements(names);
 
-  /** As a statement that passed. */
+  /** The second form, as an opened statement. */
   const secondOf = (opened: Opened): Opened | null => {
     const { passed, byHash: form } = opened;
     return form === null ? null : { ...opened, passed: { ...passed, sql: form.sql, byHash: null }, byHash: null };

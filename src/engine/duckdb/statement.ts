@@ -4,29 +4,30 @@ import { ownForms } from './forms.ts';
 import { replacePlaceholders } from './placeholders.ts';
 import { tokens, WIDE_SPACES } from './tokens.ts';
 
-/** Longest SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
+/** Maximum length of SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
 const SQL_BYTES_MAX = 256 * 1024;
 
-/** Deepest nesting of brackets; far below what the engine's parser refuses or survives. */
+/** Maximum nesting of brackets; far below what the engine's parser refuses or survives. */
 const NESTING_MAX = 250;
 
-/** Most tokens that the engine may make of it: four times as many as a text of that length can have. */
+/** Maximum number of tokens after the engine's copying: four times as many as a text of that length can have. */
 const TOKENS_MAX = 1_000_000;
 
-/** One statement, made ready for the engine; positions in it are byte offsets. */
+/** One statement, prepared for the engine; positions in it are byte offsets. */
 export interface Statement {
   /**
    * What the engine parses: the caller's text in the engine's own spelling (`forms.ts`), with `$name` for `:name` and
-   * EXPLAIN blank.
-   * Whatever is changed by our own reading of the text is changed here, before the engine parses it: the tree that the
-   * gate sees must be the tree of what runs.
+   * EXPLAIN blanked out. Everything that our own reading of the text changes is changed here, before the engine parses
+   * it: the tree that the gate sees must be the tree of what runs.
    */
   body: string;
-  /** EXPLAIN with its options, in our own words, to be put before what runs; empty without EXPLAIN. */
+  /** EXPLAIN with its options, spelled by us, to be put before what runs; empty without EXPLAIN. */
   explain: string;
   /** Names of the parameters, in order of first use. */
   parameters: string[];
-  /** The place in the caller's text of a byte offset in `body`, 1-based; a column is one character, emoji included. */
+  /**
+   * The position in the caller's text of a byte offset in `body`, 1-based; a column is one character, emoji included.
+   */
   locate(offset: number): Position;
   /** Byte offset of a position in UTF-16 units. */
   offsetOf(index: number): number;
@@ -63,7 +64,7 @@ function checkNesting(sql: string, fail: (index: number, message: string) => Api
 
 const EXPLAIN_OPTIONS = new Set(['analyze', 'format', 'text', 'json', 'html', 'graphviz', 'yaml', 'mermaid']);
 
-/** EXPLAIN in words that are known, and where the statement after it begins, in UTF-16 units; null without EXPLAIN. */
+/** EXPLAIN with known options, and where the statement after it begins, in UTF-16 units; null without EXPLAIN. */
 function readExplain(sql: string): { text: string; end: number } | null {
   const read = tokens(sql);
   const next = () => {
@@ -81,14 +82,14 @@ function readExplain(sql: string): { text: string; end: number } | null {
   return token.text === ')' && options.length > 0 ? { text: `EXPLAIN (${options.join(' ')}) `, end: token.end } : plain;
 }
 
-/** Where a backtick stands that is no part of a name, in UTF-16 units. */
+/** Position of a backtick that is not part of a name, in UTF-16 units. */
 function openBacktick(sql: string): number | undefined {
   if (!sql.includes('`')) return undefined;
   for (const { text, kind, start } of tokens(sql)) if (kind === 'punctuation' && text === '`') return start;
   return undefined;
 }
 
-/** Spaces outside ASCII are spaces to the engine too, but it moves positions when it replaces them. */
+/** The engine accepts spaces outside ASCII, but it shifts positions when it replaces them. */
 const WIDE_SPACE = new RegExp(`[${WIDE_SPACES}]`, 'g');
 
 function plainSpaces(sql: string): string {
@@ -111,7 +112,7 @@ export function readStatement(text: string): Statement {
   if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
     throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
   }
-  // The engine takes no lone surrogates: writing the text as bytes makes each a replacement character.
+  // The engine does not accept lone surrogates: encoding the text as UTF-8 turns each into a replacement character.
   const original = Buffer.from(text);
   const { sql: caller, originOf } = ownForms(plainSpaces(original.toString()));
   const bytes = Buffer.from(caller);

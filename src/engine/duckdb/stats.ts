@@ -6,29 +6,29 @@ import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 import type { Sql, Transaction } from './store.ts';
 
-/** Bytes of one block of the file. Small tables share blocks: for these it says too much. */
+/** Size of one block of the file, in bytes. Small tables share blocks, so counting blocks overstates their size. */
 const BLOCK_BYTES = 262_144;
-/** Up to so many bytes in blocks the documents' text is looked at, whatever they look like. */
+/** Up to so many bytes in blocks, the documents' text is measured in any case. */
 const SMALL_BYTES = 16 * 1024 * 1024;
-/** Documents that take more bytes in blocks than this are not made into text to be measured. */
+/** Documents that take more bytes in blocks than this are not converted to text to be measured. */
 const LARGE_DOCUMENT_BYTES = 4_096;
-/** Documents that are measured, all where there are no more; the storage is sampled in pieces of 2,048. */
+/** Number of documents to measure: all if there are no more; storage is sampled in pieces of 2,048. */
 const MEASURED = 16_384;
 
-/** The figures of tables. */
+/** The statistics of tables. */
 export interface Stats {
   of(table: Table): Promise<TableStats>;
-  /** The table with this id was written to. */
+  /** To be called after a write to the table with this id. */
   forget(id: string): void;
 }
 
 /**
- * What documents measure is remembered until the next write: whoever looks often pays for counting only, and sees the
- * same figure while nothing is written, which samples would not give.
+ * Measured sizes are cached until the next write: repeated requests only have to count, and see the same figure while
+ * nothing is written, which sampling would not give.
  */
 export function createStats(read: Transaction): Stats {
   const averages = new Map<string, number>();
-  /** Tables that are being measured, as of which nothing was written since. */
+  /** Tables that are being measured and were not written to since. */
   const measuring = new Map<string, symbol>();
   return {
     async of(table) {
@@ -49,9 +49,9 @@ export function createStats(read: Transaction): Stats {
 }
 
 /**
- * Counts the documents that are there to see, and says how many bytes they are as JSON text: by that of all of them, or
- * of a sample, or, where they are large, by the blocks that they lie in. Some milliseconds, however many there are.
- * `average`: the bytes of one, where they are known.
+ * Counts the visible documents and measures their size as JSON text: from the text of all of them or of a sample or, if
+ * they are large, from the blocks that they occupy. Takes some milliseconds, however many there are. `average` is the
+ * size of one document, if known.
  */
 async function readStats(sql: Sql, table: Table, average: number | undefined): Promise<Measured> {
   const name = dataTable(table.id);
@@ -66,7 +66,7 @@ async function readStats(sql: Sql, table: Table, average: number | undefined): P
   };
 }
 
-/** Figures, and the bytes of one document on average; undefined: there is none. */
+/** Statistics, and the average size of one document; undefined if there is none. */
 interface Measured extends TableStats {
   average: number | undefined;
 }
@@ -91,7 +91,7 @@ async function averageBytes(sql: Sql, table: Table, docCount: number): Promise<n
   return Number(bytes ?? 0);
 }
 
-/** SQL for the bytes of a document's own fields as JSON text: without its event time, and without those that are null. */
+/** SQL for the size of a document's own fields as JSON text: without its event time and null fields. */
 function documentBytes(table: Table): string {
   const names = columnNames(table.shape).filter((column) => column !== TIME_COLUMN);
   const nulls = names.map((column) => {

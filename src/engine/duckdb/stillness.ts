@@ -1,8 +1,8 @@
 import { orStopped } from './deadline.ts';
 
 /**
- * Keeps apart what writes and what needs that nothing is written. Many may write at once; who wants to be alone waits until
- * they are done, and holds up those that come later. What reads goes on beside both, but for `unread`.
+ * Separates writers from work that must run while nothing is written. Many may write at once; `alone` waits until they
+ * are done, and holds up later ones. Readers go on beside both, except during `unread`.
  */
 export class Stillness {
   #isOver: Promise<void> | undefined;
@@ -13,19 +13,19 @@ export class Stillness {
   #reading = 0;
   #onceUnread: ((isUnread: boolean) => void) | undefined;
 
-  /** Whether something writes now. */
+  /** Whether anything is writing now. */
   get isWritten(): boolean {
     return this.#writing > 0;
   }
 
-  /** While somebody is alone, or waits for what writes: the end of that. */
+  /** Resolves when `alone` is over; set while it runs or waits for writers. */
   get over(): Promise<void> | undefined {
     return this.#isOver;
   }
 
   /**
-   * The same, but only while somebody is alone. What has to be done for those that write to come to their end waits for
-   * this, and not for `over`, which waits for them.
+   * The same, but set only while `alone` actually runs. Work that writers need in order to finish waits for this, not
+   * for `over`, which waits for those writers.
    */
   get aloneUntil(): Promise<void> | undefined {
     return this.#isAlone ? this.#isOver : undefined;
@@ -42,7 +42,7 @@ export class Stillness {
     }
   }
 
-  /** One call at a time: the others wait for their turn. */
+  /** Runs `work` while nothing is written. One call at a time: the others wait for their turn. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     while (this.#isOver !== undefined) await this.#isOver;
     let end: () => void = () => undefined;
@@ -65,7 +65,7 @@ export class Stillness {
     }
   }
 
-  /** When `signal` aborts, `work` waits no longer: it is to end then. */
+  /** Once `signal` aborts, `work` waits no longer: it is expected to end then. */
   async read<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     while (this.#unreadUntil !== undefined && signal?.aborted !== true) {
       await (signal === undefined ? this.#unreadUntil : orStopped(this.#unreadUntil, signal).catch(() => undefined));
@@ -80,8 +80,8 @@ export class Stillness {
   }
 
   /**
-   * For who is alone: runs `work` while nothing is read, and holds up what wants to be. Where what is read now takes longer
-   * than `patienceMs` it is told so, and nothing is held up any more.
+   * To be called within `alone`: runs `work` while nothing is read, and holds up new readers. If current readers take
+   * longer than `patienceMs`, `work` is told so by `isUnread`, and readers are no longer held up.
    */
   async unread<T>(patienceMs: number, work: (isUnread: boolean) => Promise<T>): Promise<T> {
     let end: () => void = () => undefined;

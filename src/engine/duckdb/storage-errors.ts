@@ -4,12 +4,12 @@ import type { EngineSize } from '../engine.ts';
 import { engineErrorText as messageOf } from './engine-error.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
 
-/** Whether an error says that the database is of no more use until it is opened again, whatever the next statement is. */
+/** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
 export function isFatal(error: unknown): boolean {
   return /^(FATAL|INTERNAL) Error|has been invalidated/i.test(messageOf(error));
 }
 
-/** Whether a statement failed only because the database did, or was closed to be opened again: another try may succeed. */
+/** Whether a statement failed only because the database did, or was closed to be reopened: a retry may succeed. */
 export function isLost(error: unknown): boolean {
   return /has been invalidated|connection disconnected/i.test(
     error instanceof ApiError && error.cause !== undefined ? messageOf(error.cause) : messageOf(error),
@@ -22,14 +22,14 @@ export function isCommitted(error: unknown): boolean {
 }
 
 /**
- * Whether the log could not go into the main file only because of what else runs: a transaction that writes, or a query from
- * before changes that the engine keeps for it.
+ * Whether the log could not be merged only because of other work: a writing transaction, or a query from before changes
+ * that the engine keeps for it.
  */
 export function isHeldUp(error: unknown): boolean {
   return /Cannot CHECKPOINT: there are other/i.test(messageOf(error));
 }
 
-/** A COMMIT that failed in a way that does not tell whether the transaction is stored. */
+/** A COMMIT failed, and it is unknown whether the transaction is stored. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 
@@ -40,15 +40,15 @@ export class OutcomeUnknown extends Error {
 
 /** Whether a failed COMMIT may have stored its transaction: the database failed while the log was written. */
 export function mayBeCommitted(error: unknown): boolean {
-  // With an earlier failure the statement was refused before it began.
+  // After an earlier failure the statement was refused before it began.
   return isFatal(error) && !/because of a previous fatal error/i.test(messageOf(error));
 }
 
-/** A file is attached for reading only where the disk had no space to open it for writing. */
+/** A file is attached read-only only if the disk had no space to open it for writing. */
 const DISK_FULL =
   /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large|attached in read-only mode/i;
 
-/** Whether an error says that the disk, or what this user may have of it, is full. */
+/** Whether an error means that the disk, or this user's quota, is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? '';
   return /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) || DISK_FULL.test(messageOf(error));
@@ -59,7 +59,7 @@ export function isHeldError(error: unknown): boolean {
   return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
 }
 
-/** The last is of a file that was cut; one of the engine's files for large queries, which may be full, has another name. */
+/** The last one means a truncated file; the engine's files for large queries, which may be full, have other names. */
 const DAMAGED =
   /Corrupt database file|checksum .* does not match|Could not read enough bytes from file "[^"]*\.duckdb"/i;
 
@@ -68,7 +68,7 @@ export function isDamage(error: unknown): boolean {
   return DAMAGED.test(messageOf(error));
 }
 
-/** The error of a file that opened, and of which a part turned out to be damaged. `what` completes "Cannot …". */
+/** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */
 export function damageError(what: string, file: string, cause: unknown): ApiError {
   return new ApiError(
     'internal',
@@ -85,7 +85,7 @@ function diskFull(what: string, file: string, fate: string, cause: unknown): Api
   return new ApiError('resource_exceeded', message, { cause });
 }
 
-/** The error of opening `file`, as the contract has it. */
+/** The contract's error for a failure to open `file`. */
 export function openError(file: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const message = messageOf(error);
@@ -126,7 +126,7 @@ function openReason(error: unknown, message: string): string {
   return `${firstLine(message)}.`;
 }
 
-/** The error of a failed write to `file`, as the contract has it. `what` completes "Cannot …". */
+/** The contract's error for a failed write to `file`. `what` completes "Cannot …". */
 export function writeError(what: string, file: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const message = messageOf(error);
@@ -155,7 +155,7 @@ export function writeError(what: string, file: string, error: unknown): ApiError
   return new ApiError('internal', `Cannot ${what}: ${firstLine(message)}.`, { cause: error });
 }
 
-/** The error of a failed change of size, as the contract has it. */
+/** The contract's error for a failed change of size. */
 export function resizeError({ threads, memoryBytes }: EngineSize, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -6,7 +6,7 @@ import { openError } from './storage-errors.ts';
 import { inTransaction, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Writer } from './writer.ts';
 
-/** Where the engine reports what nobody waits for; a pino logger fits. */
+/** Where the engine reports what no caller is told; a pino logger fits. */
 export interface Log {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
@@ -17,34 +17,34 @@ export interface StoreOptions {
   file: string;
   limits: EngineLimits;
   log: Log;
-  /** Brings the schema up to date, where the file can be written, and reads what is kept in memory; runs after every open. */
+  /** Migrates the schema, if the file is writable, and reads what is kept in memory; runs after every opening. */
   load(transaction: Transaction, isReadOnly: boolean): Promise<void>;
 }
 
-/** A file that a full disk allows only to be read is opened for writing again at most so often. */
+/** Minimum time between attempts to reopen a file for writing that a full disk made read-only. */
 const READ_ONLY_MS = 2_000;
 
-/** Running statements get so long to end after an interrupt, before their database is closed. */
+/** How long interrupted statements may take to end before their database is closed. */
 const GRACE_MS = 200;
 
 /** The open file, from one opening to the next. */
 export interface Session {
   readonly database: Database;
   readonly writers: Writer[];
-  /** Of the writers. */
+  /** Prepared statements of the writers. */
   readonly statements: KeptStatements;
-  /** Connections that others use; those that were closed or collected do no harm here. */
+  /** Connections used by others; those that were closed or collected do no harm here. */
   readonly lent: Set<WeakRef<DuckDBConnection>>;
-  /** By `performance.now()`. */
+  /** As `performance.now()`. */
   readonly openedAt: number;
-  /** Transactions that run now. */
+  /** Number of running transactions. */
   running: number;
   isBroken: boolean;
-  /** Whether tables may have rows that were deleted and still take up room. */
+  /** Whether tables may contain deleted rows that still take up space. */
   mayHaveFreed: boolean;
 }
 
-/** Whether a session that can only read may by now be opened for writing as well. */
+/** Whether it is time to try to reopen a read-only session for writing. */
 export function mayHaveSpace({ database, openedAt }: Session): boolean {
   return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
 }
@@ -89,7 +89,7 @@ export async function closeSession(session: Session): Promise<boolean> {
   return session.database.close();
 }
 
-/** A connection that writes, which is the caller's. */
+/** A connection for writing, owned by the caller. */
 export function newWriter(session: Session): Promise<Writer> {
   const onFreed = () => {
     session.mayHaveFreed = true;

@@ -22,32 +22,32 @@ import type { Run, Sql, Writer } from './writer.ts';
 
 export type { Log, Run, Sql, StoreOptions, Transaction };
 
-/** After a merge that failed, so long passes before the next one of a long log. */
+/** After a failed merge, how long to wait before merging a long log again. */
 const MERGE_AGAIN_MS = 5_000;
 
-/** So long a merge waits for queries to end, so that none runs beside it. */
+/** How long a merge waits for queries to end, so that none runs beside it. */
 const UNREAD_MS = 250;
 
 /**
  * The open file and its connections. After an error that makes the database unusable (a full disk, above all) it is
- * closed and opened again, by itself, before the next statement.
+ * automatically closed and reopened before the next statement.
  */
 export class Store {
   readonly #options: StoreOptions;
   #session: Promise<Session>;
-  /** Of now, and of every time that the file is opened again. */
+  /** The current size, which is also used when the file is reopened. */
   #size: EngineSize;
   #isClosed = false;
-  /** Of what may write, and what needs the files to stay as they are. */
+  /** Separates writers from work that needs the files to stay as they are. */
   readonly #stillness = new Stillness();
-  /** By `performance.now()`: the end of the last write that counts. */
+  /** When the last write that counts ended (`performance.now()`). */
   #quietSince = performance.now();
   #isMerging = false;
-  /** Whether the last merge left room to take back, since it was long. */
+  /** Whether the last merge left space of deleted rows unreclaimed, because the log was long. */
   #owesMoving = false;
-  /** By `performance.now()`: before that a merge that failed is not tried again. */
+  /** Earliest time of the next attempt after a failed merge (`performance.now()`). */
   #mergeAfter = 0;
-  /** Ends in a look at whether the log is to go into the main file. */
+  /** Timer for the next check whether to merge the log. */
   #quiet: NodeJS.Timeout | undefined;
 
   private constructor(options: StoreOptions, session: Session) {
@@ -61,7 +61,7 @@ export class Store {
     return new Store(options, await openSession(options));
   }
 
-  /** A connection for queries; whoever asked closes it. */
+  /** A connection for queries; the caller closes it. */
   async connect(): Promise<DuckDBConnection> {
     const session = await this.#ready();
     try {
@@ -73,31 +73,31 @@ export class Store {
   }
 
   /**
-   * As `Transaction`. `isAside`: a short one, as those are that nobody waits for; however many of them come, the log goes
-   * into the main file in between.
+   * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone
+   * merging the log, however many come.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);
   }
 
-  /** Runs one statement that writes, as a transaction by itself; as `Sql.again`. */
+  /** Runs one writing statement as its own transaction; prepared like `Sql.again`. */
   readonly statement: Run = (text, ...values) =>
     this.#noted(() =>
       this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
     );
 
-  /** Runs one statement that reads, `undisturbed`. */
+  /** Runs one reading statement, `undisturbed`. */
   readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
 
   /**
-   * Runs what reads to decide what is to be written, now or later: never while the log goes into the main file, whatever else
-   * runs (see `reading`). Not within a transaction.
+   * Runs reads that decide what is written, now or later: never while the log is being merged into the main file,
+   * whatever else runs (see `reading`). Not to be called within a transaction.
    */
   undisturbed<T>(work: () => Promise<T>): Promise<T> {
     return this.#stillness.write(work);
   }
 
-  /** Runs what may write, and looks after the log once nothing was written for some time. */
+  /** Runs `work`, which may write, and schedules a check of the log for when nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
       return await this.#stillness.write(work);
@@ -114,7 +114,7 @@ export class Store {
     this.#quiet = setTimeout(() => void this.#tidy(), ms).unref();
   }
 
-  /** Puts the log into the main file, if it is worth it. */
+  /** Merges the log into the main file if that is worth it. */
   async #tidy(): Promise<void> {
     this.#quiet = undefined;
     const session = await this.#session.catch(() => undefined);
@@ -127,7 +127,7 @@ export class Store {
     await this.#merge(session);
   }
 
-  /** Puts the log into the main file where it is as long as it may be, or where rows are still to move after that. */
+  /** Merges the log into the main file if it has reached its limit, or if an earlier merge left rows to move. */
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
@@ -138,13 +138,15 @@ export class Store {
   }
 
   /**
-   * Puts the log into the main file while nothing else writes. Beside a transaction that writes, the engine's checkpoint may
-   * store what that deleted without what it inserted, and leave both in the log: a crash then leaves a log that conflicts
-   * with the file, and a database that does not open. Beside a query that began before the last change of a document in
-   * place, or of the schema, it refuses: it is tried again for `patienceMs`, since nothing that begins meanwhile is in the way.
+   * Merges the log into the main file while nothing else writes. Beside a writing transaction, the engine's checkpoint
+   * may store that transaction's deletes without its inserts, and leave both in the log: after a crash the log
+   * conflicts with the file, and the database does not open. The engine also refuses beside a query that began before
+   * the last in-place or schema change: the merge is retried for `patienceMs`, since queries that begin meanwhile are
+   * not in the way.
    *
-   * Where rows were deleted it takes back their room, for which queries have to wait (see `reading`). So it does that only
-   * with a short log, and after a long one with the next, as soon as that is worth it.
+   * If rows were deleted, merging reclaims their space, and queries have to wait for that (see `reading`). So it is
+   * done only if the log is short; after a long log it is left to the next merge, which follows as soon as it is worth
+   * it.
    */
   async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
@@ -153,7 +155,7 @@ export class Store {
     this.#owesMoving = session.mayHaveFreed && !isShort;
     try {
       const merge = async (mayMove: boolean) => {
-        // Where queries wait as well it is not for long.
+        // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
         const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
         if (session.isBroken || this.#isClosed) return;
@@ -164,7 +166,7 @@ export class Store {
       const isMoving = session.mayHaveFreed && isShort;
       await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
     } catch (error) {
-      // Nothing is lost: the log is still there, and later is another chance.
+      // Nothing is lost: the log is still there, and the merge is tried again later.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
       if (isHeldUp(error)) this.#tidyAfter(MERGE_AGAIN_MS);
       if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
@@ -174,16 +176,16 @@ export class Store {
   }
 
   /**
-   * Runs `work` while nothing is written: the files hold all that is stored, and stay as they are. Reading goes on; what
-   * wants to write waits. `sql` is one transaction, for reading; `reader` reads the file. One call at a time.
+   * Runs `work` while nothing is written: the files contain everything stored, and stay as they are. Reads go on;
+   * writes wait. `sql` is a single transaction, for reading; `reader` reads the file. One call at a time.
    */
   async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
     await this.#ready();
     return this.#stillness.alone(async () => {
-      // Where it is being opened again, that began before this was alone, and does not wait for it.
+      // A reopening that is under way began before `alone` was granted, and does not wait for it.
       const session = await this.#session;
       if (this.#isClosed) throw closing();
-      // Opening it again would change the files, and waits until this is over.
+      // Reopening would change the files, and waits until this is over.
       if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
       const { connection, sql } = await newWriter(session);
       try {
@@ -199,16 +201,17 @@ export class Store {
     });
   }
 
-  /** As `transaction`, for what only reads: it never waits for `still`. */
+  /** As `transaction`, but only for reading: it never waits for `still`. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.reading(() => this.#inTransaction(work));
   }
 
   /**
-   * Runs what reads on a connection of its own. As the log goes into the main file, the engine takes back the room of deleted
-   * rows, which gives others new numbers: a statement beside that may pass over rows of which it has the numbers, as every
-   * `ORDER BY … LIMIT` has, or over the last of a table. So this waits for a merge that moves rows, which is a short one;
-   * and a merge that is long, or would have to wait for long, leaves all rows where they are. When `signal` aborts, `work` waits no longer.
+   * Runs `work`, which reads on a connection of its own. When the log is merged, the engine reclaims the space of
+   * deleted rows, which renumbers others: a statement running meanwhile may skip rows that it knows by number, as every
+   * `ORDER BY … LIMIT` does, or the last rows of a table. So this waits for a merge that moves rows, which is short; a
+   * merge that is long, or would have to wait long, leaves all rows where they are. Once `signal` aborts, `work` waits
+   * no longer.
    */
   reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#stillness.read(work, signal);
@@ -237,7 +240,7 @@ export class Store {
       return result;
     } catch (error) {
       this.#noteFailure(session, error);
-      // Whatever state its transaction is in ends with it.
+      // Closing it ends its transaction, whatever state that is in.
       if (writer !== undefined) closeWriter(session, writer.connection);
       throw error;
     } finally {
@@ -249,7 +252,7 @@ export class Store {
     return this.#size;
   }
 
-  /** Changes threads and memory at once; where that fails, they stay as they were. One call at a time. */
+  /** Changes threads and memory at once; if that fails, they stay as they were. One call at a time. */
   async resize(size: EngineSize): Promise<void> {
     const session = await this.#ready();
     const before = this.#size;
@@ -272,7 +275,7 @@ export class Store {
     }
   }
 
-  /** Runs `work`, which uses connections of its own, and runs it once more if the database failed underneath it. */
+  /** Runs `work`, which uses connections of its own, and runs it once more if the database failed meanwhile. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
     const session = await this.#ready();
     try {
@@ -285,7 +288,7 @@ export class Store {
     }
   }
 
-  /** Makes everything durable in the main file and lets go of it. Idempotent. */
+  /** Makes everything durable in the main file and releases it. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -298,7 +301,7 @@ export class Store {
     if (!isReleased) this.#options.log.warn({}, 'a query result that nobody read to its end keeps the database open');
   }
 
-  /** Remembers that the session is of no more use; answers whether it is. */
+  /** Marks the session as broken if the error is fatal; returns whether it is. */
   #noteFailure(session: Session, error: unknown): boolean {
     if (!isFatal(error)) return false;
     if (!session.isBroken) this.#options.log.error({ err: error }, 'the database failed and will be opened again');
@@ -314,7 +317,7 @@ export class Store {
     if (this.#session === current) {
       const next = this.#reopen(session);
       this.#session = next;
-      // When that fails, the next caller tries again.
+      // If that fails, the next caller tries again.
       next.catch(() => {
         if (this.#session === next) this.#session = current;
       });
@@ -323,7 +326,7 @@ export class Store {
   }
 
   async #reopen(broken: Session): Promise<Session> {
-    // Once only: who is alone next waits for this.
+    // No loop is needed: whoever is alone next waits for this reopening.
     await this.#stillness.aloneUntil;
     const isReleased = await closeSession(broken);
     if (!isReleased) {

@@ -1,6 +1,6 @@
 import { type Token, tokens } from './tokens.ts';
 
-/** Words that the engine takes for its own without quotes, and that are likely to name a field. */
+/** Words that the engine reserves unless quoted, and that are likely to name a field. */
 const RESERVED = new Set(
   `all any array asc at both case check column constraint create default desc do else end except fetch foreign from group
   having in initially intersect into lambda lateral leading limit offset on only or order placing primary references
@@ -8,12 +8,12 @@ const RESERVED = new Set(
     /\s+/,
   ),
 );
-/** What may stand after a field and not after the keyword that is spelled like it. */
+/** What may follow a field but not the keyword of the same spelling. */
 const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
 
 const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
 
-/** What is more helpful than the parser's own words; null where nothing is known. `at` counts UTF-16 units. */
+/** A more helpful message than the parser's own; null if there is none. `at` counts UTF-16 units. */
 export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {
   const list = [...tokens(sql)];
   if (message.includes('errhint NOT IMPLEMENTED')) return limitHint(list);
@@ -31,7 +31,7 @@ export function syntaxHint(sql: string, message: string, at: number | undefined)
   return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
 }
 
-/** Words of other SQL dialects, with what to write instead: the parser stops at them, or soon after. */
+/** Words of other SQL dialects, with what to write instead: the parser stops at them or soon after. */
 const DIALECTS: readonly [word: RegExp, instead: string][] = [
   [/^top$/, 'There is no TOP: end the query with LIMIT 5, for example.'],
   [/^separator$/, "Write string_agg(x, ', ')."],
@@ -45,7 +45,7 @@ const CALLS: readonly [word: RegExp, instead: string][] = [
   [/^struct$/, "Write {'a': x, 'b': y} instead of STRUCT(…)."],
 ];
 
-/** What the words before `index`, or there, are to be written as. */
+/** What to write instead of the words before or at `index`. */
 function dialectHint(list: readonly Token[], index: number): string | null {
   const [here, before] = [list[index], list[index - 1]];
   if (before?.text === '[' && /^(?:offset|ordinal)$/.test(wordOf(here))) {
@@ -65,7 +65,7 @@ function limitHint(list: readonly Token[]): string | null {
   return `LIMIT ${skip}, ${take} is not available: write LIMIT ${take} OFFSET ${skip}.`;
 }
 
-/** What a statement that the engine cannot make a tree of holds, where it reads all the same. */
+/** What is special about a statement that the engine cannot serialize although it only reads. */
 export function unreadableHint(sql: string): string | null {
   const list = [...tokens(sql)];
   const isSymmetric = list.some(

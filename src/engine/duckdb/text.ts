@@ -9,12 +9,12 @@ import { isListShape, isObjectShape, type Shape } from './shape.ts';
 /** A document in a text. */
 export interface TextDocument {
   id: string;
-  /** Of its `{`, and of the byte after its `}`. */
+  /** Offset of its `{`; `end` is that of the byte after its `}`. */
   start: number;
   end: number;
-  /** It has no `_id` of its own. */
+  /** Whether its id was generated because it has no `_id`. */
   isMade: boolean;
-  /** Where its text cannot be taken as it is. */
+  /** Set if its text cannot be used as it is. */
   parsed: ParsedDocument | null;
 }
 
@@ -24,10 +24,10 @@ export interface ParsedDocument {
   extraKeys: readonly string[];
 }
 
-/** What is in a text, for a table of a shape. */
+/** The documents in a text, scanned for a table of some shape. */
 export interface ScannedText {
   documents: TextDocument[];
-  /** The shape that holds them all; the given one itself, where that does. */
+  /** The shape that holds them all; the given one itself if it does. */
   shape: TableShape;
 }
 
@@ -36,15 +36,16 @@ const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
 
 /**
- * A wider shape is not compared with before so many bytes per field that it had were parsed: where each document brings
- * something new, that would take longer than to parse them all. Until then what fits the shape from before is taken still.
+ * A widened shape is used for comparison only after so many bytes per field of the earlier one were parsed: if each
+ * document brings something new, preparing it each time would take longer than parsing them all. Until then, documents
+ * that fit the earlier shape are still accepted.
  */
 const PARSED_BYTES_PER_FIELD = 32;
 
 /**
- * Reads the documents of a text. Those of the shape that is known are not parsed; each of another is, and the shape grows.
- * Undefined where one cannot be stored, two have one id, or fractions that were read before become JSON after all, which
- * would keep them as they are spelled.
+ * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
+ * Undefined if one cannot be stored, two have the same id, or fractions that were already read become JSON after all,
+ * which would keep them as spelled.
  */
 export function scanText(text: DocumentsText, shape: TableShape): ScannedText | undefined {
   const { bytes } = text;
@@ -82,7 +83,7 @@ export function scanText(text: DocumentsText, shape: TableShape): ScannedText | 
   return ids.size === documents.length ? { documents, shape: widening.result() } : undefined;
 }
 
-/** Whether numbers of a column of doubles, or within a column, are JSON from now on. */
+/** Whether numbers of a column of doubles, or within a column, become JSON. */
 function losesDoubles(before: TableShape, after: TableShape): boolean {
   return turnedFields(before, after).some(({ from }) => holdsDouble(from));
 }
@@ -124,13 +125,13 @@ function read(text: DocumentsText, json: string): NewDocument | undefined {
     if (document === undefined) return undefined;
     return faultOf(document.id, document.eventTimeMicros, document.fields) === null ? document : undefined;
   } catch (error) {
-    // Whoever parses the whole text says where it is no JSON.
+    // Parsing the whole text will report where it is not JSON.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** Whether a document is one without members. */
+/** Whether a document has no members. */
 export function isEmptyObject(bytes: Uint8Array, start: number): boolean {
   return bytes[skipSpace(bytes, start + 1)] === CLOSE;
 }

@@ -6,7 +6,7 @@ import { quoteText } from './names.ts';
 /** A pattern that takes the zone, or the offset, from the text. */
 const HAS_ZONE = /%[zZ]/;
 
-/** Reads texts as times, in microseconds since the epoch; null for a text that does not fit the pattern. */
+/** Parses texts as times, in microseconds since the epoch; null for a text that does not match the pattern. */
 export async function readTimes(
   connection: DuckDBConnection,
   texts: readonly string[],

@@ -1,17 +1,20 @@
 export interface Token {
-  /** `punctuation` holds operators too, one character each, except `::`. */
+  /** `punctuation` includes operators, one character each, except `::`. */
   kind: 'word' | 'quoted' | 'string' | 'number' | 'parameter' | 'punctuation';
-  /** As in the SQL text. */
+  /** As written in the SQL text. */
   text: string;
   /** Positions in the SQL text, in UTF-16 units. */
   start: number;
   end: number;
 }
 
-/** Characters outside ASCII that the engine takes for spaces, as a class of a pattern. Others are letters to it. */
+/**
+ * Characters outside ASCII that the engine treats as spaces, as a regular expression class. All others are letters to
+ * it.
+ */
 export const WIDE_SPACES: string = String.raw`\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff`;
 
-/** A quoted token that never ends goes to the end of the text. */
+/** A quoted token that is not closed extends to the end of the text. */
 const SPACE = new RegExp(String.raw`(?:[ \t\n\f\r${WIDE_SPACES}]+|--[^\n\r]*)+`, 'y');
 const STRING = /'(?:[^']|'')*'?/y;
 const ESCAPE_STRING = /[eE]'(?:[^'\\]|''|\\[\s\S])*'?/y;
@@ -20,10 +23,10 @@ const BREAK = new RegExp(
   String.raw`[ \t\f${WIDE_SPACES}]*(?:--[^\n\r]*)?[\n\r](?:[ \t\n\f\r${WIDE_SPACES}]|--[^\n\r]*[\n\r])*(?=')`,
   'y',
 );
-/** A piece of an `e'…'` string after its first one: backslashes escape in it too, though it has no `e`. */
+/** A later piece of an `e'…'` string: backslashes escape in it too, although it has no `e`. */
 const ESCAPE_PIECE = /'(?:[^'\\]|''|\\[\s\S])*'?/y;
 const QUOTED = /"(?:[^"]|"")*"?/y;
-/** Letters as the engine takes them: all that is not ASCII, but for spaces. */
+/** Letters as the engine sees them: everything outside ASCII, except spaces. */
 const LETTER = String.raw`(?:[A-Za-z_]|[^\x00-\x7f${WIDE_SPACES}])`;
 const DOLLAR_QUOTE = new RegExp(String.raw`\$(?:${LETTER}(?:${LETTER}|[0-9])*)?\$`, 'y');
 const PARAMETER = new RegExp(String.raw`\$(?:${LETTER}|[0-9])+`, 'y');
@@ -85,7 +88,7 @@ function readToken(sql: string, start: number): Token {
 }
 
 /**
- * The tokens of SQL text as the engine's lexer sees them, from a position between two of them on, without space and
+ * The tokens of SQL text as the engine's lexer sees them, starting at a position between two of them, without space and
  * comments; never throws.
  */
 export function* tokens(sql: string, from = 0): Generator<Token, void, void> {

@@ -9,13 +9,14 @@ import { documentOf, rowText } from './read-back.ts';
 import { isKept } from './retention.ts';
 import type { Sql } from './store.ts';
 
-/** What one step brings back: writes to the table wait for it, so it is short. */
+/** Maximum number of documents restored in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Copies documents into the trash; answers the bytes of their text. As text with the shape of now, so that whatever becomes
- * of the table, they can be told exactly; all in one table, since one of its own for each deletion would make thousands.
+ * Copies documents into the trash; returns the size of their text. They are stored as text with the current shape, so
+ * that they can be read exactly whatever becomes of the table; all in one table, since one per deletion would make
+ * thousands.
  */
 export async function keepDocuments(sql: Sql, table: Table, rows: readonly FoundRow[], trash: string): Promise<number> {
   const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
@@ -44,7 +45,9 @@ export async function keepDocuments(sql: Sql, table: Table, rows: readonly Found
   return sum;
 }
 
-/** Some of the documents of the trash whose ids the table does not have, exactly as they were; none: there are no more. */
+/**
+ * Some of the documents in the trash whose ids the table does not have, exactly as they were; none: there are no more.
+ */
 export async function readKept(sql: Sql, table: Table, trash: string): Promise<AcceptedDocument[]> {
   const [stored] = await sql('SELECT shape FROM "_meta"."trash" WHERE id = $1', trash);
   if (stored === undefined) return [];
@@ -66,7 +69,7 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
   }));
 }
 
-/** Takes documents out of the trash; answers what is left there under the same name. */
+/** Removes documents from the trash; returns what is left there under the same name. */
 export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]): Promise<Kept> {
   await sql(`DELETE FROM "_meta"."trash_documents" WHERE trash = $2 AND id IN (${LISTED})`, JSON.stringify(ids), trash);
   const [row] = await sql(
@@ -78,7 +81,7 @@ export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]
   return left;
 }
 
-/** The ids, in order and at most as many, of the documents that are in the trash under this name. */
+/** The ids of the documents in the trash under this name, in order, at most `max`. */
 export async function keptIds(sql: Sql, trash: string, max: number): Promise<string[]> {
   const rows = await sql(`SELECT id FROM "_meta"."trash_documents" WHERE trash = $1 ORDER BY id LIMIT ${max}`, trash);
   return rows.map(([id]) => String(id));
@@ -90,7 +93,7 @@ export async function dropKept(sql: Sql, trash: string): Promise<void> {
   await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
 }
 
-/** Whether the table has a document, there to see, with the id `id`. */
+/** SQL condition: the table has a visible document with the id `id`. */
 function hasId(table: Table): string {
   const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
   return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)}${visible}))`;

@@ -6,10 +6,10 @@ export function isNode(value: unknown): value is Node {
 }
 
 /**
- * Whether two trees of the engine's parser are the same but for positions in the text.
+ * Whether two trees of the engine's parser are the same except for positions in the text.
  *
- * The text that runs is the text that the gate saw, with schemas put in at positions that the engine told. Should one of
- * them be wrong, for whatever reason, then the tree of the result differs from the one that the gate let through.
+ * The text that runs is the text that the gate saw, with schemas inserted at positions that the engine reported. If one
+ * of these were wrong, for whatever reason, the tree of the result would differ from the one that the gate let through.
  */
 export function isSameTree(a: unknown, b: unknown): boolean {
   if (Array.isArray(a)) {
@@ -35,7 +35,7 @@ export function* nodesIn(root: unknown): Generator<Node> {
 
 const BARE_SELECT = new Set(['type', 'select_list', 'from_table', 'aggregate_handling']);
 
-/** What a SELECT has besides its columns and its FROM, by the keys of the tree. */
+/** The clauses of a SELECT besides its columns and FROM, by the keys of the tree. */
 export function clausesOf(select: Node): string[] {
   const isAggregated = (select['aggregate_handling'] ?? 'STANDARD_HANDLING') !== 'STANDARD_HANDLING';
   const more = Object.keys(select).filter((key) => !BARE_SELECT.has(key));

@@ -17,13 +17,13 @@ import { isObject, type JsonValue } from '../../contract/json.ts';
 import { exactText } from './exact-text.ts';
 import { isListShape, isObjectShape, type Scalar, type Shape, widen } from './shape.ts';
 
-/** A value as it is bound. */
+/** A value to bind, with its type. */
 export interface Typed {
   type: DuckDBType;
   value: DuckDBValue;
 }
 
-/** An integer of the smaller of the engine's wide types; undefined beyond 128 bits. */
+/** An integer in the smaller fitting wide type of the engine; undefined beyond 128 bits. */
 export function integer(value: bigint): Typed | undefined {
   if (BigInt.asIntN(64, value) === value) return { type: BIGINT, value };
   return BigInt.asIntN(128, value) === value ? { type: HUGEINT, value } : undefined;
@@ -46,7 +46,7 @@ const SCALAR_TYPES: Readonly<Record<Scalar, DuckDBType>> = {
 function typeOf(shape: Shape): DuckDBType {
   if (isListShape(shape)) return new DuckDBListType(typeOf(shape.element));
   if (!isObjectShape(shape)) return SCALAR_TYPES[shape];
-  // A struct without fields does not exist.
+  // There is no struct without fields.
   if (shape.fields.size === 0) return JSON_TYPE;
   return new DuckDBStructType([...shape.fields.keys()], [...shape.fields.values()].map(typeOf));
 }
@@ -71,9 +71,9 @@ function valueAs(type: DuckDBType, value: JsonValue): DuckDBValue {
 }
 
 /**
- * A JSON value with the engine's type for it, by the rule of documents (`widen`): the narrowest that keeps every value
- * exactly. What has no such type (mixed items, an integer of more than 128 bits, an empty object) is JSON, and JSON text
- * where it is the whole value: the driver binds no other.
+ * A JSON value with the engine's type for it, by the same rule as for documents (`widen`): the narrowest that keeps
+ * every value exactly. What has no such type (mixed items, an integer of more than 128 bits, an empty object) is JSON,
+ * and is bound as JSON text if it is the whole value: the driver cannot bind it otherwise.
  */
 export function typedJson(value: JsonValue): Typed {
   const type = typeOf(widen('null', value));

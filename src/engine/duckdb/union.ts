@@ -2,7 +2,10 @@ import type { TableShape } from './columns.ts';
 import { foldName } from './names.ts';
 import { joinShapes, type Shape } from './shape.ts';
 
-/** The columns of several tables together: those of one name (case makes no difference) hold what all of them hold. */
+/**
+ * The combined columns of several tables: columns of the same name (ignoring case) get the type that holds the values
+ * of all.
+ */
 export function unionShape(tables: readonly TableShape[]): TableShape {
   const [only] = tables;
   if (only !== undefined && tables.length === 1) return only;

@@ -7,13 +7,13 @@ import { batchesOfLines } from './lines.ts';
 import { quoteName, quoteText } from './names.ts';
 import type { Sql } from './store.ts';
 
-/** The columns that are these fields, as a shape; undefined unless each field has one. */
+/** The columns of these fields, as a shape; undefined unless each field has a column. */
 export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
   const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
   return columns.size > 0 && columns.size === fields.size ? { columns, extra: false } : undefined;
 }
 
-/** Whether documents fit into columns as they are. */
+/** Whether documents fit into the columns without widening them. */
 export function fits(shape: TableShape, documents: Iterable<JsonObject>): boolean {
   const widening = widenTable(shape);
   for (const document of documents) {
@@ -23,7 +23,10 @@ export function fits(shape: TableShape, documents: Iterable<JsonObject>): boolea
   return true;
 }
 
-/** Puts into the columns of `part` what `documents` have, which fits; the other columns of these rows stay as they are. */
+/**
+ * Stores the fields of `documents`, which fit, in the columns of `part`; the other columns of these rows stay as they
+ * are.
+ */
 export async function updateRows(
   sql: Sql,
   table: Table,
@@ -40,7 +43,7 @@ export async function updateRows(
   }
 }
 
-/** Names from columns that no field can have, so that none of a field is meant instead. */
+/** Names that no field can have, so that they are never taken for a field's column. */
 const SOURCE = quoteName(TIME_COLUMN);
 const KEY = quoteName(ID_COLUMN);
 

@@ -8,7 +8,7 @@ import {
 } from '@duckdb/node-api';
 
 const DAY_MS = 86_400_000;
-/** What Date can hold, either side of the epoch. */
+/** The range of Date, on either side of the epoch. */
 const DATE_MS_MAX = 8_640_000_000_000_000;
 const INFINITY_DAYS = 2_147_483_647;
 const INFINITY_TICKS = 9_223_372_036_854_775_807n;
@@ -43,12 +43,12 @@ function isoText(micros: bigint, lastDigits: string): string | undefined {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}${lastDigits}Z`;
 }
 
-/** The part below 1,000, counted up from the thousand before. */
+/** The remainder below 1,000, never negative. */
 function modulo(value: bigint): bigint {
   return ((value % 1_000n) + 1_000n) % 1_000n;
 }
 
-/** ISO-8601 in UTC with microseconds (nanoseconds where there are any), or `infinity`. */
+/** ISO-8601 in UTC with microseconds (nanoseconds if there are any), or `infinity`. */
 export function timestampText(value: Timestamp): string {
   const [ticks, nanosPerTick] = ticksOf(value);
   if (ticks === INFINITY_TICKS) return 'infinity';

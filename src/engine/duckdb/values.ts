@@ -36,7 +36,7 @@ function* bitsOf(read: Reader, vector: DuckDBVector, row: number): Bits {
   return value;
 }
 
-/** A reader of values that are not made of others; NULL is null everywhere. */
+/** A reader of values that are not composite; NULL is always null. */
 function leaf<T>(convert: (value: T) => JsonValue): Reader {
   return (vector, row) => {
     const value = vector.getItem(row);
@@ -47,17 +47,17 @@ function leaf<T>(convert: (value: T) => JsonValue): Reader {
 const asIs: Reader = (vector, row) => vector.getItem(row) as JsonValue;
 const asText = leaf<DuckDBValue>(String);
 
-/** Integers that a double cannot hold are text. */
+/** Integers that a double cannot hold become text. */
 export function exactInteger(value: bigint): number | string {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString();
 }
 
-/** JSON has no NaN and no infinities: they are text. */
+/** JSON has no NaN or infinities: they become text. */
 export function exactDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** The shortest number that is the same FLOAT: 0.1 and not 0.10000000149011612. */
+/** The shortest number that is the same FLOAT: 0.1, not 0.10000000149011612. */
 function shortestFloat(value: number): number {
   for (const digits of [6, 7, 8]) {
     const short = Number(value.toPrecision(digits));
@@ -76,7 +76,7 @@ function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
   return leaf<DuckDBDecimalValue>(read);
 }
 
-/** A double holds every decimal of 15 digits; a longer one is text, with all its digits. */
+/** A double holds every decimal of 15 digits; a longer one becomes text, with all its digits. */
 export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
   return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
@@ -90,10 +90,10 @@ function withNumbers(value: JsonValue, integer: Numbers['integer']): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNumbers(item, integer)]));
 }
 
-/** Nothing else in JSON text can be a number that a double does not hold. */
+/** Matches whatever in JSON text may be a number that a double does not hold. */
 const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
 
-/** Deeper JSON stays text: what writes the answer, and what reads it, walks it recursively. */
+/** Deeper JSON stays text: both the writer and the readers of the answer walk it recursively. */
 const JSON_DEPTH_MAX = 1_000;
 
 function isTooDeep(text: string): boolean {
@@ -119,7 +119,7 @@ function endOfString(text: string, start: number): number {
   return index;
 }
 
-/** A JSON column: its value as JSON, integers beyond 2^53 as `integer` makes them. */
+/** The value of a JSON column, with integers beyond 2^53 converted by `integer`. */
 function fromJsonText(text: string, integer: Numbers['integer']): JsonValue {
   if (isTooDeep(text)) return text;
   try {
@@ -138,7 +138,7 @@ function set(object: { [key: string]: JsonValue }, key: string, value: JsonValue
 }
 
 function listReader(readItem: Reader): Reader {
-  // The driver has no other way to ask for NULL that does not copy the items.
+  // The driver has no other way to check for NULL without copying the items.
   const listOf = (vector: DuckDBVector, row: number) =>
     vector instanceof DuckDBListVector && vector['validity'].itemValid(row) ? vector : null;
   const reader: Reader = (vector, row) => {
@@ -180,7 +180,7 @@ function arrayReader(length: number, readItem: Reader): Reader {
   };
 }
 
-/** A struct is an object; one without names, of `row(1, 2)` or list_zip(), is a list. */
+/** A struct becomes an object; one without names, from `row(1, 2)` or list_zip(), a list. */
 function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
   const hasNames = names.some((name) => name !== '');
   const reader: Reader = (vector, row) => {
@@ -206,7 +206,7 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
   return reader;
 }
 
-/** A MAP with text for keys is an object; any other is a list of `{key, value}`. */
+/** A MAP with text keys becomes an object; any other a list of `{key, value}`. */
 function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
   const entriesOf = (vector: DuckDBVector, row: number) => {
     if (!(vector instanceof DuckDBMapVector)) return null;
@@ -278,10 +278,10 @@ const SMALL = new Set([
   DuckDBTypeId.SQLNULL,
 ]);
 
-/** What a reader makes of numbers that a double, or JSON, does not have. */
+/** How a reader converts numbers that a double, or JSON, does not have. */
 export interface Numbers {
   integer: (value: bigint) => JsonValue;
-  /** A decimal with a fraction, of a type with more than 15 digits; absent: `exactDecimal`. */
+  /** For a decimal with a fraction, of a type with more than 15 digits; absent: `exactDecimal`. */
   decimal?: (value: DuckDBDecimalValue) => JsonValue;
   double: (value: number) => JsonValue;
   json: (text: string) => JsonValue;
@@ -296,17 +296,17 @@ const AS_TEXT: Numbers = {
 
 const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
 
-/** For a file of JSON: as an answer has them, but for integers, which are numbers however long they are. */
+/** For a JSON file: as in an answer, except that integers are numbers however long they are. */
 export const AS_LINES: Numbers = {
   integer: asInteger,
   double: exactDouble,
   json: (text) => fromJsonText(text, asInteger),
 };
 
-/** For a document: integers as they are; NaN and infinities are for the caller to refuse. */
+/** For a document: integers as they are; the caller has to refuse NaN and infinities. */
 export const AS_NUMBERS: Numbers = { integer: asInteger, double: (value) => value, json: parseJson };
 
-/** The reader of a column: chosen once, as it runs once per value. */
+/** The reader for a column: chosen once, since it runs once per value. */
 export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
   if (SMALL.has(type.typeId)) return asIs;
   if (BIGINTS.has(type.typeId)) return leaf<bigint>(numbers.integer);
@@ -357,8 +357,8 @@ function isJson(type: DuckDBType): boolean {
 }
 
 /**
- * The SQL name of a type, as in `column_fields`: the engine's, with JSON by its own name at every depth. `instead` may
- * name another type for each part of it.
+ * The SQL name of a type, as in `column_fields`: the engine's, except that JSON is called JSON at every depth.
+ * `instead` may give another type for each part of it.
  */
 export function typeName(type: DuckDBType, instead?: (part: DuckDBType) => string | undefined): string {
   const other = instead?.(type);
@@ -384,7 +384,7 @@ function partNames(names: readonly string[], types: readonly DuckDBType[], inste
   return types.map((type, index) => `${quoteName(names[index] ?? '')} ${typeName(type, instead)}`).join(', ');
 }
 
-/** About as many bytes as the value takes as JSON text: enough to keep a result within its limit. */
+/** Estimates the bytes of a value as JSON text: accurate enough to keep a result within its limit. */
 export function estimateBytes(value: JsonValue): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 8;

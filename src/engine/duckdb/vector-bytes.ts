@@ -9,12 +9,12 @@ import {
   type DuckDBVector,
 } from '@duckdb/node-api';
 
-/** A text lies as 16 bytes, the first four of which are its length. */
+/** A text is stored as 16 bytes, the first four of which are its length. */
 const TEXT_HEAD = 16;
 
-/** About as many bytes as a vector takes in memory, without turning its values into JavaScript's. */
+/** Estimates the memory of a vector without converting its values to JavaScript. */
 export function vectorBytes(vector: DuckDBVector): number {
-  // The driver tells lengths only together with copies of the values.
+  // The driver gives lengths only along with copies of the values.
   if (vector instanceof DuckDBVarCharVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
   if (vector instanceof DuckDBBlobVector) return textBytes(vector.itemCount, vector['dataView'], vector['validity']);
   if (vector instanceof DuckDBListVector) return vector.itemCount * TEXT_HEAD + vectorBytes(vector.childVector);
@@ -36,7 +36,7 @@ function textBytes(count: number, heads: DataView, validity: { itemValid(row: nu
   return bytes;
 }
 
-/** Items of lists and maps in a vector, at every depth, those of all its rows together. */
+/** Number of items of lists and maps in a vector, at every depth, of all its rows together. */
 export function itemsIn(vector: DuckDBVector): number {
   if (vector instanceof DuckDBListVector) return vector.childVector.itemCount + itemsIn(vector.childVector);
   if (vector instanceof DuckDBMapVector) return itemsIn(vector['listVector']);

@@ -1,19 +1,19 @@
 import { totalmem } from 'node:os';
 import { ApiError } from '../../contract/errors.ts';
 
-/** How often memory is looked at while a query runs. */
+/** How often memory is checked while a query runs. */
 const SAMPLE_MS = 100;
-/** Looks between two queries that are told to stop: the first one may need a moment. */
+/** Checks between stopping two queries: the first one may need a moment to stop. */
 const LOOKS_PER_STOP = 5;
 const GIB = 1024 ** 3;
 
 function memoryOfMachine(): number {
-  // 0, or a number beyond all machines, where nothing constrains the process.
+  // 0, or an impossibly large number, if nothing constrains the process.
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** Memory of the process: asking the system takes longer than many a query, so that its last word stands for a moment. */
+/** Memory of the process; cached for a moment, since asking the system takes longer than many a query. */
 function createResident(): () => number {
   let readAt = Number.NEGATIVE_INFINITY;
   let bytes = 0;
@@ -26,24 +26,24 @@ function createResident(): () => number {
   };
 }
 
-/** A query that runs, as the watchdog sees it. */
+/** A running query, as the watchdog sees it. */
 export interface Watched {
   stop(reason: ApiError): void;
 }
 
 export interface WatchdogOptions {
-  /** The engine's own limit as it is now, which does not count what single values take. */
+  /** The engine's own current limit, which does not cover single values. */
   memoryBytes: () => number;
-  /** Bytes of memory that the process has; default: what the system says. */
+  /** Resident memory of the process, in bytes; default: what the system reports. */
   residentBytes?: () => number;
-  /** Bytes of memory that there are; default: those of the machine or the container. */
+  /** Total memory, in bytes; default: that of the machine or the container. */
   totalBytes?: number;
-  /** Ends the process: memory grows on though queries were told to stop. */
+  /** Ends the process: memory keeps growing although queries were told to stop. */
   giveUp: (message: string) => void;
 }
 
 export interface Watchdog {
-  /** Watches until the function that it gives is called. */
+  /** Watches a query until the returned function is called. */
   watch(query: Watched): () => void;
 }
 
@@ -51,10 +51,10 @@ export interface Watchdog {
  * Stops queries when the process takes much more memory than the engine may use: twice the engine's limit, and at least
  * 1 GiB, on top of what it had when nothing ran. The engine counts its own buffers, but not the values of functions.
  *
- * Nothing tells which query takes the memory, so the newest goes first, then one more every half second while it grows. A
- * query cannot be stopped inside one call of a function. Where memory grows to twice that bound all the same, the
- * process ends: what was acknowledged is on disk, and the client starts the service again; the alternative is that the
- * system ends it, or another process.
+ * Nothing tells which query takes the memory, so the newest is stopped first, then one more every half second while
+ * memory grows. A query cannot be stopped inside a single function call. If memory grows to twice that bound all the
+ * same, the process ends: what was acknowledged is on disk, and the client starts the service again. Otherwise the
+ * system would end it, or another process.
  */
 export function createWatchdog({
   memoryBytes,
@@ -63,9 +63,9 @@ export function createWatchdog({
   giveUp,
 }: WatchdogOptions): Watchdog {
   const running = new Set<Watched>();
-  /** Told to stop and still running. */
+  /** Queries that were told to stop and still run. */
   const stopped = new Set<Watched>();
-  /** Queries that ran when memory went beyond the bound, the newest last. */
+  /** Queries that ran when memory exceeded the bound, the newest last. */
   let suspects: Watched[] = [];
   let looksSinceStop = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -74,7 +74,7 @@ export function createWatchdog({
   let endAt = 0;
   let last = 0;
 
-  /** What is left of earlier queries may stay with the process, and later ones still need room. */
+  /** Memory of earlier queries may stay with the process, and later ones still need room. */
   const begin = () => {
     const room = Math.max(memoryBytes() * 2, memoryBytes() + GIB);
     const bytes = resident();
@@ -123,7 +123,7 @@ export function createWatchdog({
         running.delete(query);
         suspects = suspects.filter((suspect) => suspect !== query);
         if (running.size === 0) clearInterval(timer);
-        // What it leaves behind is nobody else's fault.
+        // Other queries are not to blame for the memory that it leaves behind.
         if (stopped.delete(query)) begin();
       };
     },

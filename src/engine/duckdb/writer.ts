@@ -6,27 +6,27 @@ import {
 } from '@duckdb/node-api';
 import type { Database } from './database.ts';
 
-/** Runs one statement. Values for `$1`, `$2`, … come after the text. */
+/** Runs one statement. The values for `$1`, `$2`, … follow the text. */
 export type Run = (text: string, ...values: DuckDBValue[]) => Promise<DuckDBValue[][]>;
 
 /** Statements on one connection. */
 export interface Sql extends Run {
   /**
-   * The same for a text that comes often: it stays prepared. It must read no table: a plan that is kept knows what a table
-   * held when it was made, and answers wrongly once that has changed. A change of the schema does no harm.
+   * The same for a recurring text: it stays prepared. It must read no table: a kept plan is based on what a table held
+   * when it was made, and answers wrongly once that has changed. A schema change does no harm.
    */
   again: Run;
 }
 
-/** A connection that writes, one statement at a time. */
+/** A connection for writing, one statement at a time. */
 export interface Writer {
   readonly connection: DuckDBConnection;
   readonly sql: Sql;
 }
 
-/** So many statements stay prepared. */
+/** Number of statements that stay prepared. */
 const KEPT_MAX = 16;
-/** The engine holds a statement's last values for as long as the statement: one with larger ones goes. */
+/** The engine holds a statement's last values as long as the statement: statements with larger ones are not kept. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
 interface Kept {
@@ -36,12 +36,12 @@ interface Kept {
 }
 
 /**
- * Prepared statements of the connections of a database, for those that come again and again. Measured: planning an insert
- * into a dozen columns takes as long as inserting 200 documents of one kilobyte. The engine plans anew by itself where what
- * a statement names has changed.
+ * Prepared statements of a database's connections, for recurring texts. Measured: planning an insert into a dozen
+ * columns takes as long as inserting 200 documents of one kilobyte. The engine replans by itself if anything that a
+ * statement names has changed.
  */
 export class KeptStatements {
-  /** The last used one comes first. */
+  /** The most recently used one comes first. */
   #kept: Kept[] = [];
 
   async take(connection: DuckDBConnection, text: string): Promise<DuckDBPreparedStatement> {
@@ -56,18 +56,18 @@ export class KeptStatements {
     if (this.#kept.length > KEPT_MAX) this.#kept.pop()?.statement.destroySync();
   }
 
-  /** Lets go of all; those that run now come back. */
+  /** Releases all; those that are running now are given back later. */
   clear(): void {
     for (const { statement } of this.#kept.splice(0)) statement.destroySync();
   }
 
-  /** For a connection that is closed, which ends its statements. */
+  /** To be called before a connection is closed, which ends its statements. */
   forget(connection: DuckDBConnection): void {
     this.#kept = this.#kept.filter((kept) => kept.connection !== connection);
   }
 }
 
-/** `onFreed` hears of rows that were deleted, whose room may be taken back. */
+/** `onFreed` is called when rows were deleted, whose space may be reclaimed. */
 export async function openWriter(
   database: Database,
   statements: KeptStatements,
@@ -77,10 +77,15 @@ export async function openWriter(
   return { connection, sql: sqlOn(connection, statements, onFreed) };
 }
 
-/** What deletes rows: to change one may be to delete it and to insert another. Both answer how many it were. */
+/**
+ * Statements that delete rows: changing a row may mean deleting it and inserting another. Both return the number of
+ * rows.
+ */
 const FREEING = /^\s*(?:DELETE|UPDATE)\b/;
 
-/** Statements on a connection, of which `statements` keeps some; `forget` it before the connection is closed. */
+/**
+ * Runs statements on a connection; `statements` keeps some of them prepared: `forget` the connection before closing it.
+ */
 export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, onFreed?: () => void): Sql {
   const once: Run = async (text, ...values) => {
     const statement = await connection.prepare(text);
@@ -107,7 +112,9 @@ export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, 
   return Object.assign(once, { again });
 }
 
-/** All of a result is there when its statement has run: to read it takes no more turns of the engine's threads. */
+/**
+ * The whole result is materialized when its statement has run: reading it takes no more turns of the engine's threads.
+ */
 async function runPrepared(
   statement: DuckDBPreparedStatement,
   values: readonly DuckDBValue[],
@@ -119,7 +126,9 @@ async function runPrepared(
   return rows;
 }
 
-/** Integers with the type that statements declare: where a value has another one, the engine plans once more for it. */
+/**
+ * Binds integers with the type that statements declare: if a value has another type, the engine plans once more for it.
+ */
 function bind(statement: DuckDBPreparedStatement, index: number, value: DuckDBValue): void {
   if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) statement.bindBigInt(index, value);
   else statement.bindValue(index, value);

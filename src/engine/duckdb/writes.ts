@@ -37,41 +37,41 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
-  /** Runs one statement that writes: durable when it resolves, as a transaction is. */
+  /** Runs one writing statement: durable when it resolves, like a transaction. */
   statement: Run;
-  /** Runs one statement that reads. */
+  /** Runs one reading statement. */
   select: Run;
   knownIds: KnownIds;
-  /** Called after each write to a table, whatever became of it. */
+  /** Called after each write to a table, whether it succeeded or not. */
   written(table: string): void;
 }
 
-/** The writing half of the engine; see there for what each does. */
+/** The writing half of `Engine`, which documents each method. */
 export type Writes = Pick<
   Engine,
   'addDocuments' | 'addText' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
 >;
 
 /**
- * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without. Whoever needs a table's lock as well takes that one
- * first.
+ * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a
+ * table's lock is needed as well, take that one first.
  */
 export const METADATA_LOCK = 'metadata';
 
-/** Of documents that could not be restored, so many are named. */
+/** How many of the documents that could not be restored are named. */
 const LEFT_IDS_MAX = 100;
 
-/** Lock of a collection's documents: that ids are unique rests on it, as the table has no key. */
+/** Lock of a collection's documents: the uniqueness of ids depends on it, as the table has no key. */
 export function tableLock(id: string): string {
   return `table ${id}`;
 }
 
 export function createWrites(context: WritesContext): Writes {
   const { catalog, locks, file } = context;
-  /** Tables of which the last text replaced documents: the next one most likely does, too. */
+  /** Tables whose last text replaced documents: the next one will most likely do so, too. */
   const replacing = new Set<string>();
 
-  /** Runs `work` on a table while no other write touches it. */
+  /** Runs `work` on a table while nothing else writes to it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
     locks.hold([tableLock(id)], async () => {
       const table = requireTable(catalog, id);
@@ -93,7 +93,7 @@ export function createWrites(context: WritesContext): Writes {
       }),
 
     async addText(id, text, onNewJson) {
-      // Read while other writes to the table go on: nearly always its shape is still the same after them.
+      // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
       const { shape } = requireTable(catalog, id);
       const scanned = scanText(text, shape);
       if (scanned === undefined) return undefined;
@@ -150,7 +150,7 @@ export function createWrites(context: WritesContext): Writes {
   };
 }
 
-/** Stores documents with different ids, in the place of those that have these ids now; answers as `store` does. */
+/** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
 async function storeDocuments(
   context: WritesContext,
   before: Table,
@@ -174,14 +174,14 @@ async function storeDocuments(
   });
 }
 
-/** The ids that may be there: one that was just made cannot. */
+/** The ids that may already exist: a generated one cannot. */
 function givenIds(documents: readonly TextDocument[]): string[] {
   return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
 }
 
 /**
- * Adds documents none of which is there, by one statement and no transaction around it. Undefined, with nothing done: it
- * takes more than that. The caller holds the table's lock, so that none can come in between.
+ * Adds documents none of which exists, with one statement and no transaction around it. Undefined means that nothing
+ * was done, since that does not suffice. The caller holds the table's lock, so no document can appear in between.
  */
 async function addNew(
   { select, statement, knownIds }: WritesContext,
@@ -220,22 +220,22 @@ async function storeText(
   }));
 }
 
-/** What is stored. */
+/** The documents that `store` stores. */
 interface Stored {
-  /** Of the table, after it. */
+  /** Shape of the table afterwards. */
   shape: TableShape;
   ids: readonly string[];
-  /** Those of the ids that may be there already; default: all. */
+  /** The ids that may already exist; default: all. */
   given?: readonly string[];
-  /** Those of the documents that may have made the shape wider, in order. */
+  /** The documents that may have widened the shape, in order. */
   wideners: () => readonly { id: string; fields: JsonObject }[];
   onNewJson: OnNewJson | undefined;
 }
 
 /**
- * Puts what `insert` inserts in the place of the documents that have these ids now, and answers the event times of these
- * by id; `timeOf` is that of the replaced document, or now. One transaction; the table's wider shape is remembered once
- * it is durable.
+ * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the
+ * replaced ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the
+ * table's wider shape is put into the catalog once it is durable.
  */
 async function store(
   { catalog, locks, transaction, knownIds }: WritesContext,
@@ -268,11 +268,11 @@ async function store(
   });
 }
 
-/** The caller holds the lock of the metadata: the tables behind an alias stay as they are until it is done. */
+/** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
 async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Table): Promise<void> {
   const statements = alterStatements(dataTable(after.id), before.shape, after.shape);
   for (const statement of statements) await sql(statement);
-  // A shape can change and its columns not: an integer that grows past 2^53 is still a BIGINT.
+  // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
   if (statements.length > 0) await createView(sql, after);
   for (const alias of aliasesOver(catalog, after.id)) {
     const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
@@ -281,14 +281,14 @@ async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Tabl
   await updateShape(sql, after);
 }
 
-/** Deletes the documents with these ids that exist; answers the event times, by id, of those that were there to see. */
+/** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
 async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): Promise<Map<string, bigint>> {
   const rows = await findRows(sql, table, ids);
   await deleteRows(sql, table, rows);
   return new Map(visibleOf(table, rows).map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
 }
 
-/** Moves the documents with these ids that are there to see into the trash; answers their ids. */
+/** Moves the visible documents with these ids to the trash; returns their ids. */
 async function trashExisting(sql: Sql, table: Table, ids: readonly string[], keep: Keep): Promise<Set<string>> {
   const rows = visibleOf(table, await findRows(sql, table, ids));
   if (rows.length > 0) {
@@ -300,8 +300,8 @@ async function trashExisting(sql: Sql, table: Table, ids: readonly string[], kee
 }
 
 /**
- * Changes documents of which `change` reads and writes only what `part` has, in place: neither are they read whole nor
- * stored anew. Undefined, with nothing done: what comes of it does not fit into these columns.
+ * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor
+ * stored anew. Undefined means that nothing was done, since the result does not fit into these columns.
  */
 function changePart(
   { transaction }: WritesContext,
@@ -326,7 +326,7 @@ function changePart(
 
 type Change = Parameters<Engine['changeDocuments']>[2];
 
-/** Applies `change` to each document; answers what is to be stored, by id. */
+/** Applies `change` to each document; returns the documents to store, by id. */
 function changeAll(
   stored: ReadonlyMap<string, StoredDocument>,
   ids: readonly string[],
@@ -337,7 +337,9 @@ function changeAll(
   return { changed, outcomes };
 }
 
-/** Applies `change` to one document; what becomes of it goes into `changed` and is what the next change of it sees. */
+/**
+ * Applies `change` to one document; the result goes into `changed` and is what the next change of that document sees.
+ */
 function changeOne(
   stored: ReadonlyMap<string, StoredDocument>,
   changed: Map<string, AcceptedDocument>,
@@ -350,7 +352,7 @@ function changeOne(
     const fields = change(document.read());
     const fault = describeFault(fields);
     if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
-    // A copy, which the next change may do with as it likes.
+    // A copy, which the next change is free to modify.
     document.read = () => parseJson(exactText(fields)) as JsonObject;
     changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
     return { status: 'changed' };

@@ -2,18 +2,18 @@ import { computedOnce } from '../computed-once.ts';
 
 export interface CompatFunction {
   group: string;
-  /** As it is documented: upper case. */
+  /** As documented, in upper case. */
   name: string;
-  /** The engine's name for it. Neither this nor `macro`: the engine has the function as it is. */
+  /** The engine's name for it. If neither this nor `macro` is set, the engine has the function as it is. */
   renamed?: string;
   /** Overloads: parameters with AS and the expression. One `p` struct holds arguments that are used more than once. */
   macro?: readonly string[];
-  /** An expression, and what it gives. */
+  /** An expression; `gives` is its value. */
   example: string;
   gives: unknown;
-  /** Described together with that one. */
+  /** The function that it is described together with. */
   listedWith?: string;
-  /** What differs from what people may expect. */
+  /** How it differs from what people may expect. */
   note?: string;
 }
 

@@ -1,11 +1,11 @@
 import { computedOnce } from '../computed-once.ts';
 
 /**
- * Formats of times in the letters of other SQL services.
+ * Time formats in the letters of other SQL services.
  *
- * The engine wants a format to be constant, and takes next to nothing computed in its place. So the letters are translated
- * where the format is written out in the statement; those that only the value or the time zone can tell are marked there,
- * and put in afterwards. A format that comes otherwise, as a parameter, has the engine's letters.
+ * The engine requires a format to be constant, and accepts next to nothing computed in its place. So the letters are
+ * translated where the format is a literal in the statement; those that depend on the value or the time zone are marked
+ * there and filled in afterwards. A format given in another way, such as a parameter, uses the engine's letters.
  */
 const [OPEN, CLOSE] = ['\u0001', '\u0002'];
 const MINUTES = "date_diff('minute', timezone('UTC', p.t), timezone(p.z, p.t))";
@@ -28,7 +28,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   E3S: `strftime(${LOCAL}, '%S.%g')`,
 };
 
-/** Text of a moment in a time zone, over the parameter f, the format. */
+/** SQL for the text of a moment in a time zone; `f` is the format. */
 function formatted(moment: string, zone: string): string {
   const body = Object.entries(LETTERS).reduce(
     (sql, [letter, text]) => `system.main.replace(${sql}, '${OPEN}${letter}${CLOSE}', ${text})`,
@@ -50,10 +50,10 @@ export const formatAs = (type: string): string[] => [
   `(f, t) AS ${formatted(`timezone('UTC', t::${type}::TIMESTAMP)`, "'UTC'")}`,
 ];
 
-/** A macro like PARSE_DATE. The format is as it stands in the text: the engine takes nothing computed in its place. */
+/** A macro like PARSE_DATE. The format is used literally, since the engine accepts nothing computed in its place. */
 export const parseAs = (type: string): string[] => [`(f, t) AS strptime(t, f)::${type}`];
 
-/** Overloads of PARSE_TIMESTAMP. An offset in the text says more than the time zone beside it. */
+/** Overloads of PARSE_TIMESTAMP. An offset in the text takes precedence over the given time zone. */
 export const PARSE_TIMESTAMP: string[] = [
   "(f, t) AS timezone('UTC', strptime(t, f)::TIMESTAMP)",
   "(f, t, z) AS timezone(CASE WHEN regexp_matches(f::VARCHAR, '%[zZ]') THEN 'UTC' ELSE z END, strptime(t, f)::TIMESTAMP)",
@@ -72,14 +72,14 @@ const PARSED_LETTERS: Readonly<Record<string, string>> = {
   '%E6S': '%E*S',
 };
 
-/** A string of SQL with a format to write by, in the engine's letters and with marks. */
+/** An SQL string with an output format, in the engine's letters and with marks. */
 export function writtenFormat(literal: string): string {
   return literal.replace(/%(%|Ez|E\*S|E3S|E6S|.)/gs, (whole, letter: string) =>
     Object.hasOwn(LETTERS, letter) ? OPEN + letter + CLOSE : whole,
   );
 }
 
-/** A string of SQL with a format to parse by, in the engine's letters: a list where seconds may have a fraction. */
+/** An SQL string with a format to parse by, in the engine's letters: a list if seconds may have a fraction. */
 export function parseFormat(literal: string): string {
   const plain = literal.replace(/%(?:E4Y|E3S|E6S|Ez|.)/gs, (letter) => PARSED_LETTERS[letter] ?? letter);
   if (!plain.includes('%E*S')) return plain;

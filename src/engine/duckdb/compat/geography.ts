@@ -2,14 +2,14 @@ import { type CompatFunction, once } from './entry.ts';
 
 const RADIUS_M = 6_371_008.8;
 
-/** Of a GeoJSON object, whether it is a struct or JSON; once in the expression, as arguments are not to be copied. */
+/** Coordinates of a GeoJSON object, a struct or JSON; named once in the expression, as arguments must not be copied. */
 const COORDINATES = (value: string) => `json_extract(to_json(${value}), '$.coordinates')`;
 const isPoint = (coordinates: string) => `coalesce(json_type(${coordinates}, '$[0]'), 'NULL') <> 'ARRAY'`;
 const isPolygon = (coordinates: string) =>
   `coalesce(json_type(${coordinates}, '$[0]'), 'ARRAY') = 'ARRAY' AND
   coalesce(json_type(${coordinates}, '$[0][0]'), 'ARRAY') = 'ARRAY' AND coalesce(json_type(${coordinates}, '$[0][0][0]'), 'DOUBLE') <> 'ARRAY'`;
 
-/** An expression over `c.<name>`, computed once: coordinates of the points in the arguments `p.<name>`. */
+/** An expression over `c.<name>`, computed once each: the coordinates of the points in the arguments `p.<name>`. */
 function ofPoints(name: string, parameters: string[], expression: string): string {
   const fields = parameters.map((one) => {
     const coordinates = COORDINATES(`p.${one}`);
@@ -20,7 +20,7 @@ function ofPoints(name: string, parameters: string[], expression: string): strin
   return once(parameters.join(' '), `list_transform([{${fields.join(', ')}}], lambda c: ${body})[1]`);
 }
 
-/** Null where a coordinate is: least() would leave the null out. */
+/** Null if a coordinate is null: least() would skip the null. */
 const HAVERSINE = `CASE WHEN c.a[1] + c.a[2] + c.b[1] + c.b[2] IS NOT NULL THEN 2 * ${RADIUS_M} * asin(least(1, sqrt(
   pow(sin(radians(c.b[2] - c.a[2]) / 2), 2) + cos(radians(c.a[2])) * cos(radians(c.b[2])) *
   pow(sin(radians(c.b[1] - c.a[1]) / 2), 2)))) END`;

@@ -1,6 +1,6 @@
 import { type CompatFunction, once } from './entry.ts';
 
-/** The fields of an object as a map of JSON. What is null is left out: null and missing are the same. */
+/** The fields of an object as a map of JSON. Null fields are left out: null and missing are the same. */
 export const fieldsOf = (value: string): string =>
   `map_from_entries(list_filter(map_entries(to_json(${value})::MAP(VARCHAR, JSON)),
     lambda e: coalesce(json_type(e['value']), 'NULL') <> 'NULL'))`;

@@ -1,11 +1,11 @@
 import { type CompatFunction, once } from './entry.ts';
 
-/** A hundred grams from each piece of the text: to find the middle of a long text takes as long as the way there. */
+/** A hundred grams from each piece of the text: finding a position in a long text takes as long as walking to it. */
 const gramsOf = (n: string) =>
   `flatten(list_transform(list_transform(range(0, greatest(length(p.t) - ${n} + 1, 0), 100),
     lambda i: substr(p.t, i + 1, 99 + ${n})),
     lambda s: list_transform(range(1, length(s) - ${n} + 2), lambda i: substr(s, i, ${n}))))`;
-/** Rows are computed 2,048 at a time, and cannot be interrupted meanwhile. */
+/** Rows are computed 2,048 at a time, which cannot be interrupted. */
 const bounded = (from: string, to: string, grams: string) =>
   `CASE WHEN p.t IS NULL THEN NULL
     WHEN ${from} < 1 THEN error('ngrams(): a gram has at least one character.')
