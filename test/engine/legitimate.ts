@@ -1,5 +1,14 @@
 /** Statements that must run: the dialect that users and assistants write. */
 export const LEGITIMATE: string[] = [
+  `WITH w AS (SELECT ${Array.from({ length: 600 }, (_, index) => `${index} AS c${index}`).join(', ')}) ${Array.from({ length: 25 }, () => 'SELECT * FROM w').join(' UNION ALL BY NAME ')}`,
+  `WITH a0 AS (SELECT ${Array.from({ length: 600 }, (_, index) => `${index} AS c${index}`).join(', ')}), ${Array.from({ length: 100 }, (_, index) => `a${index + 1} AS (FROM a${index})`).join(', ')} SELECT c0 FROM a100`,
+  `WITH a0 AS (FROM orders), ${Array.from({ length: 12 }, (_, index) => `a${index + 1} AS (SELECT * REPLACE (struct_insert(customer, f${index} := amount) AS customer) FROM a${index})`).join(', ')} FROM a12`,
+  `WITH a0 AS (SELECT i FROM range(3) t(i)), ${Array.from({ length: 12 }, (_, index) => `a${index + 1} AS (SELECT i + coalesce(i, i) AS i FROM a${index})`).join(', ')} FROM a12`,
+  `SELECT * FROM (VALUES ${Array.from({ length: 2_000 }, (_, index) => `({'a': ${index}, 'b': ['x'], 'c': 1, 'd': 2, 'e': 3, 'f': DATE '2026-01-01', 'g': 5, 'h': 6, 'i': 7, 'j': 8})`).join(', ')}) t(s)`,
+  "SELECT tags.list_aggregate('min'), o.tags.array_aggr('string_agg', '-'), extra.from_json('{\"k\":\"INT\"}') FROM orders o",
+  "SELECT status LIKE '%a_%b%c%d%e%' AS collated FROM orders -- collated by status",
+  `SELECT ${'(SELECT max(amount) FROM orders WHERE amount < '.repeat(5)}100${')'.repeat(5)}`,
+  'SELECT avg(COLUMNS(*)) + 1 FROM (SELECT amount FROM orders) WHERE COLUMNS(*) > 0 AND COLUMNS(*) < 100',
   "SELECT list_aggregate([1, 2], 'sum'), list_aggr(tags, 'string_agg', '-'), [1, 2].aggregate('Max'), array_aggregate([1, 2, 3], 'quantile', 0.5) FROM orders",
   'SELECT bitstring_agg(i, -5, 1000), approx_top_k(i, 10), reservoir_quantile(i, 0.5), reservoir_quantile(i, 0.5, 2000), reservoir_quantile(i, [0.1, 0.5]) FROM range(10) t(i)',
   ...['LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE'].map(

@@ -46,8 +46,16 @@ function sizeRefusal(call: Node, name: string): string | null {
   return `${name}() needs whole numbers that are written out, and not more than ${sized.most}: ${sized.example}.`;
 }
 
+/** Where the second argument stands in the brackets: `column.f(second)` has the first one before its name. */
+function secondOf(call: Node): number {
+  const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
+  const [, next] = Array.isArray(call['children']) ? call['children'] : [];
+  const isLast = next === undefined || (constantOf(call, 1) !== undefined && constantArgument(call, 1) === undefined);
+  return isQualified && isLast && constantArgument(call, 0) !== undefined ? 0 : 1;
+}
+
 function aggregateRefusal(call: Node, name: string): string | null {
-  const aggregate = constantArgument(call, 1);
+  const aggregate = constantArgument(call, secondOf(call));
   if (aggregate === undefined) return `The aggregate of ${name}() must be written out as text: ${name}(l, 'max').`;
   if (SCALAR_FUNCTIONS.has(aggregate.toLowerCase()) && !SIZED.has(aggregate.toLowerCase())) return null;
   return `${name}() cannot call "${aggregate}".${hintFor(aggregate, SCALAR_FUNCTIONS)}`;
@@ -60,7 +68,7 @@ function formatRefusal(call: Node, name: string): string | null {
 }
 
 function structureRefusal(call: Node, name: string): string | null {
-  const structure = constantArgument(call, 1);
+  const structure = constantArgument(call, secondOf(call));
   const read = structure?.replace(/\\u([\da-f]{4})/gi, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
   if (read !== undefined && !/variant/i.test(read)) return null;
   return `The structure of ${name}() must be written out as text, without VARIANT.`;

@@ -3,7 +3,7 @@ import { COMPAT_MACROS, RENAMED_FUNCTIONS } from './compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from './expansion.ts';
 import { refusalOf } from './function-calls.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
-import { inListsRefusal, joinsRefusal } from './joins.ts';
+import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
 import { foldName, type NamedTable, type Names } from './names.ts';
 import { boundPattern } from './patterns.ts';
 import { findMissing, type Missing, resolveTable } from './references.ts';
@@ -75,6 +75,8 @@ interface Scope {
   depth: number;
   expressions: number;
   lambdas: number;
+  /** How often the engine binds what stands here: four times for each subquery around it but the outermost. */
+  times: number;
 }
 
 interface Walk {
@@ -92,6 +94,8 @@ interface Walk {
   size: Size;
   /** Uses of COLUMNS(). */
   columns: number;
+  /** What the joins of all FROMs cost: see `joinsCost`. */
+  joins: number;
 }
 
 function textOf(value: unknown): string {
@@ -137,7 +141,8 @@ function grow(walk: Walk, node: Node, by: Size, times = 1): void {
     refuse(
       walk,
       node,
-      'The SQL grows too large when columns and arguments that are used more than once are put in. Split it with WITH.',
+      'The SQL grows too large when columns and arguments that are used more than once are put in, and subqueries in ' +
+        'subqueries are read. Split it with WITH.',
     );
   }
 }
@@ -200,7 +205,7 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
     );
   }
   const scope = { ...outer, expressions };
-  grow(walk, node, ONE_EXPRESSION);
+  grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
   if (kind === 'FUNCTION') checkPattern(walk, node);
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
@@ -208,7 +213,12 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
     refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
   }
-  const inner = kind === 'LAMBDA' ? { ...scope, lambdas: scope.lambdas + 1 } : scope;
+  const inner =
+    kind === 'LAMBDA'
+      ? { ...scope, lambdas: scope.lambdas + 1 }
+      : kind === 'SUBQUERY'
+        ? { ...scope, times: scope.times === 0 ? 1 : scope.times * 4 }
+        : scope;
   const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
   const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
   if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
@@ -315,7 +325,9 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
     scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
   }
-  const tooMany = joinsRefusal(node['from_table']) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
+  const joins = joinsIn(node['from_table']);
+  walk.joins += joinsCost(joins);
+  const tooMany = joinsRefusal(joins, walk.joins) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
@@ -326,6 +338,15 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
 }
 
 const NO_ALIASES: Scope['aliases'] = new Map();
+const OUTERMOST: Scope = {
+  names: new Map(),
+  parent: null,
+  aliases: NO_ALIASES,
+  depth: 0,
+  expressions: 0,
+  lambdas: 0,
+  times: 0,
+};
 
 /** Walks the columns of a SELECT in order; returns what each adds where later parts name it. */
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
@@ -364,13 +385,14 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
     columns: 0,
+    joins: 0,
   };
   const node = isNode(tree) ? tree['node'] : undefined;
   if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');
   const show = readShow(statement, node, names);
   if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
   if (show === null) {
-    walkAny(walk, node, { names: new Map(), parent: null, aliases: NO_ALIASES, depth: 0, expressions: 0, lambdas: 0 });
+    walkAny(walk, node, OUTERMOST);
     checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])));
   }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);

@@ -6,8 +6,8 @@ import { isNode, type Node } from './tree.ts';
  */
 const JOINS_MAX = 50;
 
-/** Why a FROM is refused, for whoever wrote it; null where it is not. Subqueries in it are questions of their own. */
-export function joinsRefusal(from: unknown): string | null {
+/** Joins of one FROM, commas included. Subqueries in it are questions of their own. */
+export function joinsIn(from: unknown): number {
   let joins = 0;
   const open = [from];
   while (open.length > 0) {
@@ -16,8 +16,25 @@ export function joinsRefusal(from: unknown): string | null {
     joins += 1;
     open.push(node['left'], node['right']);
   }
-  if (joins <= JOINS_MAX) return null;
-  return `One FROM has ${joins} joins, commas included; the limit is ${JOINS_MAX}. Join some of them in a WITH ... AS MATERIALIZED first.`;
+  return joins;
+}
+
+/** What looking for the order of so many takes, about in seconds of processor time. */
+export function joinsCost(joins: number): number {
+  return (joins / JOINS_MAX) ** 4;
+}
+
+/** Most of it in all of a statement. */
+const JOINS_COST_MAX = 3;
+
+/** Why a FROM is refused, for whoever wrote it; null where it is not. `cost`: of all so far. */
+export function joinsRefusal(joins: number, cost: number): string | null {
+  if (joins > JOINS_MAX) {
+    return `One FROM has ${joins} joins, commas included; the limit is ${JOINS_MAX}. Join some of them in a WITH ... AS MATERIALIZED first.`;
+  }
+  return cost > JOINS_COST_MAX
+    ? 'The SQL has too many FROMs with many joins each. Ask for parts of it by themselves.'
+    : null;
 }
 
 /** Fewer values in an IN are compared one by one; more become a table that is joined. */

@@ -129,6 +129,14 @@ function rewrite(node: Node, { isNot = false }: Matching, left: unknown, constan
   else Object.assign(node, call);
 }
 
+/** Of the text that was looked at last: it may hold LIKE thousands of times. */
+let collated: { bytes: Buffer | null; is: boolean } = { bytes: null, is: false };
+
+function hasCollation(bytes: Buffer): boolean {
+  if (collated.bytes !== bytes) collated = { bytes, is: /(\b|\d)collate\b/i.test(bytes.toString()) };
+  return collated.is;
+}
+
 /** What is to be done with a call: a refusal, or a splice, with the tree changed alike. */
 export interface Pattern {
   refusal?: string;
@@ -167,7 +175,7 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const isPlain =
     matching.any === '%' &&
     // A collation counts for LIKE, and does not for regular expressions.
-    !/collate/i.test(bytes.toString()) &&
+    !hasCollation(bytes) &&
     (third === undefined || /^[^\p{L}\p{N}]?$/u.test(escaping)) &&
     !parts.some((part) => part.kind === 'text' && part.text === '');
   const length = isPlain && Number.isSafeInteger(at) ? lengthOf(bytes, at, pattern, third !== undefined) : null;

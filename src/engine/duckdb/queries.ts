@@ -118,19 +118,20 @@ function outcomeOf(request: QueryRequest, opened: Opened, read: ReadRows, queued
 async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome | undefined> {
   const { forms, places } = parts;
   const { sql } = request;
-  const known = forms.quick(sql, ask.values);
+  let known = forms.quick(sql, ask.values);
   if (known === null) return undefined;
   try {
     return await places.inPlace({ ...request, mayRestart: true, isPlain: true }, async (connection, signal, queued) => {
       // Names may have changed during the wait.
-      const form = forms.quick(sql, ask.values)?.form;
-      if (form === undefined) return undefined;
+      known = forms.quick(sql, ask.values);
+      if (known === null) return undefined;
+      const { form } = known;
       await makeMacros(connection, form.passed.macros, false);
       const read = await runPlain(connection, form, readingOf(parts, request, ask, form), signal);
       return read && outcomeOf(request, form, read, queued);
     });
   } catch (error) {
-    if (known.isSecond && mayBeOfForm(error)) return undefined;
+    if (known?.isSecond === true && mayBeOfForm(error)) return undefined;
     throw error;
   }
 }

@@ -1,8 +1,22 @@
 import { COMPAT_MACROS } from './compat.ts';
+import { EXPRESSIONS_EXPANDED_MAX } from './expansion.ts';
 import { NESTING_FUNCTIONS } from './functions.ts';
 import { foldName, type NamedTable } from './names.ts';
+import {
+  below,
+  beside,
+  eitherOf,
+  greatest,
+  listOf,
+  NO_COLUMNS,
+  type Relation,
+  renamed,
+  textOf,
+  unnamed,
+  widest,
+} from './relations.ts';
 import { errorAt, type Statement } from './statement.ts';
-import { isNode, type Node } from './tree.ts';
+import { isNode, type Node, nodesIn } from './tree.ts';
 
 /*
  * How wide what a statement makes becomes: its columns, where a column of a struct counts as many as the struct holds.
@@ -13,18 +27,9 @@ import { isNode, type Node } from './tree.ts';
 /** Widest result of any query in a statement. */
 const WIDTH_MAX = 20_000;
 /** Width of all queries of a statement together. */
-const WIDTHS_MAX = 60_000;
-
-/** What a query or a table gives. Widths are upper bounds, but for fields of documents, which are not known here. */
-interface Relation {
-  columns: number;
-  /** Of all columns together. */
-  width: number;
-  /** Widths of columns by name. */
-  names: ReadonlyMap<string, number>;
-  /** Of the widest column whose name is not known; 0 where all are known. */
-  rest: number;
-}
+const WIDTHS_MAX = 100_000;
+/** Most tables to look through for names of columns: each time all of those around a place. */
+const LOOKED_MAX = 10_000_000;
 
 interface Scope {
   with: ReadonlyMap<string, Relation>;
@@ -41,6 +46,10 @@ interface Context {
   /** Which collection a node of the tree names. */
   tables: ReadonlyMap<Node, NamedTable>;
   total: number;
+  /** Expressions that COLUMNS() makes. */
+  copies: number;
+  /** Tables that were looked through for names of columns. */
+  looked: number;
 }
 
 /** Functions whose result holds all of their arguments. */
@@ -54,84 +63,35 @@ const NESTING_OPERATORS = new Set(
     ' ',
   ),
 );
-/** Expressions that give a plain value, or one of a type that is written out. */
-const PLAIN = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN', 'CAST']);
+/** Functions whose second argument spells the type of what they give. */
+const SPELLED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
+/** Expressions that give a plain value. */
+const PLAIN = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN']);
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE']);
 /** As many as a table function or a SUMMARIZE has. */
 const FUNCTION_COLUMNS = 12;
 
-const NO_COLUMNS: Relation = { columns: 0, width: 0, names: new Map(), rest: 0 };
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function widest({ names, rest }: Relation): number {
-  let all = rest;
-  for (const width of names.values()) all = Math.max(all, width);
-  return all;
-}
-
-function unnamed(columns: number, width: number): Relation {
-  return { columns, width: Math.max(columns, width), names: new Map(), rest: columns === 0 ? 0 : Math.max(1, width) };
-}
-
-/** Of any number of them. */
-function greatest(widths: readonly number[], least = 0): number {
-  return widths.reduce((one, other) => Math.max(one, other), least);
-}
-
-/** Side by side. */
-function beside(relations: readonly Relation[]): Relation {
-  if (relations.length === 1 && relations[0] !== undefined) return relations[0];
-  const names = new Map<string, number>();
-  for (const relation of relations) {
-    for (const [name, width] of relation.names) names.set(name, Math.max(width, names.get(name) ?? 0));
-  }
-  return {
-    columns: relations.reduce((sum, { columns }) => sum + columns, 0),
-    width: relations.reduce((sum, { width }) => sum + width, 0),
-    names,
-    rest: greatest(relations.map(({ rest }) => rest)),
-  };
-}
-
-/** One below the other: structs of both become one with the fields of both. */
-function below(left: Relation, right: Relation, isByName: boolean): Relation {
-  const both = beside([left, right]);
-  if (isByName) {
-    const others = left.columns - left.names.size + right.columns - right.names.size;
-    return { ...both, columns: both.names.size + Math.max(0, others) };
-  }
-  const nested = left.width > left.columns && right.width > right.columns;
-  const width = nested ? left.width + right.width : Math.max(left.width, right.width);
-  const widestOfAll = nested ? widest(left) + widest(right) : Math.max(widest(left), widest(right));
-  return nested || right.width > right.columns
-    ? { columns: left.columns, width, names: new Map(), rest: widestOfAll }
-    : { ...left, width };
-}
-
-/** With other names for the first columns. */
-function renamed(relation: Relation, names: unknown): Relation {
-  return listOf(names).length === 0 ? relation : { ...relation, names: new Map(), rest: widest(relation) };
+function offsetOf(node: Node): number | undefined {
+  const at = Number(node['query_location'] ?? Number.NaN);
+  return Number.isSafeInteger(at) ? at : undefined;
 }
 
 function tooWide(context: Context, node: Node): never {
-  const at = Number(node['query_location'] ?? Number.NaN);
   throw errorAt(
     context.statement,
-    Number.isSafeInteger(at) ? at : undefined,
+    offsetOf(node),
     `The SQL makes more than ${WIDTH_MAX} columns in one query, or ${WIDTHS_MAX} in all; fields of structs count. ` +
       'Name the columns that you need instead of *, and put no structs into structs again and again.',
   );
 }
 
 /** What a column's name, or the name of a table for its rows, may mean at most. */
-function widthOfColumn(path: readonly string[], scope: Scope): number {
+function widthOfColumn(context: Context, path: readonly string[], scope: Scope): number {
+  context.looked += scope.from.length;
+  if (context.looked > LOOKED_MAX) {
+    const message = 'The SQL names too many columns in queries within each other. Split it with WITH.';
+    throw errorAt(context.statement, undefined, message);
+  }
   const parts = path.map(foldName);
   let width = Math.max(scope.unknown, scope.aliases.get(parts[0] ?? '') ?? 0);
   for (const { alias, relation } of scope.from) {
@@ -150,7 +110,7 @@ function widthOf(context: Context, value: unknown, scope: Scope): number {
     case 'CONSTANT':
       return 1;
     case 'COLUMN_REF':
-      return widthOfColumn(listOf(value['column_names']).map(textOf), scope);
+      return widthOfColumn(context, listOf(value['column_names']).map(textOf), scope);
     case 'POSITIONAL_REFERENCE':
     case 'STAR': {
       const inner = widthOf(context, Object.values(value), scope);
@@ -167,13 +127,27 @@ function widthOf(context: Context, value: unknown, scope: Scope): number {
       const checks = listOf(value['case_checks']).filter(isNode);
       for (const check of checks) widthOf(context, check['when_expr'], scope);
       const results = [...checks.map((check) => check['then_expr']), value['else_expr']];
-      return eitherOf(results.map((result) => widthOf(context, result, scope)));
+      return eitherOf(
+        results.map((result) => widthOf(context, result, scope)),
+        results,
+      );
+    }
+    case 'CAST': {
+      widthOf(context, value['child'], scope);
+      let types = 0;
+      for (const type of nodesIn(value['cast_type'])) types += type['id'] === undefined ? 0 : 1;
+      return Math.max(1, types);
     }
     default: {
       const inner = widthOf(context, Object.values(value), scope);
       return PLAIN.has(textOf(value['class'])) ? 1 : inner;
     }
   }
+}
+
+function quotesIn(constant: unknown): number {
+  const value = isNode(constant) && isNode(constant['value']) ? constant['value']['value'] : undefined;
+  return textOf(value).split('"').length - 1;
 }
 
 function widthOfCall(context: Context, node: Node, scope: Scope): number {
@@ -193,15 +167,10 @@ function widthOfCall(context: Context, node: Node, scope: Scope): number {
   const name = textOf(node['function_name']).toLowerCase();
   if (!NESTING_FUNCTIONS.has(name) && !COMPAT_MACROS.has(name) && !NESTING_OPERATORS.has(textOf(node['type'])))
     return 1;
-  const width = HOLDING.has(name) ? widths.reduce((sum, one) => sum + one, 1) : eitherOf(widths);
+  if (SPELLED.has(name)) return own.reduce((sum: number, child) => sum + quotesIn(child) / 2, 1);
+  const width = HOLDING.has(name) ? widths.reduce((sum, one) => sum + one, 1) : eitherOf(widths, own);
   if (width > WIDTH_MAX) tooWide(context, node);
   return width;
-}
-
-/** Of what may be one or the other: structs with other names become one with the fields of all. */
-function eitherOf(widths: readonly number[]): number {
-  const nested = widths.filter((width) => width > 1);
-  return nested.reduce((sum, width) => sum + width, nested.length === 0 ? 1 : 0);
 }
 
 /** Whether an expression stands for one of its kind for each column. */
@@ -211,22 +180,44 @@ function hasColumns(value: unknown): boolean {
   return value['class'] === 'STAR' || Object.values(value).some(hasColumns);
 }
 
+function expressionsIn(value: Node): number {
+  let count = 0;
+  for (const node of nodesIn(value)) if (node['class'] !== undefined) count += 1;
+  return count;
+}
+
 function relationOfStar(context: Context, node: Node, scope: Scope, from: Scope['from']): Relation {
   const { replace_list: replaced, rename_list: names, relation_name: of, ...rest } = node;
   widthOf(context, Object.values(rest), scope);
   const alias = foldName(textOf(of));
   const named = scope.from.filter((one) => one.alias === alias);
-  const width = widthOfColumn([alias], scope);
+  const width = widthOfColumn(context, [alias], scope);
   // Of a struct, where no table has the name.
   const isOfStruct = alias !== '' && named.length === 0;
   const all = isOfStruct
     ? unnamed(width, width)
     : beside((alias === '' ? from : named).map(({ relation }) => relation));
   if (replaced === undefined && names === undefined) return all;
-  const other = widthOf(context, replaced, scope);
-  const isPlain = other === 1 && all.width === all.columns;
-  const wide = isPlain ? all.width : all.width + other * all.columns;
-  return { columns: all.columns, width: wide, names: new Map(), rest: Math.max(widest(all), other) };
+  // Each replaces a column of each table at most.
+  const others = listOf(replaced).map((other) => widthOf(context, other, scope));
+  const more = others.reduce((sum, other) => sum + other - 1, 0) * Math.max(1, from.length);
+  return { columns: all.columns, width: all.width + more, names: new Map(), rest: greatest(others, widest(all)) };
+}
+
+function columnsOf(from: Scope['from']): number {
+  return from.reduce((sum, { relation }) => sum + relation.columns, 0);
+}
+
+/** Adds what an expression with COLUMNS() becomes, and each of a list of them. */
+function countCopies(context: Context, value: unknown, from: Scope['from'], node: Node): void {
+  if (Array.isArray(value)) for (const item of value) countCopies(context, item, from, node);
+  else if (isNode(value) && value['class'] !== 'STAR' && hasColumns(value)) {
+    if (value['class'] === undefined) countCopies(context, Object.values(value), from, node);
+    else context.copies += columnsOf(from) * expressionsIn(value);
+  }
+  if (context.copies <= EXPRESSIONS_EXPANDED_MAX) return;
+  const message = 'COLUMNS() makes too many expressions here. Name the columns that you need.';
+  throw errorAt(context.statement, offsetOf(node), message);
 }
 
 /** What an entry of the select list gives. */
@@ -236,7 +227,7 @@ function relationOfEntry(context: Context, entry: unknown, scope: Scope, from: S
     return relationOfStar(context, entry, scope, from);
   }
   const width = widthOf(context, entry, scope);
-  const columns = hasColumns(entry) ? from.reduce((sum, { relation }) => sum + relation.columns, 0) : 1;
+  const columns = hasColumns(entry) ? columnsOf(from) : 1;
   if (columns !== 1) return { ...unnamed(columns, columns * width), rest: width };
   if (textOf(entry['function_name']).toLowerCase() === 'unnest') return unnamed(width, width);
   const path = listOf(entry['column_names']);
@@ -250,15 +241,20 @@ function relationOfSelect(context: Context, node: Node, scope: Scope): Relation 
   const aliases = new Map(scope.aliases);
   const inner = { ...scope, from: [...from, ...scope.from], aliases };
   const entries: Relation[] = [];
+  let made = 0;
   for (const entry of listOf(node['select_list'])) {
     const relation = relationOfEntry(context, entry, inner, from);
+    made += relation.width;
+    if (made > WIDTH_MAX) tooWide(context, node);
     if (isNode(entry) && textOf(entry['alias']) !== '') {
       for (const [name, width] of relation.names) aliases.set(name, Math.max(width, aliases.get(name) ?? 0));
     }
     entries.push(relation);
   }
-  const { select_list, from_table, cte_map, ...rest } = node;
-  widthOf(context, Object.values(rest), inner);
+  const { from_table, cte_map, ...rest } = node;
+  countCopies(context, Object.values(rest), from, node);
+  const { select_list, ...clauses } = rest;
+  widthOf(context, Object.values(clauses), inner);
   return beside(entries);
 }
 
@@ -329,8 +325,15 @@ function relationOfTable(context: Context, node: Node, scope: Scope): Relation {
     case 'PIVOT':
       return relationOfPivot(context, node, scope);
     case 'EXPRESSION_LIST': {
-      const rows = listOf(node['values']).map((row) => listOf(row).map((item) => widthOf(context, item, scope)));
-      const columns = rows[0]?.map((_, index) => eitherOf(rows.map((row) => row[index] ?? 1))) ?? [];
+      const rows = listOf(node['values']).map(listOf);
+      const widths = rows.map((row) => row.map((item) => widthOf(context, item, scope)));
+      const columns =
+        rows[0]?.map((_, at) =>
+          eitherOf(
+            widths.map((row) => row[at] ?? 1),
+            rows.map((row) => row[at]),
+          ),
+        ) ?? [];
       return {
         ...unnamed(
           columns.length,
@@ -339,11 +342,13 @@ function relationOfTable(context: Context, node: Node, scope: Scope): Relation {
         rest: greatest(columns),
       };
     }
-    case 'TABLE_FUNCTION':
-      return unnamed(FUNCTION_COLUMNS, FUNCTION_COLUMNS + widthOf(context, node['function'], scope));
+    case 'TABLE_FUNCTION': {
+      const width = widthOf(context, node['function'], scope);
+      return { ...unnamed(FUNCTION_COLUMNS, FUNCTION_COLUMNS + width), rest: width };
+    }
     default:
       widthOf(context, Object.values(node), scope);
-      return node['type'] === 'EMPTY' ? NO_COLUMNS : unnamed(FUNCTION_COLUMNS, FUNCTION_COLUMNS);
+      return node['type'] === 'EMPTY' ? NO_COLUMNS : { ...unnamed(FUNCTION_COLUMNS, FUNCTION_COLUMNS), rest: 1 };
   }
 }
 
@@ -378,5 +383,5 @@ function relationOfCollection(table: NamedTable): Relation {
 /** Refuses, with `query_error`, a statement that makes too many columns or types; `node` is one that the gate lets through. */
 export function checkWidths(statement: Statement, node: Node, tables: ReadonlyMap<Node, NamedTable>): void {
   const scope: Scope = { with: new Map(), from: [], aliases: new Map(), unknown: 0 };
-  relationOfQuery({ statement, tables, total: 0 }, node, scope);
+  relationOfQuery({ statement, tables, total: 0, copies: 0, looked: 0 }, node, scope);
 }
