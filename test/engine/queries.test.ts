@@ -314,7 +314,8 @@ describe('inspect()', () => {
     const started = performance.now();
     await fixture.queries.inspect({ sql: ENDLESS });
     await fixture.queries.inspect({ sql: `EXPLAIN ANALYZE ${ENDLESS}` });
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // It would take minutes.
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   test('stops when its caller gives up, also in the queue', async () => {
@@ -323,8 +324,9 @@ describe('inspect()', () => {
     const narrow = await createFixture({ queriesMax: 1 });
     const caller = new AbortController();
     const running = failure({ sql: ENDLESS, signal: caller.signal }, narrow);
+    await untilBusy();
     const waiting = narrow.queries.inspect({ sql: 'SELECT 1', signal: caller.signal });
-    setTimeout(() => caller.abort(), 50);
+    caller.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
     await running;
     await narrow.close();
