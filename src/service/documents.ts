@@ -11,7 +11,7 @@ import { applyPatch, fieldsOf } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
-import { isTooOld, newJsonWarnings, tooOldWarnings } from './write-warnings.ts';
+import { fieldWarnings, isTooOld, tooOldWarnings } from './write-warnings.ts';
 
 interface Target {
   workspace: string;
@@ -193,7 +193,7 @@ function written(
   { turned, tooOld }: { turned: readonly NewJson[]; tooOld: number } = { turned: [], tooOld: 0 },
 ): WriteResult {
   if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
-  const warnings = [...newJsonWarnings(ctx.catalog, collection, turned), ...tooOldWarnings(collection, tooOld)];
+  const warnings = [...fieldWarnings(ctx.catalog, collection, turned), ...tooOldWarnings(collection, tooOld)];
   return { data: rows, last_offset: ctx.nextOffset(), ...(warnings.length === 0 ? {} : { warnings }) };
 }
 

@@ -1,5 +1,5 @@
 import { counted } from '../contract/in-words.ts';
-import type { NewJson, NewJsonField } from '../engine/engine.ts';
+import type { NewJson, NewJsonField, NewSpelling } from '../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
 import { lambdasReading } from './dependents.ts';
 import { collectionKey } from './not-found.ts';
@@ -10,9 +10,21 @@ import type { CollectionRecord } from './records.ts';
 const LAMBDAS_MAX = 5;
 const TEXT_CHARS_MAX = 100;
 
+/** Warns of what a write did to fields: those that became JSON, and those that differ only in case from another. */
+export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
+  const spellings = turned.flatMap((one) => one.spellings ?? []);
+  return [...newJsonWarnings(catalog, collection, turned), ...spellings.map((one) => spellingWarning(one, collection))];
+}
+
+function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name }: CollectionRecord): string {
+  const [other, known] = [JSON.stringify(cut(field)), JSON.stringify(cut(column))];
+  const read = sql.length > 2 * TEXT_CHARS_MAX ? '' : `, or read both: ${sql}`;
+  return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (add_documents with the same _id replaces a document)${read}.`;
+}
+
 /** Warns of fields that a write turned into JSON, and names the lambdas that may answer otherwise since. */
-export function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
-  if (turned.length === 0) return [];
+function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
+  if (turned.every((one) => one.count === 0)) return [];
   const name = collectionKey(collection.workspace, collection.name);
   const fields = turned.flatMap((one) => one.fields);
   const more = turned.reduce((sum, one) => sum + one.count, 0) - fields.length;

@@ -92,3 +92,9 @@ export function createNames(): NameIndex {
     },
   };
 }
+
+/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
+export function jsonPath(key: string): string {
+  if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
+  return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
+}

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { EXTRA_COLUMN } from './columns.ts';
 import { readEngineError } from './engine-error.ts';
-import { type NamedTable, quoteText } from './names.ts';
+import { jsonPath, type NamedTable, quoteText } from './names.ts';
 import type { Statement } from './statement.ts';
 import { isDamage } from './storage-errors.ts';
 
@@ -62,12 +62,6 @@ function writtenFor(message: string, { body }: Statement): string {
   }
   if (!DATE_PART.test(name)) return '';
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
-}
-
-/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
-function jsonPath(key: string): string {
-  if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
-  return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
 }
 
 /** Where a field that is no column may be: every table that has `_extra` may hold it there. */
