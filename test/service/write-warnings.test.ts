@@ -139,6 +139,29 @@ describe('a write of documents past the retention', () => {
 
   it('says nothing where documents are kept for ever', async () => {
     await create();
-    expect(await add({ _event_time: 1 })).not.toHaveProperty('warnings');
+    expect(await add({ _event_time: '1970-01-01' })).not.toHaveProperty('warnings');
+  });
+});
+
+describe('a write of an _event_time in seconds or milliseconds', () => {
+  const some = [{ _event_time: 1_705_312_800 }, { _event_time: 1_705_312_800_000 }];
+
+  it.each([
+    ['as text', {}],
+    ['parsed', { event_time_info: { field: 'at' } }],
+  ])('says what a number counts, for documents taken %s', async (_, settings) => {
+    await create(settings);
+    const fine = [{ _event_time: 1_705_312_800_000_000 }, { _event_time: '1970-01-01T00:00:01Z' }, { n: 1 }];
+    expect((await add(...some, ...fine)).warnings).toEqual([
+      expect.stringMatching(/^2 documents .* about 1970: as a number it counts microseconds .*"event_time_info": \{/),
+    ]);
+    expect(await add(...fine)).not.toHaveProperty('warnings');
+  });
+
+  it('says nothing where the collection names the unit', async () => {
+    await create({ event_time_info: { field: '_event_time', format: 'seconds_since_epoch' } });
+    expect(await add({ _id: 'a', _event_time: 1_705_312_800 })).not.toHaveProperty('warnings');
+    const query = `SELECT year(_event_time)::INT AS y FROM ${name}`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([{ y: 2024 }]);
   });
 });
