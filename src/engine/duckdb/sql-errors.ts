@@ -5,6 +5,7 @@ import { readEngineError } from './engine-error.ts';
 import { jsonPath, type NamedTable, quoteText } from './names.ts';
 import type { Statement } from './statement.ts';
 import { isDamage } from './storage-errors.ts';
+import { shortenCandidates } from './text-arguments.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {
@@ -74,7 +75,7 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
 /** What to do about a message that does not say it. */
 const ADVICE: [RegExp, string][] = [
   [
-    /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
+    /^Malformed JSON|\bnot JSON$|cast value to (?:numerical|decimal)|No function matches .*\bJSON\b/,
     "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$').",
   ],
   [
@@ -85,6 +86,7 @@ const ADVICE: [RegExp, string][] = [
     /matches the given name and argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/,
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
   ],
+  [/"strftime\(VARCHAR, STRING_LITERAL\)"/, "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d')."],
   [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
   [
     /json_group_object/,
@@ -131,7 +133,8 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? '';
   const written = writtenFor(message, failure.statement);
   const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
-  return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
+  const short = shortenCandidates(message, failure.statement.body);
+  return new ApiError('query_error', `${short}${hints}`, { ...position, cause: error });
 }
 
 /** The `ApiError` for what the engine's parser says; its position is a byte offset in the statement's own text. */
