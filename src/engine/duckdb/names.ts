@@ -9,6 +9,8 @@ export interface NamedTable {
   /** Names of the columns visible in SQL, in order. */
   columns(): readonly string[];
   jsonFields?(): JsonFields;
+  /** The names of the fields of each object in the columns. */
+  objects?(): readonly string[][];
   /** SELECT of the rows that a collection's view shows, where `condition` holds for their table's own columns. */
   rows?(condition: string): string;
   /** A collection's own table, in the schema `_data`. */

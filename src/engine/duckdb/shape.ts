@@ -43,6 +43,13 @@ export function isListShape(shape: Shape): shape is ListShape {
   return typeof shape === 'object' && 'element' in shape;
 }
 
+/** The names of the fields of each object in a shape. */
+export function objectsIn(shape: Shape): string[][] {
+  if (isListShape(shape)) return objectsIn(shape.element);
+  if (!isObjectShape(shape)) return [];
+  return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
+}
+
 /** The narrowest shape that holds `value` and all that `shape` holds; `shape` itself where it holds `value` already. */
 export function widen(shape: Shape, value: JsonValue | undefined, level = 0): Shape {
   if (shape === 'json' || value === null || value === undefined) return shape;
