@@ -28,7 +28,8 @@ function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned:
   const name = collectionKey(collection.workspace, collection.name);
   const fields = turned.flatMap((one) => one.fields);
   const more = turned.reduce((sum, one) => sum + one.count, 0) - fields.length;
-  const lambdas = lambdasReading(catalog, collection).map((one) => `${one.workspace}.${one.name}`);
+  const keys = more > 0 ? undefined : fields.map(({ path }) => lastKey(path));
+  const lambdas = lambdasReading(catalog, collection, keys).map((one) => `${one.workspace}.${one.name}`);
   const rest = lambdas.length - LAMBDAS_MAX;
   return [
     ...fields.map((field) => fieldWarning(field, name)),
@@ -45,6 +46,11 @@ function fieldWarning(field: NewJsonField, collection: string): string {
   const { path, before, cause } = field;
   const why = cause === null ? '' : `, since document ${JSON.stringify(cut(cause.id))} has ${cause.value} there`;
   return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
+}
+
+/** The last name of a path, without its quotes. */
+function lastKey(path: string): string {
+  return (/"((?:[^"]|"")*)"(?:\[\])*$/.exec(path)?.[1] ?? path).replaceAll('""', '"');
 }
 
 function consequence({ before }: NewJsonField): string {

@@ -39,14 +39,16 @@ describe('a write that turns a field into JSON', () => {
     ]) {
       await ok('POST', `${WS}/commons/lambdas`, {
         name: `${name}${lambda}`,
-        sql: { query: `SELECT max(price) AS m FROM ${from}` },
+        sql: { query: `SELECT max(PRICE) AS m FROM ${from}` },
       });
     }
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l4`, sql: { query: `SELECT _id FROM ${name}` } });
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l5`, sql: { query: `SELECT * FROM ${name}` } });
     const answer = await add({ _id: '3', price: 2 }, { _id: '4', price: 'cheap' });
     expect(answer.data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED']);
     expect(answer.warnings).toEqual([
       `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as DOUBLE again.`,
-      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l2.`,
+      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l5, commons.${name}l2.`,
     ]);
     expect(await add({ _id: '5', price: 'free' })).not.toHaveProperty('warnings');
     const cast = `SELECT TRY_CAST("price"->>'$' AS DOUBLE) AS price FROM ${name} ORDER BY _id LIMIT 3`;
