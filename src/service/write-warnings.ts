@@ -19,7 +19,7 @@ export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, tu
 function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name }: CollectionRecord): string {
   const [other, known] = [JSON.stringify(cut(field)), JSON.stringify(cut(column))];
   const read = sql.length > 2 * TEXT_CHARS_MAX ? '' : `, or read both: ${sql}`;
-  return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (add_documents with the same _id replaces a document)${read}.`;
+  return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
 }
 
 /** Warns of fields that a write turned into JSON, and names the lambdas that may answer otherwise since. */

@@ -101,7 +101,7 @@ describe('a write of a field that differs only in case from another', () => {
   it('says what SQL reads by that name, and how both are read', async () => {
     await create();
     expect((await add({ _id: '3', Total: 5 }, { _id: '4', total: 7 })).warnings).toEqual([
-      `"total" of commons.${name} differs from "Total" only in letter case, which SQL does not tell apart: either spelling reads "Total" alone, and "total" is in _extra. Load the field in one spelling (add_documents with the same _id replaces a document), or read both: coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)).`,
+      `"total" of commons.${name} differs from "Total" only in letter case, which SQL does not tell apart: either spelling reads "Total" alone, and "total" is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced), or read both: coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)).`,
     ]);
     expect(await add({ _id: '5', total: 8 })).not.toHaveProperty('warnings');
     expect((await patch('5', { op: 'add', path: '/TOTAL', value: 9 })).warnings).toEqual([

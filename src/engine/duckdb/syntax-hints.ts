@@ -18,7 +18,7 @@ const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.tex
 export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {
   const list = [...tokens(sql)];
   if (message.includes('errhint NOT IMPLEMENTED')) return limitHint(list);
-  if (message.startsWith('Unknown ordered aggregate')) {
+  if (/^Unknown ordered aggregate "(?:listagg|string_agg|group_concat)"/i.test(message)) {
     return `${message} Write string_agg(x, ',' ORDER BY x), or listagg so, instead of WITHIN GROUP.`;
   }
   if (message.startsWith('RESPECT/IGNORE NULLS')) return `${message}. ${FILTER_INSTEAD}`;
