@@ -79,7 +79,23 @@ export async function localFindings(path: string): Promise<Finding[]> {
     await socket(folder),
     await disk(folder),
     ...(await fileTimes(folder)),
+    ...(await unfinishedRestores(folder)),
   ];
+}
+
+/** Names the folders of restores that were killed. */
+async function unfinishedRestores({ path }: DataFolder): Promise<Finding[]> {
+  const names = await readdir(path);
+  return names
+    .filter((one) => one.startsWith('restoring-'))
+    .map((one): Finding => {
+      const aside = one.replace('restoring-', 'before-restore-');
+      const detail = `a restore is under way, or was killed: ${JSON.stringify(join(path, one))}`;
+      const remedy = names.includes(aside)
+        ? `If none runs: what was stored is, in part or whole, in ${JSON.stringify(aside)}. Run "colloquy stop", move its files back into the data folder, and restore again.`
+        : `If none runs, nothing was changed by it: rm -r ${JSON.stringify(join(path, one))}`;
+      return { name: 'restore', state: 'warn', detail, remedy };
+    });
 }
 
 /** Whoever reads these files is the administrator, or knows the stored secrets. */

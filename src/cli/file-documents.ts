@@ -28,6 +28,7 @@ export async function openDocuments(allowed: AllowedFolders, request: FileReques
   try {
     const format = request.format ?? BY_EXTENSION[extname(file.path).toLowerCase()];
     if (format === undefined) {
+      await refuseOtherBytes(file.handle);
       throw new ApiError(
         'invalid_input',
         `Cannot tell the format of the file ${JSON.stringify(request.path)} by its name. Give "format": json, jsonl, csv or parquet.`,
@@ -67,7 +68,7 @@ async function readerOf(file: AllowedFile, format: FileFormat, { csv = {} }: Fil
 
 /** Begins of files that are not the text their name promises. */
 const OTHER_BYTES = [
-  { begin: [0x1f, 0x8b], what: 'compressed (gzip)', instead: 'Decompress it first.' },
+  { begin: [0x1f, 0x8b], what: 'compressed (gzip)', instead: 'Decompress it first, with gunzip.' },
   { begin: [0xff, 0xfe], what: 'UTF-16 text', instead: 'Convert it to UTF-8 first.' },
   { begin: [0xfe, 0xff], what: 'UTF-16 text', instead: 'Convert it to UTF-8 first.' },
   { begin: [0x50, 0x41, 0x52, 0x31], what: 'Parquet', instead: 'Give "format": "parquet".' },

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts';
 import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
-export type { NewJson, NewJsonField, OnNewJson } from './new-json.ts';
+export type { NewJson, NewJsonField, NewSpelling, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
 /**

@@ -6,6 +6,16 @@ export interface NewJson {
   count: number;
   /** The first of them, at most five. */
   fields: NewJsonField[];
+  /** Fields that it brought and that differ only in case from one that there is; the first five at most. */
+  spellings?: NewSpelling[];
+}
+
+export interface NewSpelling {
+  field: string;
+  /** The field that SQL reads by either spelling. */
+  column: string;
+  /** SQL that reads both. */
+  sql: string;
 }
 
 export interface NewJsonField {

@@ -10,6 +10,7 @@ import { handTool } from './hand-tool.ts';
 import { count, fail, type Load, type LoadInput, listIn, newLoad } from './load.ts';
 import { presentLoad } from './load-answer.ts';
 import { nextStepFor } from './next-steps.ts';
+import { cutText } from './results.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
@@ -72,6 +73,7 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
       if (load.entries === 0) load.only = file.format === 'json' ? listIn(entries) : undefined;
       const left = entries.slice(Math.max(0, skip - load.entries));
       load.entries += entries.length - left.length;
+      if (load.entries <= skip) requireIdField(left, input.id_field);
       const send = async (documents: JsonObject[]) => {
         if (load.isMissing) {
           await client.createCollection({ workspace, name: collection }, { signal: ending.signal });
@@ -167,6 +169,24 @@ async function take(entries: readonly FileEntry[], load: Load, idField: string |
   }
   load.entries += entries.length;
   load.sending = { entries: 0, withoutId: 0 };
+}
+
+const FIELDS_CHARS_MAX = 500;
+
+/** Throws `invalid_input` where none of the first entries has the field. */
+function requireIdField(first: readonly FileEntry[], idField: string | undefined): void {
+  const documents = first.flatMap((entry) => ('document' in entry ? [entry.document] : []));
+  const [document] = documents;
+  if (idField === undefined || document === undefined) return;
+  if (documents.some((one) => Object.hasOwn(one, idField))) return;
+  const among = documents.length === 1 ? 'The first document' : `None of the first ${documents.length} documents`;
+  const has = documents.length === 1 ? 'does not have' : 'has';
+  const fields = Object.keys(document).map((key) => JSON.stringify(key));
+  const own = cutText(fields.join(', '), FIELDS_CHARS_MAX);
+  throw new ApiError(
+    'invalid_input',
+    `${among} ${has} the field ${JSON.stringify(idField)} that "id_field" names. Fields of the first one: ${own}.`,
+  );
 }
 
 function prepared(entry: FileEntry, idField: string | undefined): FileEntry {

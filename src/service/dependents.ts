@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import type { Catalog } from './catalog.ts';
-import { lambdasNaming, lambdasOf } from './lambda-records.ts';
+import { lambdasNaming, lambdasOf, versionsOf } from './lambda-records.ts';
 import { aliasesOf, childrenOf, collectionKey, collectionsOf } from './not-found.ts';
 import type { AliasRecord, CollectionRecord, LambdaRecord } from './records.ts';
 
@@ -53,11 +53,23 @@ function lambdaDependents(catalog: Catalog, name: string): string[] {
   return lambdasNaming(catalog, name).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
 }
 
-/** The Query Lambdas that read a collection by its own name, or by an alias that stands for it. */
-export function lambdasReading(catalog: Catalog, { workspace, name }: CollectionRecord): LambdaRecord[] {
+/**
+ * The Query Lambdas that read a collection by its own name, or by an alias that stands for it; with `keys` those in whose
+ * SQL one of these stands, or a `*`.
+ */
+export function lambdasReading(
+  catalog: Catalog,
+  { workspace, name }: CollectionRecord,
+  keys?: readonly string[],
+): LambdaRecord[] {
   const key = collectionKey(workspace, name);
   const aliases = aliasesNaming(catalog, key).map((one) => collectionKey(one.workspace, one.name));
-  return [...new Set([key, ...aliases].flatMap((one) => lambdasNaming(catalog, one)))];
+  const reading = [...new Set([key, ...aliases].flatMap((one) => lambdasNaming(catalog, one)))];
+  if (keys === undefined) return reading;
+  const sought = ['*', ...keys.map((one) => one.toLowerCase())];
+  return reading.filter((lambda) =>
+    versionsOf(catalog, lambda).some(({ query }) => sought.some((one) => query.toLowerCase().includes(one))),
+  );
 }
 
 /** What depends on a subject, as `noun "name"`; empty if it may go. */

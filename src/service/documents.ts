@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
 import type { CallContext, DocumentList } from './context.ts';
 import { newDocumentId } from './document-id.ts';
+import { isNear1970 } from './event-time.ts';
 import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './intake.ts';
 import { collectionKey, findCollection, requireCollection } from './not-found.ts';
 import { applyPatch, fieldsOf } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
-import { isTooOld, newJsonWarnings, tooOldWarnings } from './write-warnings.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from './write-warnings.ts';
 
 interface Target {
   workspace: string;
@@ -46,16 +47,18 @@ export async function addDocuments(
   const bytes = { inserted: 0, overwritten: 0 };
   let next = 0;
   let tooOld = 0;
+  let near1970 = 0;
   const rows = prepared.map((one) => {
     if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
     const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if (outcome.status !== 'error') bytes.inserted += one.bytes;
     if (outcome.status === 'replaced') bytes.overwritten += one.bytes;
     if (outcome.status !== 'error' && isTooOld(collection, one.document.eventTimeMicros)) tooOld += 1;
+    if (outcome.status !== 'error' && one.isNear1970) near1970 += 1;
     return row(collection, one.document.id, outcome);
   });
   countFile(ctx, collection, prepared, rows);
-  return written(ctx, collection, rows, bytes, { turned, tooOld });
+  return written(ctx, collection, rows, bytes, { turned, tooOld, near1970 });
 }
 
 /** Adds documents without parsing them; undefined where that cannot be done, and nothing is then. */
@@ -66,9 +69,11 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   const turned: NewJson[] = [];
   // By id, since a document may be read twice, with another id where that is made.
   const old = new Set<string>();
+  const early = new Set<string>();
   const read = (json: JsonValue) => {
     const document = readGiven(json);
     if (document !== undefined && isTooOld(collection, document.eventTimeMicros)) old.add(document.id);
+    if (document !== undefined && isObject(json) && isNear1970(json['_event_time'])) early.add(document.id);
     return document;
   };
   const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read };
@@ -77,13 +82,13 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   );
   if (outcomes === undefined) return undefined;
   const size = { inserted: 0, overwritten: 0 };
-  const tooOld = old.size === 0 ? 0 : outcomes.filter(({ id }) => old.has(id)).length;
+  const countIn = (ids: ReadonlySet<string>) => (ids.size === 0 ? 0 : outcomes.filter(({ id }) => ids.has(id)).length);
   const rows = outcomes.map((outcome) => {
     size.inserted += outcome.bytes;
     if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
     return row(collection, outcome.id, outcome);
   });
-  return written(ctx, collection, rows, size, { turned, tooOld });
+  return written(ctx, collection, rows, size, { turned, tooOld: countIn(old), near1970: countIn(early) });
 }
 
 /**
@@ -147,7 +152,7 @@ export async function patchDocuments(
     bytes.overwritten += sizes[index] ?? 0;
     return { ...row(collection, entry._id, outcome), patch_id: randomUUID() };
   });
-  return written(ctx, collection, rows, bytes, { turned, tooOld: 0 });
+  return written(ctx, collection, rows, bytes, { turned });
 }
 
 function patched(id: string, before: JsonObject, operations: readonly PatchOperation[]) {
@@ -190,10 +195,14 @@ function written(
   collection: CollectionRecord,
   rows: DocumentStatus[],
   bytes: { inserted: number; overwritten: number },
-  { turned, tooOld }: { turned: readonly NewJson[]; tooOld: number } = { turned: [], tooOld: 0 },
+  { turned = [], tooOld = 0, near1970 = 0 }: { turned?: readonly NewJson[]; tooOld?: number; near1970?: number } = {},
 ): WriteResult {
   if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
-  const warnings = [...newJsonWarnings(ctx.catalog, collection, turned), ...tooOldWarnings(collection, tooOld)];
+  const warnings = [
+    ...fieldWarnings(ctx.catalog, collection, turned),
+    ...near1970Warnings(near1970),
+    ...tooOldWarnings(collection, tooOld),
+  ];
   return { data: rows, last_offset: ctx.nextOffset(), ...(warnings.length === 0 ? {} : { warnings }) };
 }
 

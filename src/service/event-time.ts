@@ -19,6 +19,13 @@ export function eventTimeMicros(value: JsonValue): bigint | undefined {
   return micros !== undefined && isEventTime(micros) ? micros : undefined;
 }
 
+const YEAR_MICROS = 31_536_000_000_000;
+
+/** Whether an `_event_time` is a number within a year of 1970, as seconds and milliseconds of our time are. */
+export function isNear1970(value: JsonValue | undefined): boolean {
+  return typeof value === 'number' && Math.abs(value) < YEAR_MICROS;
+}
+
 /** Whether these microseconds since the epoch are of the years 1 to 9999. */
 export function isEventTime(micros: bigint): boolean {
   return micros >= MICROS_MIN && micros <= MICROS_MAX;

@@ -5,7 +5,7 @@ import type { NewDocument } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
 import { newDocumentId, problemOfId } from './document-id.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
-import { EVENT_TIME_RULE, eventTimeMicros } from './event-time.ts';
+import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
 import { readEventTimes } from './event-time-info.ts';
 import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
@@ -13,9 +13,9 @@ import type { CollectionRecord } from './records.ts';
 import { formatOf } from './sources.ts';
 import { measure } from './values.ts';
 
-/** A document ready for the engine, with its size; or why it cannot be stored. */
+/** A document ready for the engine, with its size, and whether its `_event_time` looks like another unit; or why it cannot be stored. */
 export type Prepared = { isFromFile: boolean } & (
-  | { document: NewDocument; bytes: number }
+  | { document: NewDocument; bytes: number; isNear1970: boolean }
   | { id: string | null; problem: string }
 );
 
@@ -100,5 +100,6 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   // With `_id` and `_event_time`, as those count that are stored as the text that they came as.
   const size = measure(draft.fields);
   if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
-  return { isFromFile, document: { id, eventTimeMicros: eventTime, fields }, bytes: size.bytes };
+  const document = { id, eventTimeMicros: eventTime, fields };
+  return { isFromFile, document, bytes: size.bytes, isNear1970: readTime === null && isNear1970(_event_time) };
 }

@@ -9,7 +9,7 @@ import { aliasesOf, collectionKey, collectionsOf, findCollection } from './not-f
 import type { CollectionRecord, LambdaRecord, TrashRecord } from './records.ts';
 import { documentsIn } from './trash-entries.ts';
 import { foldedMatch } from './workspaces.ts';
-import { newJsonWarnings } from './write-warnings.ts';
+import { fieldWarnings } from './write-warnings.ts';
 
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
 type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;
@@ -130,7 +130,7 @@ async function restoreDocuments(
     Object.assign(total, { left: step.left, leftIds: step.leftIds });
     if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
     if (step.docCount === 0 || step.left.docCount === 0) {
-      return { ...total, warnings: newJsonWarnings(ctx.catalog, collection, turned) };
+      return { ...total, warnings: fieldWarnings(ctx.catalog, collection, turned) };
     }
   }
 }

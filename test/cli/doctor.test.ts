@@ -187,6 +187,16 @@ describe('colloquy doctor', () => {
     expect(clock?.detail).toMatch(/^files in the data folder are 3[56]\d\d s newer than the clock/);
   });
 
+  test('names what a killed restore has left', async () => {
+    mkdirSync(join(dataDir, 'restoring-20260101T000000000Z'), { recursive: true, mode: 0o700 });
+    const left = async () => (await localFindings(dataDir)).filter(({ name }) => name === 'restore');
+    expect(await left()).toMatchObject([
+      { state: 'warn', remedy: expect.stringMatching(/nothing was changed by it: rm -r ".*restoring-2026/) },
+    ]);
+    mkdirSync(join(dataDir, 'before-restore-20260101T000000000Z'));
+    expect(await left()).toMatchObject([{ remedy: expect.stringContaining('"before-restore-20260101T000000000Z"') }]);
+  });
+
   test.skipIf(process.platform === 'win32')('tells a service of another version, and another program', async () => {
     mkdirSync(dataDir, { mode: 0o700 });
     let answer = '';

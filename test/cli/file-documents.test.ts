@@ -109,6 +109,8 @@ describe('openDocuments(): formats', () => {
     expect((await entriesOf({ path: 'data.txt', format: 'json' })).entries).toHaveLength(1);
     write('in/zipped.json', Buffer.from([0x1f, 0x8b, 8, 0]));
     await expect(openDocuments(allowed, { path: 'zipped.json' })).rejects.toThrow('gzip');
+    write('in/zipped.json.gz', Buffer.from([0x1f, 0x8b, 8, 0]));
+    await expect(openDocuments(allowed, { path: 'zipped.json.gz' })).rejects.toThrow('first, with gunzip');
     write('in/wide.csv', Buffer.from('\ufeffa,b', 'utf16le'));
     await expect(openDocuments(allowed, { path: 'wide.csv' })).rejects.toThrow('UTF-16');
   });

@@ -11,7 +11,10 @@ beforeAll(async () => {
   folder = temporaryFolder();
   engine = await openSmall(folder.file);
   await createDocs(engine);
-  await engine.addDocuments('t', [doc('1', { name: 'ann', n: 5, tags: ['x', 'y'] })]);
+  await engine.addDocuments('t', [
+    doc('1', { name: 'ann', n: 5, tags: ['x', 'y'], meta: { a: 1 }, lines: [{ sku: 'x' }] }),
+    doc('2', { o: { at: { city: 'x', zip: 1 } } }),
+  ]);
 });
 
 afterAll(async () => {
@@ -53,6 +56,30 @@ describe('a form of another dialect is refused with what to write', () => {
     ['SELECT * FROM docs LATERAL VIEW explode(tags) x AS y', 'UNNEST(t.items) AS u(item)'],
     ['SELECT n FROM docs MINUS SELECT 1', 'EXCEPT'],
     ['SELECT struct(1 AS a)', "{'a': x, 'b': y}"],
+    ["SELECT IFF(name = 'x', 1, 2) FROM docs", 'Write if(n > 1, x, y)'],
+    ['SELECT OBJECT_KEYS(meta) FROM docs', 'json_keys(to_json(x))'],
+    ["SELECT LISTAGG(name, ',') WITHIN GROUP (ORDER BY name) FROM docs", "string_agg(x, ',' ORDER BY x)"],
+    ['SELECT meta:a::int FROM docs', "x.a, and of JSON x->>'$.a'"],
+    ['SELECT meta:a::int AS x FROM docs', "x.a, and of JSON x->>'$.a'"],
+    ['SELECT meta:a.b FROM docs', "x.a, and of JSON x->>'$.a'"],
+    ['SELECT docs.meta:a FROM docs', "x.a, and of JSON x->>'$.a'"],
+    ['SELECT * FROM docs WHERE meta:a = 1', "x.a, and of JSON x->>'$.a'"],
+    [`SELECT PARSE_JSON('{"a":1}'):a`, "x.a, and of JSON x->>'$.a'"],
+    ['SELECT f.value FROM docs, LATERAL FLATTEN(input => docs.lines) f', 'UNNEST(t.items) AS u(item)'],
+    ['SELECT f.value FROM docs, TABLE(FLATTEN(input => docs.lines)) f', 'UNNEST(t.items) AS u(item)'],
+    ['SELECT TIMESTAMP(name) FROM docs', 'x::TIMESTAMP'],
+    ["SELECT TIMESTAMP('2026-01-01')", 'x::TIMESTAMP'],
+    ['SELECT ARRAY_AGG(name IGNORE NULLS ORDER BY name) FROM docs', 'FILTER (WHERE x IS NOT NULL)'],
+    ['SELECT ARRAY_AGG(name IGNORE NULLS) FROM docs', 'FILTER (WHERE x IS NOT NULL)'],
+    [
+      'SELECT lines.sku FROM docs',
+      'UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field)',
+    ],
+    ['SELECT * FROM information_schema.tables', 'SHOW ALL TABLES'],
+    ['SELECT * FROM pg_catalog.pg_tables', 'DESCRIBE t'],
+    ['SELECT RATIO_TO_REPORT(n) OVER () FROM docs', 'sum(n) OVER ()'],
+    ['SELECT o.at.town FROM docs', 'The object has "city", "zip".'],
+    ['SELECT lines[1].skuu FROM docs', 'The object has "sku".'],
     ['SELECT DATE_TRUNC(_event_time, MONTH) FROM docs', "date_trunc('month', t)"],
     ['SELECT DATE_SUB(_event_time, INTERVAL 1 DAY) FROM docs', 't - INTERVAL 1 DAY'],
     ['SELECT * FROM docs WHERE name = "ann"', "single ones: 'ann'"],
@@ -61,6 +88,10 @@ describe('a form of another dialect is refused with what to write', () => {
     ['SELECT -1e400 AS x', 'numbers go up to 1.79e308'],
   ])('%s', async (sql, instead) => {
     expect(await messageOf(sql)).toContain(instead);
+  });
+
+  test('a setting is no other function', async () => {
+    expect(await messageOf("SELECT current_setting('TimeZone')")).not.toContain('Did you mean');
   });
 
   test('a field in double quotes that is not there is only missing', async () => {

@@ -72,6 +72,19 @@ describe.each([
     expect(await write({ _id: 'b', ...(second as JsonObject) })).toBeUndefined();
   });
 
+  it('of a field that differs only in case from another, once, also after a restart', async () => {
+    expect(await write({ _id: 'a', Total: 5 }, { _id: 'b', total: 7 }, { _id: 'c', total: 8 })).toEqual({
+      count: 0,
+      fields: [],
+      spellings: [{ field: 'total', column: 'Total', sql: `coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT))` }],
+    });
+    await engine.close();
+    engine = await openSmall(folder.file);
+    expect(await write({ _id: 'd', total: 9, other: 'x' })).toBeUndefined();
+    const other = (await write({ _id: 'e', TOTAL: 9, OTHER: 'y' }))?.spellings;
+    expect(other).toMatchObject([{ field: 'TOTAL' }, { field: 'OTHER', sql: `coalesce("other", _extra->>'$.OTHER')` }]);
+  });
+
   it('nothing of a field that is JSON from its first write on', async () => {
     expect(await write({ _id: 'a', n: 1 }, { _id: 'b', n: 'x' })).toBeUndefined();
     expect(await columnsOf(engine)).toContain('n JSON');

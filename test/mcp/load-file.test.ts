@@ -127,6 +127,14 @@ describe('load_file', () => {
     expect((data['failed'] as { line: number }[]).map(({ line }) => line)).toEqual([4, 5, 6, 7]);
   });
 
+  it('refuses in one line a field for the _id that no document has', async () => {
+    const documents = Array.from({ length: 40 }, (_, n) => ({ Id: n, name: 'x' }));
+    const refused = load({ batches: [batch(100, ...documents)], args: { id_field: 'id' } });
+    await expect(refused).rejects.toThrow(
+      'None of the first 40 documents has the field "id" that "id_field" names. Fields of the first one: "Id", "name".',
+    );
+  });
+
   it('shows the first refused entries with the reason, and of the next ones the lines', async () => {
     const refused = (from: number, to: number): FileBatch['entries'] =>
       Array.from({ length: to - from + 1 }, (_, index) => ({ at: from + index, problem: 'is no JSON' }));

@@ -39,14 +39,16 @@ describe('a write that turns a field into JSON', () => {
     ]) {
       await ok('POST', `${WS}/commons/lambdas`, {
         name: `${name}${lambda}`,
-        sql: { query: `SELECT max(price) AS m FROM ${from}` },
+        sql: { query: `SELECT max(PRICE) AS m FROM ${from}` },
       });
     }
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l4`, sql: { query: `SELECT _id FROM ${name}` } });
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l5`, sql: { query: `SELECT * FROM ${name}` } });
     const answer = await add({ _id: '3', price: 2 }, { _id: '4', price: 'cheap' });
     expect(answer.data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED']);
     expect(answer.warnings).toEqual([
       `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as DOUBLE again.`,
-      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l2.`,
+      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l5, commons.${name}l2.`,
     ]);
     expect(await add({ _id: '5', price: 'free' })).not.toHaveProperty('warnings');
     const cast = `SELECT TRY_CAST("price"->>'$' AS DOUBLE) AS price FROM ${name} ORDER BY _id LIMIT 3`;
@@ -95,6 +97,21 @@ describe('a write that turns a field into JSON', () => {
   });
 });
 
+describe('a write of a field that differs only in case from another', () => {
+  it('says what SQL reads by that name, and how both are read', async () => {
+    await create();
+    expect((await add({ _id: '3', Total: 5 }, { _id: '4', total: 7 })).warnings).toEqual([
+      `"total" of commons.${name} differs from "Total" only in letter case, which SQL does not tell apart: either spelling reads "Total" alone, and "total" is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced), or read both: coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)).`,
+    ]);
+    expect(await add({ _id: '5', total: 8 })).not.toHaveProperty('warnings');
+    expect((await patch('5', { op: 'add', path: '/TOTAL', value: 9 })).warnings).toEqual([
+      expect.stringMatching(/^"TOTAL" of .* differs from "Total"/),
+    ]);
+    const query = `SELECT sum(coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)))::INT AS n FROM ${name}`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([{ n: 20 }]);
+  });
+});
+
 describe('a write of documents past the retention', () => {
   const ago = (micros: number) => Date.now() * 1_000 - micros;
 
@@ -124,6 +141,29 @@ describe('a write of documents past the retention', () => {
 
   it('says nothing where documents are kept for ever', async () => {
     await create();
-    expect(await add({ _event_time: 1 })).not.toHaveProperty('warnings');
+    expect(await add({ _event_time: '1970-01-01' })).not.toHaveProperty('warnings');
+  });
+});
+
+describe('a write of an _event_time in seconds or milliseconds', () => {
+  const some = [{ _event_time: 1_705_312_800 }, { _event_time: 1_705_312_800_000 }];
+
+  it.each([
+    ['as text', {}],
+    ['parsed', { event_time_info: { field: 'at' } }],
+  ])('says what a number counts, for documents taken %s', async (_, settings) => {
+    await create(settings);
+    const fine = [{ _event_time: 1_705_312_800_000_000 }, { _event_time: '1970-01-01T00:00:01Z' }, { n: 1 }];
+    expect((await add(...some, ...fine)).warnings).toEqual([
+      expect.stringMatching(/^2 documents .* about 1970: as a number it counts microseconds .*"event_time_info": \{/),
+    ]);
+    expect(await add(...fine)).not.toHaveProperty('warnings');
+  });
+
+  it('says nothing where the collection names the unit', async () => {
+    await create({ event_time_info: { field: '_event_time', format: 'seconds_since_epoch' } });
+    expect(await add({ _id: 'a', _event_time: 1_705_312_800 })).not.toHaveProperty('warnings');
+    const query = `SELECT year(_event_time)::INT AS y FROM ${name}`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([{ y: 2024 }]);
   });
 });

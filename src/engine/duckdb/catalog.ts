@@ -13,6 +13,7 @@ import { CATALOG } from './database.ts';
 import { jsonFieldsOf } from './json-fields.ts';
 import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from './names.ts';
 import { isKept } from './retention.ts';
+import { objectsIn } from './shape.ts';
 import type { Sql, Transaction } from './store.ts';
 import { unionShape } from './union.ts';
 
@@ -57,8 +58,21 @@ export function tableOf(
 ): Table {
   const columns = () => columnNames(shape);
   const jsonFields = () => jsonFieldsOf(shape.columns);
+  const objects = () => [...shape.columns.values()].flatMap(objectsIn);
   const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
-  return { id, workspace, name, kind: 'collection', shape, retentionSecs, columns, jsonFields, rows, storedAs: id };
+  return {
+    id,
+    workspace,
+    name,
+    kind: 'collection',
+    shape,
+    retentionSecs,
+    columns,
+    jsonFields,
+    objects,
+    rows,
+    storedAs: id,
+  };
 }
 
 /**
@@ -83,7 +97,8 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
   const shape = () => unionShape(behind().map((table) => table.shape));
   const columns = () => columnNames(shape());
   const jsonFields = () => jsonFieldsOf(shape().columns);
-  return { workspace, name, kind: 'alias', tables, columns, jsonFields, behind };
+  const objects = () => [...shape().columns.values()].flatMap(objectsIn);
+  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, behind };
 }
 
 /** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */

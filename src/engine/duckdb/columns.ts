@@ -8,10 +8,13 @@ export interface TableShape {
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
   readonly extra: boolean;
+  /** Keys in `_extra` that differ from a column only in case: the first that came, some hundred at most. */
+  readonly spellings?: ReadonlySet<string>;
 }
 
 /** Fields past this many share the `_extra` column. */
 const COLUMNS_MAX = 500;
+const SPELLINGS_MAX = 100;
 
 export const ID_COLUMN = '_id';
 export const TIME_COLUMN = '_event_time';
@@ -52,6 +55,7 @@ export interface TableWidening {
 export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
+  const spellings = new Set(table.spellings);
   let extra = table.extra;
   let changes = 0;
 
@@ -66,6 +70,10 @@ export function widenTable(table: TableShape): TableWidening {
         if (before === undefined && !canAdd(key)) {
           extraKeys ??= [];
           extraKeys.push(key);
+          if (spellings.size < SPELLINGS_MAX && !spellings.has(key) && folded.has(foldName(key))) {
+            spellings.add(key);
+            changes += 1;
+          }
           continue;
         }
         const after = widen(before ?? 'null', fields[key]);
@@ -80,7 +88,7 @@ export function widenTable(table: TableShape): TableWidening {
       }
       return extraKeys ?? NO_KEYS;
     },
-    result: () => (changes > 0 ? { columns, extra } : table),
+    result: () => (changes > 0 ? { columns, extra, spellings } : table),
     get changes() {
       return changes;
     },
@@ -89,13 +97,17 @@ export function widenTable(table: TableShape): TableWidening {
 
 /** A table's shape as JSON, to be stored. */
 export function tableShapeToJson(table: TableShape): JsonObject {
-  return { columns: [...table.columns].map(([key, shape]) => [key, shapeToJson(shape)]), extra: table.extra };
+  const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
+  const spellings = [...(table.spellings ?? [])];
+  return { columns, extra: table.extra, ...(spellings.length > 0 ? { spellings } : {}) };
 }
 
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  return { columns: fieldsFromJson(json['columns']), extra: json['extra'] === true };
+  const { columns, extra, spellings = [] } = json;
+  const known = Array.isArray(spellings) ? spellings.filter((key) => typeof key === 'string') : [];
+  return { columns: fieldsFromJson(columns), extra: extra === true, spellings: new Set(known) };
 }
 
 /** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */

@@ -25,6 +25,7 @@ const INSTEAD = `
   get_json_object             j->>'$.a'
   getdate                     now()
   hll                         approx_count_distinct(x)
+  iff                         if(n > 1, x, y)
   iif                         CASE WHEN n > 1 THEN x ELSE y END
   initcap                     upper(a[1]) || lower(a[2:])
   isnull                      coalesce(x, y)
@@ -43,11 +44,13 @@ const INSTEAD = `
   nvl                         coalesce(x, y)
   nvl2                        CASE WHEN x IS NOT NULL THEN x ELSE y END
   object_construct            {'a': x, 'b': y}
+  object_keys                 json_keys(to_json(x))
   parse_json                  j::JSON
   percentile                  quantile_cont(n, 0.5)
   percentile_approx           approx_quantile(n, 0.5)
   posexplode                  unnest(l)
   random_uuid                 uuid()
+  ratio_to_report             n / sum(n) OVER ()
   regexp_contains             regexp_matches(a, 'b+')
   regexp_count                len(regexp_extract_all(a, 'b+'))
   regexp_instr                strpos(a, regexp_extract(a, 'b+'))
@@ -81,6 +84,9 @@ const INSTEAD = `
   ~*                          regexp_matches(a, 'b+', 'i')
   !~*                         NOT regexp_matches(a, 'b+', 'i')
 `;
+
+/** Instead of what makes rows of the items of a list. */
+export const UNNEST_INSTEAD = 'Write FROM t, UNNEST(t.items) AS u(item), and item or item.field.';
 
 /** By name in lower case. */
 export const WRITTEN_INSTEAD: ReadonlyMap<string, string> = new Map(

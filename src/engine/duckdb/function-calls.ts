@@ -1,5 +1,5 @@
 import { nearest } from '../../contract/nearest.ts';
-import { WRITTEN_INSTEAD } from './dialects.ts';
+import { UNNEST_INSTEAD, WRITTEN_INSTEAD } from './dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from './guards.ts';
 import { isNode, type Node } from './tree.ts';
@@ -77,6 +77,8 @@ function structureRefusal(call: Node, name: string): string | null {
 function hintFor(name: string, allowed: ReadonlySet<string>): string {
   const instead = allowed === SCALAR_FUNCTIONS ? WRITTEN_INSTEAD.get(name.toLowerCase()) : undefined;
   if (instead !== undefined) return ` Write ${instead}, for example.`;
+  if (allowed === TABLE_FUNCTIONS && /^flatten$/i.test(name)) return ` ${UNNEST_INSTEAD}`;
+  if (/setting/i.test(name)) return '';
   const near = nearest(name, allowed, 1)[0];
   return near === undefined ? '' : ` Did you mean "${near}"?`;
 }

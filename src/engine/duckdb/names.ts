@@ -17,6 +17,8 @@ export interface NamedTable {
   jsonFields?(): JsonFields;
   /** What messages call it; default: its workspace and name. */
   shownAs?: string;
+  /** The names of the fields of each object in the columns. */
+  objects?(): readonly string[][];
   /** The SELECT of what a collection's view shows of the rows whose table columns meet `condition`. */
   rows?(condition: string): string;
   /** A collection's physical table, in the schema `_data`. */
@@ -99,4 +101,10 @@ export function createNames(): NameIndex {
       version += 1;
     },
   };
+}
+
+/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
+export function jsonPath(key: string): string {
+  if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
+  return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
 }

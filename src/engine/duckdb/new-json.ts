@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
-import type { NewJson, NewJsonField } from '../new-json.ts';
-import { type TableShape, typeOf } from './columns.ts';
-import { quoteName } from './names.ts';
+import type { NewJson, NewJsonField, NewSpelling } from '../new-json.ts';
+import { EXTRA_COLUMN, type TableShape, typeOf } from './columns.ts';
+import { foldName, jsonPath, quoteName, quoteText } from './names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from './shape.ts';
 
 /** A field that had a type, and is JSON in a wider shape. */
@@ -44,11 +44,29 @@ export function turnedFields(before: TableShape, after: TableShape): TurnedField
 /** What a wider shape of a table turns into JSON, given the documents that widened it, in order; undefined: nothing. */
 export function newJsonOf(before: TableShape, after: TableShape, documents: readonly Written[]): NewJson | undefined {
   const turned = turnedFields(before, after);
-  if (turned.length === 0) return undefined;
+  const spellings = newSpellings(before, after);
+  if (turned.length === 0 && spellings.length === 0) return undefined;
   const fields = turned.slice(0, FIELDS_MAX).map(({ path, from }): NewJsonField => {
     return { path: pathText(path), before: typeOf(from), cause: causeOf(path, from, documents) };
   });
-  return { count: turned.length, fields };
+  return { count: turned.length, fields, ...(spellings.length > 0 ? { spellings } : {}) };
+}
+
+function newSpellings(before: TableShape, after: TableShape): NewSpelling[] {
+  const added = [...(after.spellings ?? [])].filter((key) => !before.spellings?.has(key)).slice(0, FIELDS_MAX);
+  return added.flatMap((field) => {
+    const [column, shape] = [...after.columns].find(([key]) => foldName(key) === foldName(field)) ?? [];
+    if (column === undefined || shape === undefined) return [];
+    return [{ field, column, sql: `coalesce(${quoteName(column)}, ${extraValue(field, typeOf(shape))})` }];
+  });
+}
+
+/** SQL for a key of `_extra`, as a type. */
+function extraValue(key: string, type: string): string {
+  const path = quoteText(jsonPath(key));
+  if (type === 'VARCHAR') return `${EXTRA_COLUMN}->>${path}`;
+  const value = `${EXTRA_COLUMN}->${path}`;
+  return type === 'JSON' ? value : `TRY_CAST(${value} AS ${type})`;
 }
 
 function pathText(path: readonly Step[]): string {

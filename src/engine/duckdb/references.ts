@@ -78,6 +78,9 @@ function missingMessage(names: Names, path: string[]): string {
     );
   }
   if (!names.hasWorkspace(workspace)) {
+    if (/^(?:information_schema|pg_catalog)$/i.test(workspace)) {
+      return `There is no ${workspace} in queries: SHOW ALL TABLES lists what there is with its fields, DESCRIBE t the fields of t.`;
+    }
     const same = names.tables().filter((candidate) => foldName(candidate.name) === foldName(table));
     const near = nearest(workspace, names.workspaces()).map((name) => `${sqlName(name)}.${sqlName(table)}`);
     const hints = new Set([...same.map(sqlPath), ...near]);

@@ -46,6 +46,13 @@ export function isListShape(shape: Shape): shape is ListShape {
   return typeof shape === 'object' && 'element' in shape;
 }
 
+/** The names of the fields of each object in a shape. */
+export function objectsIn(shape: Shape): string[][] {
+  if (isListShape(shape)) return objectsIn(shape.element);
+  if (!isObjectShape(shape)) return [];
+  return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
+}
+
 /**
  * The narrowest shape that holds `value` and everything that `shape` holds; `shape` itself if it holds `value` already.
  */

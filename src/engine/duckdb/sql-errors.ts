@@ -2,9 +2,11 @@ import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { EXTRA_COLUMN } from './columns.ts';
 import { readEngineError } from './engine-error.ts';
-import { type NamedTable, quoteText } from './names.ts';
+import { foldName, jsonPath, type NamedTable, quoteName, quoteText } from './names.ts';
 import type { Statement } from './statement.ts';
 import { isDamage } from './storage-errors.ts';
+import { COLON_INSTEAD } from './syntax-hints.ts';
+import { shortenCandidates } from './text-arguments.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {
@@ -15,6 +17,7 @@ export interface Failure {
 }
 
 const MISSING_COLUMN = /^Referenced column "(.*?)" (?:was )?not found/;
+const MISSING_TABLE = /^Referenced table "(.*?)" not found/;
 const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
 
 const INTERNAL_NAMES: [RegExp, string][] = [
@@ -47,15 +50,20 @@ function nearestColumns(message: string, tables: readonly NamedTable[]): string 
   return near.length === 0 ? '' : `\nDid you mean ${near.map((column) => `"${column}"`).join(' or ')}?`;
 }
 
+const FIELDS_MAX = 20;
 const DATE_PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
 
 /** Matches the end of what precedes a text in a comparison. */
 const COMPARED = /(?:[=<>]|\blike|\bin\s*\([^()]*)\s*$/i;
 
 /** What a name that is not a column was probably meant to be, judging by how it is written. */
-function writtenFor(message: string, { body }: Statement): string {
-  const name = MISSING_COLUMN.exec(message)?.[1];
+function writtenFor(message: string, { body }: Statement, tables: readonly NamedTable[]): string {
+  const name = (MISSING_COLUMN.exec(message) ?? MISSING_TABLE.exec(message))?.[1];
   if (name === undefined) return '';
+  const columns = new Set(tables.flatMap((table) => table.columns().map(foldName)));
+  const paths = [...body.matchAll(/(\w+)\s*:\s*(\w+)/g)];
+  if (paths.some(([, object = '', field]) => field === name && columns.has(foldName(object))))
+    return `\n${COLON_INSTEAD}`;
   const [before, ...after] = body.split(`"${name}"`);
   if (after.length > 0 && COMPARED.test(before ?? '')) {
     return `\nDouble quotes name a field. A text stands in single ones: ${quoteText(name)}.`;
@@ -64,10 +72,18 @@ function writtenFor(message: string, { body }: Statement): string {
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
 }
 
-/** A key as a path into JSON; as a JSON pointer where a quoted path could not hold it. */
-function jsonPath(key: string): string {
-  if (/^[A-Za-z_]\w*$/.test(key)) return `$.${key}`;
-  return /["\\]/.test(key) ? `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` : `$."${key}"`;
+/** The fields of the object in which one was sought, where it is clear which object that is. */
+function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
+  const [, name] = /^Could not find key "(.*?)" in struct/.exec(message) ?? [];
+  if (name === undefined) return '';
+  const [, ...told] = [...message.matchAll(/"(.*?)"/g)].map(([, one = '']) => one);
+  const objects = tables.flatMap((table) => table.objects?.() ?? []);
+  const alike = objects.filter((fields) => !fields.includes(name) && told.every((one) => fields.includes(one)));
+  const lists = new Set(alike.map((fields) => fields.slice(0, FIELDS_MAX).map(quoteName).join(', ')));
+  const [fields = ''] = lists;
+  return lists.size === 1
+    ? `\nThe object has ${fields}${(alike[0]?.length ?? 0) > FIELDS_MAX ? ' and more' : ''}.`
+    : '';
 }
 
 /** Where a field that is no column may be: every table that has `_extra` may hold it there. */
@@ -80,7 +96,7 @@ function extraFields(message: string, tables: readonly NamedTable[]): string {
 /** Advice for messages that do not say what to do. */
 const ADVICE: [RegExp, string][] = [
   [
-    /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
+    /^Malformed JSON|\bnot JSON$|cast value to (?:numerical|decimal)|No function matches .*\bJSON\b/,
     "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$').",
   ],
   [
@@ -90,6 +106,11 @@ const ADVICE: [RegExp, string][] = [
   [
     /matches the given name and argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/,
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
+  ],
+  [/"strftime\(VARCHAR, STRING_LITERAL\)"/, "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d')."],
+  [
+    /^Cannot extract field '.*?' from expression ".*?" because it is not a struct/s,
+    '\nOf a list x of objects: FROM t, UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field).',
   ],
   [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
   [
@@ -135,9 +156,10 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const position = origin === undefined ? {} : failure.statement.locate(origin);
   const message = cleanMessage(text);
   const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? '';
-  const written = writtenFor(message, failure.statement);
-  const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}`;
-  return new ApiError('query_error', `${message}${hints}`, { ...position, cause: error });
+  const written = writtenFor(message, failure.statement, failure.tables);
+  const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
+  const short = shortenCandidates(message, failure.statement.body);
+  return new ApiError('query_error', `${short}${hints}`, { ...position, cause: error });
 }
 
 /** The `ApiError` for a parser error of the engine; its position is a byte offset in the statement's own text. */

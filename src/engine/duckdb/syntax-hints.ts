@@ -1,3 +1,4 @@
+import { UNNEST_INSTEAD } from './dialects.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** Words that the engine reserves unless quoted, and that are likely to name a field. */
@@ -17,6 +18,10 @@ const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.tex
 export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {
   const list = [...tokens(sql)];
   if (message.includes('errhint NOT IMPLEMENTED')) return limitHint(list);
+  if (/^Unknown ordered aggregate "(?:listagg|string_agg|group_concat)"/i.test(message)) {
+    return `${message} Write string_agg(x, ',' ORDER BY x), or listagg so, instead of WITHIN GROUP.`;
+  }
+  if (message.startsWith('RESPECT/IGNORE NULLS')) return `${message}. ${FILTER_INSTEAD}`;
   if (!message.startsWith('syntax error') || at === undefined) return null;
   const index = list.findIndex((token) => token.start >= at);
   const here = list[index];
@@ -31,11 +36,14 @@ export function syntaxHint(sql: string, message: string, at: number | undefined)
   return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
 }
 
+const FILTER_INSTEAD = 'Write array_agg(x ORDER BY x) FILTER (WHERE x IS NOT NULL) instead of IGNORE NULLS.';
+
 /** Words of other SQL dialects, with what to write instead: the parser stops at them or soon after. */
 const DIALECTS: readonly [word: RegExp, instead: string][] = [
   [/^top$/, 'There is no TOP: end the query with LIMIT 5, for example.'],
   [/^separator$/, "Write string_agg(x, ', ')."],
   [/^(?:regexp|rlike)$/, "Write regexp_matches(x, 'pattern')."],
+  [/^ignore$/, FILTER_INSTEAD],
   [/^minus$/, 'Write EXCEPT instead of MINUS.'],
   [/^lateral$/, 'Write FROM t, UNNEST(t.items) AS u(item) instead of LATERAL VIEW.'],
 ];
@@ -45,12 +53,27 @@ const CALLS: readonly [word: RegExp, instead: string][] = [
   [/^struct$/, "Write {'a': x, 'b': y} instead of STRUCT(…)."],
 ];
 
+/** Instead of a path behind a colon. */
+export const COLON_INSTEAD = "A field of an object is x.a, and of JSON x->>'$.a', instead of x:a.";
+
+function hasColonPath(list: readonly Token[]): boolean {
+  if (list.some(({ text }) => text === '{' || text === '[')) return false;
+  return list.some(({ text }, index) => {
+    return text === ':' && /[\w")]$/.test(list[index - 1]?.text ?? '') && wordOf(list[index + 1]) !== '';
+  });
+}
+
 /** What to write instead of the words before or at `index`. */
 function dialectHint(list: readonly Token[], index: number): string | null {
   const [here, before] = [list[index], list[index - 1]];
   if (before?.text === '[' && /^(?:offset|ordinal)$/.test(wordOf(here))) {
     return 'Items of a list count from 1: write x[1] instead of x[OFFSET(0)].';
   }
+  if (wordOf(here) === 'table' && wordOf(list[index + 2]) === 'flatten') return UNNEST_INSTEAD;
+  if (before?.text === '(' && /^timestamp$/.test(wordOf(list[index - 2]))) {
+    return 'Write x::TIMESTAMP instead of TIMESTAMP(x).';
+  }
+  if (hasColonPath(list.slice(Math.max(0, index - 6), index + 2))) return COLON_INSTEAD;
   if (here?.text.startsWith('$')) return 'A parameter stands for a value, and not for a name or a word of SQL.';
   const words = list.slice(0, index + 1).map(wordOf);
   const hintOf = (known: typeof DIALECTS, some: readonly string[]) =>
