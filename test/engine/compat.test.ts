@@ -348,7 +348,7 @@ describe('forms that people bring along', () => {
     ['FROM (PIVOT (VALUES (1)) t(a) ON a IN (1) USING sum(a))', [[1]]],
     ['SELECT value FROM (UNPIVOT (VALUES (1)) ON COLUMNS(*))', [[1]]],
     [
-      'SELECT 1 x UNION BY NAME (VALUES (1))',
+      'SELECT 1 x UNION BY NAME (VALUES (1)) ORDER BY ALL',
       [
         [1, null],
         [null, 1],

@@ -257,7 +257,7 @@ describe('results.read()', () => {
 
   it.each([
     ['another table', { where: 'EXISTS (SELECT 1 FROM docs)' }, 'Only the kept result can be named here'],
-    ['a schema', { where: 'EXISTS (SELECT 1 FROM information_schema.tables)' }, 'Workspace with name'],
+    ['a schema', { where: 'EXISTS (SELECT 1 FROM information_schema.tables)' }, 'Only the kept result can be named'],
     ['another result', { where: 'EXISTS (SELECT 1 FROM "r_k-1".result)' }, 'r_k-1'],
     ['a file', { where: "EXISTS (SELECT 1 FROM '/etc/passwd')" }, '/etc/passwd'],
     ['a function that reads files', { where: "EXISTS (SELECT 1 FROM read_text('/etc/passwd'))" }, 'is not available'],
