@@ -26,11 +26,14 @@ const ASIDE = /^audit-\d{8}T\d{9}Z-\d+\.log$/;
 const LINE_FEED = 0x0a;
 const CHANCE_MAX = 2 ** 47;
 
-export interface AuditLogOptions {
+interface AuditLimits {
+  bytesMax: number;
+  filesMax: number;
+}
+
+export interface AuditLogOptions extends Partial<AuditLimits> {
   dataDir: string;
   log: { warn(details: object, message: string): void };
-  bytesMax?: number;
-  filesMax?: number;
 }
 
 /** Appends to the audit file of a data folder, which several processes do at once. */
@@ -53,6 +56,7 @@ export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): Audi
   let folder: Promise<string> | undefined;
   let pending = Promise.resolve();
   let isFailing = false;
+  let lastAside = 0;
 
   async function write(record: object): Promise<void> {
     try {
@@ -60,7 +64,10 @@ export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): Audi
       const path = await folder;
       const size = appendLine(join(path, FILE), JSON.stringify(record));
       isFailing = false;
-      if (size >= bytesMax) putAside(path, bytesMax, filesMax);
+      if (size < bytesMax) return;
+      // The names are in the order of the files: no two of a millisecond, and none earlier when the clock is set back.
+      lastAside = Math.max(Date.now(), lastAside + 1);
+      putAside(path, new Date(lastAside), { bytesMax, filesMax });
     } catch (error) {
       folder = undefined;
       if (!isFailing) log.warn({ err: error }, 'tool calls cannot be written to the audit log');
@@ -99,14 +106,14 @@ function lastByte(file: number, size: number): number | undefined {
   return readSync(file, byte, 0, 1, size - 1) === 1 ? byte[0] : undefined;
 }
 
-function putAside(folder: string, bytesMax: number, filesMax: number): void {
+function putAside(folder: string, time: Date, { bytesMax, filesMax }: AuditLimits): void {
   const path = join(folder, FILE);
   try {
     // Another process may have been faster.
     if (statSync(path).size < bytesMax) return;
     // By chance, since two that do this in the same moment must not give their files one name: the later would replace
     // the earlier.
-    const name = `audit-${new Date().toISOString().replace(/[-:.]/g, '')}-${randomInt(CHANCE_MAX)}.log`;
+    const name = `audit-${time.toISOString().replace(/[-:.]/g, '')}-${randomInt(CHANCE_MAX)}.log`;
     renameSync(path, join(folder, name));
   } catch (error) {
     if (!isMissing(error)) throw error;

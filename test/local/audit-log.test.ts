@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newestRecords, openAuditLog, readAuditLog } from '../../src/local/audit-log.ts';
 
 let base = '';
@@ -126,6 +126,17 @@ describe('newestRecords()', () => {
         .slice(0, newest.length),
     );
     expect(await newestRecords(dataDir, 2)).toMatchObject([{ n: 59 }, { n: 58 }]);
+  });
+
+  it('keeps the order of files put aside in one millisecond', async () => {
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 0, 1));
+    await append(
+      Array.from({ length: 60 }, (_, n) => ({ n })),
+      { bytesMax: 20, filesMax: 100 },
+    );
+    clock.mockRestore();
+    expect(readAuditLog(dataDir).records).toEqual(Array.from({ length: 60 }, (_, n) => ({ n })));
+    expect(readdirSync(dataDir).length).toBeGreaterThan(10);
   });
 
   it('reads the end of a large file, whole lines and records only', async () => {
