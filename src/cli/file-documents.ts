@@ -107,7 +107,7 @@ async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
     );
   }
   // The engine is native code: only this format needs it here.
-  const { openParquet } = await import('../engine/duckdb/parquet.ts');
+  const { openParquet } = await import('../engine/duckdb/results/parquet.ts');
   const parquet = await openParquet(file.path);
   return {
     path: file.path,
@@ -124,7 +124,7 @@ async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
   };
 }
 
-type Parquet = Awaited<ReturnType<typeof import('../engine/duckdb/parquet.ts')['openParquet']>>;
+type Parquet = Awaited<ReturnType<typeof import('../engine/duckdb/results/parquet.ts')['openParquet']>>;
 
 async function* parquetEntries({ bytes }: AllowedFile, parquet: Parquet): AsyncGenerator<Piece> {
   let at = 0;

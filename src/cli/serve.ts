@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
-import { endProcess } from '../engine/duckdb/end-process.ts';
+import { endProcess } from '../engine/duckdb/storage/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { type DataFolder, openFolder } from '../local/folder.ts';

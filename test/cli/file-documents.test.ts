@@ -207,7 +207,7 @@ describe('openDocuments(): formats', () => {
     );
     connection.closeSync();
     instance.closeSync();
-    const { openParquet } = await import('../../src/engine/duckdb/parquet.ts');
+    const { openParquet } = await import('../../src/engine/duckdb/results/parquet.ts');
     const parquet = await openParquet(join(root, 'in/dense.parquet'));
     const sizes: number[] = [];
     for await (const documents of parquet.documents) sizes.push(documents.length);

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { hashOf } from '../../src/engine/duckdb/columns.ts';
+import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
 
 /**
  * Opens a copy of a database that nobody has open and looks at what no query shows; answers what is wrong: ids that are

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/names.ts';
-import { createQueries, type Queries } from '../../src/engine/duckdb/queries.ts';
+import { createQueries, type Queries } from '../../src/engine/duckdb/queries/queries.ts';
+import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/sql/names.ts';
 import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
 
 const ORDERS = `SELECT * FROM (VALUES

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -82,6 +82,13 @@ describe('the pages for people', () => {
       return [];
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('ARCHITECTURE.md names files that exist', () => {
+    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+    const named = [...readPage('ARCHITECTURE.md').matchAll(/`([a-z/-]+\.ts)`/g)].map((match) => match[1] ?? '');
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
   });
 
   it.each(PAGES.filter((page) => page !== 'ARCHITECTURE.md'))('%s names flags that exist', (page) => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { COMPAT_FUNCTIONS } from '../../src/engine/duckdb/compat.ts';
+import { COMPAT_FUNCTIONS } from '../../src/engine/duckdb/sql/compat.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../src/mcp/docs/functions.md');
 

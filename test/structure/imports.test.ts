@@ -29,6 +29,9 @@ const OWNED: Record<string, readonly string[]> = {
   'env-paths': ['places.ts'],
 };
 
+/** The folders of `engine/duckdb`: each may import those before it. */
+const ENGINE_LAYERS = ['sql', 'values', 'storage', 'tables', 'gate', 'results', 'queries'];
+
 /** The engine sees only what does not describe the API. */
 const ENGINE_MAY_READ = ['errors.ts', 'json.ts', 'nearest.ts'];
 
@@ -74,6 +77,15 @@ describe('imports inside src', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('of engine/duckdb keep to its layers', () => {
+    const layerOf = (file: string) => ENGINE_LAYERS.indexOf(file.split('/')[2] ?? '');
+    const layered = inside.filter(({ from, to }) => [from, to].every((file) => file.startsWith('engine/duckdb/')));
+    expect(new Set(layered.map(({ to }) => layerOf(to))).size).toBe(ENGINE_LAYERS.length);
+    expect(layered.filter(({ from, to }) => layerOf(from) !== -1 && layerOf(to) > layerOf(from))).toEqual([]);
+    const opener = layered.filter(({ from }) => layerOf(from) === -1).map(({ from }) => from);
+    expect(new Set(opener)).toEqual(new Set(['engine/duckdb/open.ts']));
+  });
+
   it('service knows the engine by its port and its opener only', () => {
     const wrong = inside.filter(
       ({ from, to }) =>
@@ -86,7 +98,7 @@ describe('imports inside src', () => {
 
   it('lead through the gate in one place, which makes what runs of its result', () => {
     const callers = files.filter((file) => readFileSync(join(SRC, file), 'utf8').includes('passGate('));
-    expect(callers.toSorted()).toEqual(['engine/duckdb/gate.ts', 'engine/duckdb/parse.ts']);
+    expect(callers.toSorted()).toEqual(['engine/duckdb/gate/gate.ts', 'engine/duckdb/gate/parse.ts']);
   });
 
   it('make no circles', () => {

@@ -2,21 +2,21 @@ import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits } from '../engine.ts';
-import { createCatalog, loadCatalog, requireTable } from './catalog.ts';
-import { planChanges } from './changes.ts';
-import { copyStored, countStored, syncCopy } from './copy.ts';
-import { endProcess } from './end-process.ts';
-import { createExpressions } from './expressions.ts';
-import { createKnownIds } from './known-ids.ts';
-import { createLocks } from './locks.ts';
-import { migrate } from './migrations.ts';
-import { createQueries } from './queries.ts';
-import { createResults } from './result-reading.ts';
-import { createResultStore } from './result-store.ts';
-import { createStats } from './stats.ts';
-import { damageError, isDamage, resizeError, writeError } from './storage-errors.ts';
-import { type Log, Store } from './store.ts';
-import { createWrites, METADATA_LOCK, tableLock } from './writes.ts';
+import { createExpressions } from './queries/expressions.ts';
+import { createQueries } from './queries/queries.ts';
+import { createResults } from './queries/result-reading.ts';
+import { createResultStore } from './results/result-store.ts';
+import { endProcess } from './storage/end-process.ts';
+import { createLocks } from './storage/locks.ts';
+import { damageError, isDamage, resizeError, writeError } from './storage/storage-errors.ts';
+import { type Log, Store } from './storage/store.ts';
+import { createCatalog, loadCatalog, requireTable } from './tables/catalog.ts';
+import { planChanges } from './tables/changes.ts';
+import { copyStored, countStored, syncCopy } from './tables/copy.ts';
+import { createKnownIds } from './tables/known-ids.ts';
+import { migrate } from './tables/migrations.ts';
+import { createStats } from './tables/stats.ts';
+import { createWrites, METADATA_LOCK, tableLock } from './tables/writes.ts';
 
 export interface OpenOptions {
   /** Path of the database file; it and its folder are created if they do not exist. */

@@ -1,0 +1,107 @@
+import { nearest } from '../../../contract/nearest.ts';
+import { UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
+import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
+import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
+import { isNode, type Node } from '../sql/tree.ts';
+
+const FORMATTING = new Set(['format', 'printf']);
+/** A width of many digits, or one that an argument gives: it makes a value of any size. */
+const WIDE_FORMAT = /\d{5}|\*|\{[^}]*\{/;
+/** Functions whose second argument spells types in text. */
+const STRUCTURED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
+
+/** Functions that call the aggregate which their second argument names. */
+const AGGREGATING = new Set(['aggregate', 'array_aggr', 'array_aggregate', 'list_aggr', 'list_aggregate']);
+
+/**
+ * Aggregates that take memory for each group by the numbers they are given, which the engine does not count: what is
+ * bounded is the last number, less the one before it where there are two.
+ */
+const SIZED = new Map([
+  ['bitstring_agg', { example: 'bitstring_agg(x, 0, 1000)', numbers: 2, most: 1_000_000 }],
+  ['approx_top_k', { example: 'approx_top_k(x, 10)', numbers: 1, most: 1_000 }],
+  ['reservoir_quantile', { example: 'reservoir_quantile(x, 0.5, 1000)', numbers: 1, most: 100_000 }],
+]);
+
+function constantOf(call: Node, index: number): unknown {
+  const argument = Array.isArray(call['children']) ? call['children'][index] : undefined;
+  if (!isNode(argument) || argument['class'] !== 'CONSTANT' || !isNode(argument['value'])) return undefined;
+  return argument['value']['value'];
+}
+
+/** The text of an argument that is written out as text; undefined for every other. */
+function constantArgument(call: Node, index: number): string | undefined {
+  const value = constantOf(call, index);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function sizeRefusal(call: Node, name: string): string | null {
+  const sized = SIZED.get(name.toLowerCase());
+  const count = Array.isArray(call['children']) ? call['children'].length : 0;
+  // Its default is small.
+  if (sized === undefined || (name.toLowerCase() === 'reservoir_quantile' && count < 3)) return null;
+  const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => constantOf(call, index));
+  const isBounded = typeof last === 'number' && typeof before === 'number' && last - before <= sized.most;
+  if (isBounded && count > sized.numbers) return null;
+  return `${name}() needs whole numbers that are written out, and not more than ${sized.most}: ${sized.example}.`;
+}
+
+/** Where the second argument stands in the brackets: `column.f(second)` has the first one before its name. */
+function secondOf(call: Node): number {
+  const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
+  const [, next] = Array.isArray(call['children']) ? call['children'] : [];
+  const isLast = next === undefined || (constantOf(call, 1) !== undefined && constantArgument(call, 1) === undefined);
+  return isQualified && isLast && constantArgument(call, 0) !== undefined ? 0 : 1;
+}
+
+function aggregateRefusal(call: Node, name: string): string | null {
+  const aggregate = constantArgument(call, secondOf(call));
+  if (aggregate === undefined) return `The aggregate of ${name}() must be written out as text: ${name}(l, 'max').`;
+  if (SCALAR_FUNCTIONS.has(aggregate.toLowerCase()) && !SIZED.has(aggregate.toLowerCase())) return null;
+  return `${name}() cannot call "${aggregate}".${hintFor(aggregate, SCALAR_FUNCTIONS)}`;
+}
+
+function formatRefusal(call: Node, name: string): string | null {
+  const format = constantArgument(call, 0);
+  if (format === undefined) return `The format of ${name}() must be written out as text.`;
+  return WIDE_FORMAT.test(format) ? `A width in the format of ${name}() must be a number below 10,000.` : null;
+}
+
+function structureRefusal(call: Node, name: string): string | null {
+  const structure = constantArgument(call, secondOf(call));
+  const read = structure?.replace(/\\u([\da-f]{4})/gi, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
+  if (read !== undefined && !/variant/i.test(read)) return null;
+  return `The structure of ${name}() must be written out as text, without VARIANT.`;
+}
+
+function hintFor(name: string, allowed: ReadonlySet<string>): string {
+  const instead = allowed === SCALAR_FUNCTIONS ? WRITTEN_INSTEAD.get(name.toLowerCase()) : undefined;
+  if (instead !== undefined) return ` Write ${instead}, for example.`;
+  if (allowed === TABLE_FUNCTIONS && /^flatten$/i.test(name)) return ` ${UNNEST_INSTEAD}`;
+  if (/setting/i.test(name)) return '';
+  const near = nearest(name, allowed, 1)[0];
+  return near === undefined ? '' : ` Did you mean "${near}"?`;
+}
+
+/**
+ * Why a call is refused, for whoever wrote it; null where it is not.
+ *
+ * Only the name counts: with a schema it is the same function, or a call chained to a column: `name.upper()`.
+ */
+export function refusalOf(call: Node, allowed: ReadonlySet<string>): string | null {
+  const name = typeof call['function_name'] === 'string' ? call['function_name'] : '';
+  const folded = name.toLowerCase();
+  if (!allowed.has(folded)) {
+    const what = allowed === TABLE_FUNCTIONS ? 'Table function' : 'Function';
+    return `${what} "${name}" does not exist or is not available in queries.${hintFor(name, allowed)}`;
+  }
+  const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
+  const guarded = allowed === SCALAR_FUNCTIONS ? GUARDED_FUNCTIONS : GUARDED_TABLE_FUNCTIONS;
+  if (isQualified && guarded.has(folded)) {
+    return `Call ${name}() by its plain name, with all arguments in the brackets.`;
+  }
+  if (allowed !== SCALAR_FUNCTIONS) return null;
+  if (FORMATTING.has(folded)) return formatRefusal(call, name);
+  if (STRUCTURED.has(folded)) return structureRefusal(call, name);
+  return AGGREGATING.has(folded) ? aggregateRefusal(call, name) : sizeRefusal(call, name);
+}

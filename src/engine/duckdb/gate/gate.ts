@@ -1,0 +1,413 @@
+import { COMPAT_MACROS, RENAMED_FUNCTIONS } from '../sql/compat.ts';
+import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from '../sql/expansion.ts';
+import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
+import { foldName, type NamedTable, type Names } from '../sql/names.ts';
+import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
+import { applySplices, type Splice } from '../sql/splices.ts';
+import { errorAt, type Statement } from '../sql/statement.ts';
+import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
+import { type ByHashDraft, draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
+import { refusalOf } from './function-calls.ts';
+import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
+import { boundPattern } from './patterns.ts';
+import { readShow, type Show } from './show.ts';
+import { checkWidths } from './widths.ts';
+
+/** What the gate found in a statement that it let through. */
+export interface Passed {
+  /** Collections and aliases that the statement names, in order of first use. */
+  tables: NamedTable[];
+  /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
+  missing: Missing[];
+  /** The macros of `compat.ts` that it calls, by name. */
+  macros: ReadonlySet<string>;
+  /** Parameters used in LIKE patterns, and whether all their uses have the fast way: see `checkPatterns`. */
+  patterns: ReadonlyMap<string, boolean>;
+  /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
+  sql: string;
+  /** The tree that `sql` must have. */
+  tree: unknown;
+  /** Maps a byte offset in `sql` to one in the statement's own text. */
+  originOf(offset: number): number;
+  /** Another text that may be run instead of `sql` once `isByHash` holds for it; null if there is none. */
+  byHash: (ByHashDraft & { sql: string }) | null;
+  /** The result has at most one row, provided that a text is compared with the id, and is made of that row alone. */
+  isSingle: boolean;
+  /** Whether the outermost query has a LIMIT of its own. */
+  hasLimit: boolean;
+  /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */
+  show: Show | null;
+}
+
+/** Allowed nodes of the engine's tree. Anything not listed here is refused. */
+const EXPRESSIONS = new Set(
+  `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
+  PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
+);
+const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+/** Relations, modifiers and orders that are as harmless as what they hold. */
+const PLAIN = new Set(
+  `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
+  DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
+);
+const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
+
+/** Deeper trees are refused: this walk must not overflow the stack. */
+const DEPTH_MAX = 1_500;
+/**
+ * Maximum nesting of expressions (AND and OR count once). Beyond that, binding takes seconds and cannot be interrupted.
+ */
+const EXPRESSIONS_MAX = 300;
+/** Maximum number of queries in one statement, including nested ones and copies, for the same reason. */
+const QUERIES_MAX = 500;
+/** The time to bind nested lambdas grows steeply, and binding cannot be interrupted. */
+const LAMBDAS_MAX = 8;
+
+/** COLUMNS() copies its surrounding expression for each column; a guess of how many there are. */
+const COLUMNS_TYPICAL = 100;
+
+/** Names of WITH that are visible from a place in the tree, with what each reference to them adds. */
+interface Scope {
+  names: ReadonlyMap<string, Size>;
+  parent: Scope | null;
+  /** Earlier columns of the same SELECT, which later ones may name: each use is a copy. */
+  aliases: ReadonlyMap<string, Size>;
+  depth: number;
+  expressions: number;
+  lambdas: number;
+  /** How often the engine binds what stands here: four times for each subquery around it but the outermost. */
+  times: number;
+}
+
+interface Walk {
+  statement: Statement;
+  bytes: Buffer;
+  names: Names;
+  found: { table: NamedTable; at: number; node: Node }[];
+  missing: Missing[];
+  macros: Set<string>;
+  patterns: Map<string, boolean>;
+  splices: Map<number, Splice>;
+  /** Whether a WITH may be copied to each place that names it. */
+  copiesWith: boolean;
+  /** Including all copies. */
+  size: Size;
+  /** Uses of COLUMNS(). */
+  columns: number;
+  /** What the joins of all FROMs cost: see `joinsCost`. */
+  joins: number;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The offset, or undefined: the engine writes 2^64 - 1 for no position. */
+export function offsetOf(value: unknown): number | undefined {
+  const offset = Number(value ?? Number.NaN);
+  return Number.isSafeInteger(offset) ? offset : undefined;
+}
+
+function refuse(walk: Walk, node: Node, message: string): never {
+  throw errorAt(walk.statement, offsetOf(node['query_location']), message);
+}
+
+/** What a reference to a name of WITH adds; undefined if `name` is not one. */
+function visible(scope: Scope | null, name: string): Size | undefined {
+  const folded = foldName(name);
+  for (let at = scope; at !== null; at = at.parent) {
+    const size = at.names.get(folded);
+    if (size !== undefined) return size;
+  }
+  return undefined;
+}
+
+function within(scope: Scope, size: Size, ...names: string[]): Scope {
+  return { ...scope, names: new Map(names.map((name) => [foldName(name), size])), parent: scope };
+}
+
+function grow(walk: Walk, node: Node, by: Size, times = 1): void {
+  const { size } = walk;
+  size.queries += by.queries * times;
+  size.expressions += by.expressions * times;
+  if (size.queries > QUERIES_MAX) {
+    refuse(
+      walk,
+      node,
+      `The SQL holds more than ${QUERIES_MAX} queries, each use of a WITH ... NOT MATERIALIZED included. Use fewer.`,
+    );
+  }
+  if (size.expressions > EXPRESSIONS_EXPANDED_MAX) {
+    refuse(
+      walk,
+      node,
+      'The SQL grows too large when columns and arguments that are used more than once are put in, and subqueries in ' +
+        'subqueries are read. Split it with WITH.',
+    );
+  }
+}
+
+/** The size that `work` adds. */
+function measure(walk: Walk, work: () => void): Size {
+  const before = { ...walk.size };
+  work();
+  return {
+    queries: walk.size.queries - before.queries,
+    expressions: walk.size.expressions - before.expressions,
+  };
+}
+
+function walkChildren(walk: Walk, node: Node, scope: Scope, ...without: string[]): void {
+  for (const [key, value] of Object.entries(node)) {
+    if (typeof value === 'object' && value !== null && !without.includes(key)) walkAny(walk, value, scope);
+  }
+}
+
+function walkAny(walk: Walk, value: unknown, outer: Scope): void {
+  const scope = { ...outer, depth: outer.depth + 1 };
+  if (scope.depth > DEPTH_MAX) throw errorAt(walk.statement, undefined, 'The SQL is nested too deeply. Simplify it.');
+  if (Array.isArray(value)) for (const item of value) walkAny(walk, item, scope);
+  else if (isNode(value)) walkNode(walk, value, scope);
+}
+
+function walkNode(walk: Walk, node: Node, scope: Scope): void {
+  const { class: expression, type } = node;
+  if (expression !== undefined) walkExpression(walk, node, scope);
+  else if (typeof type !== 'string') walkPlain(walk, node, scope);
+  else if (QUERIES.has(type)) walkQuery(walk, node, scope);
+  else if (type === 'BASE_TABLE') walkTable(walk, node, scope);
+  else if (type === 'TABLE_FUNCTION') walkTableFunction(walk, node, scope);
+  else if (type === 'SHOW_REF' && node['query'] === undefined) {
+    refuse(walk, node, 'SHOW and DESCRIBE without a collection cannot be used inside another statement.');
+  } else if (PLAIN.has(type) || type.endsWith('_TYPE_INFO')) walkChildren(walk, node, scope);
+  else refuse(walk, node, `This kind of SQL (${type}) is not allowed here.`);
+}
+
+/** A node without a kind of its own; one with an `id` is a type. */
+function walkPlain(walk: Walk, node: Node, scope: Scope): void {
+  // Casting deeply nested JSON to it overflows the stack.
+  if (node['id'] === 'VARIANT') refuse(walk, node, 'The type VARIANT is not available in queries. Use JSON.');
+  walkChildren(walk, node, scope);
+}
+
+const ONE_EXPRESSION: Size = { queries: 0, expressions: 1 };
+
+function walkExpression(walk: Walk, node: Node, outer: Scope): void {
+  const kind = textOf(node['class']);
+  if (!EXPRESSIONS.has(kind)) refuse(walk, node, `This kind of expression (${kind}) is not allowed here.`);
+  if (kind === 'CONSTANT') return;
+  const expressions = outer.expressions + 1;
+  if (expressions > EXPRESSIONS_MAX) {
+    refuse(
+      walk,
+      node,
+      `Expressions are nested deeper than ${EXPRESSIONS_MAX}. Simplify the SQL, or split it with WITH.`,
+    );
+  }
+  const scope = { ...outer, expressions };
+  grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
+  if (kind === 'FUNCTION') checkPattern(walk, node);
+  if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
+  if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
+  if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
+    refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
+  }
+  const inner =
+    kind === 'LAMBDA'
+      ? { ...scope, lambdas: scope.lambdas + 1 }
+      : kind === 'SUBQUERY'
+        ? { ...scope, times: scope.times === 0 ? 1 : scope.times * 4 }
+        : scope;
+  const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
+  const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
+  if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
+}
+
+function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): void {
+  renameFunction(walk, node);
+  const refusal = refusalOf(node, allowed);
+  if (refusal !== null) refuse(walk, node, refusal);
+  const name = foldName(textOf(node['function_name']));
+  if (COMPAT_MACROS.has(name)) walk.macros.add(name);
+}
+
+function checkPattern(walk: Walk, node: Node): void {
+  const { refusal, splice: piece = null, parameters = [], hasFastWay = false } = boundPattern(node, walk.bytes);
+  if (refusal !== undefined) refuse(walk, node, refusal);
+  splice(walk, piece);
+  for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
+}
+
+/** Replaces a function's name by the one that the engine knows it under. A quoted name stays as it is. */
+function renameFunction(walk: Walk, node: Node): void {
+  const name = textOf(node['function_name']);
+  const renamed = RENAMED_FUNCTIONS.get(foldName(name));
+  const at = offsetOf(node['query_location']);
+  if (renamed === undefined || at === undefined || node['schema'] !== undefined) return;
+  const length = Buffer.byteLength(name);
+  if (foldName(walk.bytes.toString('utf8', at, at + length)) !== foldName(name)) return;
+  splice(walk, { at, length, text: renamed });
+  node['function_name'] = renamed;
+}
+
+/** The engine reads these as functions if no column has the name. */
+const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
+
+function checkColumn(walk: Walk, node: Node, scope: Scope): void {
+  const path = Array.isArray(node['column_names']) ? node['column_names'].map(textOf) : [];
+  grow(walk, node, scope.aliases.get(foldName(path[0] ?? '')) ?? NOTHING);
+  if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
+    refuse(walk, node, `"${path[0]}" is not available in queries.`);
+  }
+  // workspace.collection.column: the workspace is replaced by the name of its schema.
+  const at = offsetOf(node['query_location']);
+  const [workspace, name] = path;
+  if (path.length < 3 || at === undefined || workspace === undefined || name === undefined) return;
+  const table = walk.names.find(workspace, name);
+  if (table === undefined || walk.names.schemaOf(table.workspace) === table.workspace) return;
+  splice(walk, resolveTable(walk, { path: [workspace, name], at }).splice);
+  node['column_names'] = [walk.names.schemaOf(table.workspace), ...path.slice(1)];
+}
+
+function splice(walk: Walk, piece: Splice | null): void {
+  if (piece !== null) walk.splices.set(piece.at, piece);
+}
+
+/** The splices, with `piece` replacing the one at its place. */
+function withSplice({ splices }: Walk, piece: Splice): Splice[] {
+  return [...new Map(splices).set(piece.at, piece).values()];
+}
+
+function walkTableFunction(walk: Walk, node: Node, scope: Scope): void {
+  const call = node['function'];
+  if (!isNode(call) || call['class'] !== 'FUNCTION') refuse(walk, node, 'This table function is not allowed here.');
+  checkFunction(walk, call, TABLE_FUNCTIONS);
+  walkChildren(walk, call, scope);
+  walkChildren(walk, node, scope, 'function');
+}
+
+function walkTable(walk: Walk, node: Node, scope: Scope): void {
+  walkChildren(walk, node, scope);
+  const catalog = textOf(node['catalog_name']);
+  const schema = textOf(node['schema_name']);
+  const name = textOf(node['table_name']);
+  const size = catalog === '' && schema === '' ? visible(scope, name) : undefined;
+  if (size !== undefined) {
+    grow(walk, node, size);
+    return;
+  }
+  // The name of a recursive WITH ... USING KEY for all rows so far.
+  if (catalog === '' && foldName(schema) === 'recurring' && visible(scope, `recurring.${name}`) !== undefined) {
+    return;
+  }
+  const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
+  const reference = { path, at: offsetOf(node['query_location']) };
+  // Not reported yet: the rest of the statement may be refused, which takes precedence.
+  const missing = findMissing(walk, reference);
+  if (missing !== null) {
+    walk.missing.push(missing);
+    return;
+  }
+  const resolved = resolveTable(walk, reference);
+  walk.found.push({ table: resolved.table, at: resolved.at, node });
+  node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
+  splice(walk, resolved.splice);
+}
+
+/** A name of WITH is visible to the entries after it, to the query, and to itself only if it is recursive. */
+function walkQuery(walk: Walk, node: Node, outer: Scope): void {
+  grow(walk, node, { queries: 1, expressions: 0 });
+  let scope = outer;
+  const map = isNode(node['cte_map']) ? node['cte_map']['map'] : undefined;
+  for (const entry of Array.isArray(map) ? map : []) {
+    if (!isNode(entry)) continue;
+    const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
+    scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
+  }
+  const joins = joinsIn(node['from_table']);
+  walk.joins += joinsCost(joins);
+  const tooMany = joinsRefusal(joins, walk.joins) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
+  if (tooMany !== null) refuse(walk, node, tooMany);
+  const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
+  const name = textOf(node['cte_name']);
+  const aliases = walkColumns(walk, node, scope);
+  walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
+  walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
+  if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));
+}
+
+const NO_ALIASES: Scope['aliases'] = new Map();
+const OUTERMOST: Scope = {
+  names: new Map(),
+  parent: null,
+  aliases: NO_ALIASES,
+  depth: 0,
+  expressions: 0,
+  lambdas: 0,
+  times: 0,
+};
+
+/** Walks the columns of a SELECT in order; returns what each adds where later parts name it. */
+function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
+  const list = node['select_list'];
+  if (!Array.isArray(list)) return scope.aliases;
+  const aliases = new Map(scope.aliases);
+  for (const column of list) {
+    const columnsBefore = walk.columns;
+    const size = measure(walk, () => walkAny(walk, column, { ...scope, depth: scope.depth + 1, aliases }));
+    if (!isNode(column)) continue;
+    if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
+    const alias = textOf(column['alias']);
+    if (alias !== '') aliases.set(foldName(alias), size);
+  }
+  return aliases;
+}
+
+/**
+ * Lets a statement through, or throws `query_error` with the position of what it refuses.
+ *
+ * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it
+ * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
+ * schemas of collections are filled in.
+ */
+export function passGate(statement: Statement, tree: unknown, names: Names): Passed {
+  const bytes = Buffer.from(statement.body);
+  const walk: Walk = {
+    statement,
+    bytes,
+    names,
+    found: [],
+    missing: [],
+    macros: new Set(),
+    patterns: new Map(),
+    splices: new Map(),
+    copiesWith: mayCopyWith(statement.body),
+    size: { ...NOTHING },
+    columns: 0,
+    joins: 0,
+  };
+  const node = isNode(tree) ? tree['node'] : undefined;
+  if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');
+  const show = readShow(statement, node, names);
+  if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
+  if (show === null) {
+    walkAny(walk, node, OUTERMOST);
+    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])));
+  }
+  const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
+  const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
+  const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
+  return {
+    ...applySplices(bytes, [...walk.splices.values()]),
+    tree,
+    byHash: draft === null ? null : { ...draft, sql: applySplices(bytes, withSplice(walk, draft.splice)).sql },
+    tables: [...new Set(tables)],
+    missing: walk.missing,
+    macros: walk.macros,
+    patterns: walk.patterns,
+    isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
+    hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
+    show,
+  };
+}

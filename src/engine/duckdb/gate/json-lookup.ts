@@ -1,0 +1,73 @@
+import { foldName, ITEM, type JsonFields } from '../sql/names.ts';
+import { isNode, type Node } from '../sql/tree.ts';
+
+/** Which JSON field a name in SQL stands for, as far as that is easy to tell; where it is not, it stands for none. */
+
+/** A JSON field, or an object that holds one. */
+export interface Found {
+  path: string;
+  /** Its collection or alias. */
+  table: string;
+  json: JsonFields | 'json';
+}
+
+/** What stands in FROM. */
+export interface Relation {
+  /** What it goes by, folded: its alias, or its name alone and after its schema (`keyOf`). */
+  names: readonly string[];
+  /** By folded name; null: a column that is not JSON. */
+  columns: ReadonlyMap<string, Found | null>;
+  /** Whether it may have further columns. */
+  isOpen: boolean;
+}
+
+export interface Scope {
+  relations: readonly Relation[];
+  outer: Scope | null;
+  /** Names of WITH. */
+  queries: ReadonlyMap<string, Relation>;
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const nodesOf = (value: unknown): Node[] => listOf(value).filter(isNode);
+export const textsOf = (value: unknown): string[] => listOf(value).map(String);
+
+export function keyOf(schema: unknown, name: unknown): string {
+  return `${foldName(String(schema))}\n${foldName(String(name))}`;
+}
+
+/** The JSON field of a column reference; null where it is none. */
+export function find(from: Scope, path: readonly string[]): Found | null {
+  const folded = path.map(foldName);
+  const [first = '', ...more] = folded;
+  for (let scope: Scope | null = from; scope !== null; scope = scope.outer) {
+    const { relations } = scope;
+    const named = relations.find(({ names }) => more.length > 0 && names.includes(first));
+    const owner = relations.find(({ columns }) => columns.has(first));
+    // The item of `UNNEST(list) x` is the column `x` of `x`.
+    const isItem = named !== undefined && named === owner && !named.columns.has(more[0] ?? '');
+    if (named !== undefined && !isItem) return inRelation(named, more);
+    const inSchema = relations.find(({ names }) => more.length > 1 && names.includes(keyOf(first, more[0])));
+    if (inSchema !== undefined) return inRelation(inSchema, more.slice(1));
+    if (owner !== undefined) return inRelation(owner, folded);
+    if (relations.some(({ isOpen }) => isOpen)) return null;
+  }
+  return null;
+}
+
+function inRelation({ columns }: Relation, [first = '', ...more]: readonly string[]): Found | null {
+  const found = columns.get(first) ?? null;
+  return found && within(found, more);
+}
+
+/** What lies in a field, step by step; all within one that is JSON is that one. */
+export function within(from: Found, steps: readonly string[]): Found | null {
+  let found: Found = from;
+  for (const step of steps) {
+    if (found.json === 'json') break;
+    const json = found.json.get(step);
+    if (json === undefined) return null;
+    found = { ...found, path: step === ITEM ? `${found.path}${ITEM}` : `${found.path}.${step}`, json };
+  }
+  return found;
+}

@@ -1,0 +1,204 @@
+import { foldName, type JsonFields, type NamedTable, type Names } from '../sql/names.ts';
+import { isNode, type Node } from '../sql/tree.ts';
+import { type Found, keyOf, nodesOf, type Relation, type Scope, textsOf } from './json-lookup.ts';
+import { foundIn, functionOf, itemOf } from './json-values.ts';
+
+/** Which columns a query gives and what its names stand for, as far as JSON fields go. */
+
+interface Walk {
+  /** Collections and aliases by `keyOf`. */
+  tables: ReadonlyMap<string, Relation>;
+  /** Takes what is no query by itself. */
+  visit(value: unknown, scope: Scope): void;
+}
+
+/** The columns of a query in order. */
+interface Outputs {
+  columns: [name: string, found: Found | null][];
+  isOpen: boolean;
+}
+
+const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+/** Of a query with more columns the rest is not looked at: a join of many collections has them all. */
+const COLUMNS_MAX = 1_024;
+const UNKNOWN: Outputs = { columns: [], isOpen: true };
+const NOTHING: Pick<Relation, 'columns' | 'isOpen'> = { columns: new Map(), isOpen: true };
+export const NO_SCOPE: Scope = { relations: [], outer: null, queries: new Map() };
+
+export const isQuery = (node: Node): boolean => QUERIES.has(String(node['type']));
+export const isColumn = (value: unknown): value is Node => isNode(value) && value['class'] === 'COLUMN_REF';
+
+/** Of collections, which never change: with other columns one is another object. */
+const known = new WeakMap<NamedTable, Relation | null>();
+
+/** The tables by their keys; undefined where none has a JSON field. */
+export function relationsBy(
+  tables: readonly NamedTable[],
+  schemaOf: Names['schemaOf'],
+): ReadonlyMap<string, Relation> | undefined {
+  const relations = tables.map((table) => [table, jsonRelation(table)] as const);
+  if (relations.every(([, relation]) => relation === null)) return undefined;
+  return new Map(
+    relations.map(([table, relation]) => [
+      keyOf(schemaOf(table.workspace), table.name),
+      relation ?? tableRelation(table),
+    ]),
+  );
+}
+
+/** Null where it has no JSON field. */
+function jsonRelation(table: NamedTable): Relation | null {
+  const before = known.get(table);
+  if (before !== undefined) return before;
+  const json = table.jsonFields?.();
+  const relation = json === undefined || json.size === 0 ? null : tableRelation(table, json);
+  if (table.kind === 'collection') known.set(table, relation);
+  return relation;
+}
+
+function tableRelation(table: NamedTable, json?: JsonFields): Relation {
+  const of = table.shownAs ?? `${table.workspace}.${table.name}`;
+  const columns = table.columns().map((path): [string, Found | null] => {
+    const field = json?.get(foldName(path));
+    return [foldName(path), field === undefined ? null : { path, table: of, json: field }];
+  });
+  return relationOf({ columns, isOpen: false });
+}
+
+/** The scope in a lambda, whose parameters hide columns; the first one is `item`. */
+export function inLambda(parameters: unknown, outer: Scope, item: Found | null): Scope {
+  const columns = isColumn(parameters) ? [parameters] : isNode(parameters) ? nodesOf(parameters['children']) : [];
+  const names = columns.flatMap((column) => textsOf(column['column_names']));
+  const found = names.map((name, at): [string, Found | null] => [foldName(name), at === 0 ? item : null]);
+  return { ...outer, relations: [relationOf({ columns: found, isOpen: false })], outer };
+}
+
+function relationOf({ columns, isOpen }: Outputs, names: readonly string[] = []): Relation {
+  return { names, columns: new Map(columns), isOpen };
+}
+
+/** Visits the expressions of a query, each in its scope. */
+export function visitQuery(walk: Walk, node: Node, outer: Scope): Outputs {
+  const scope = { ...outer, queries: new Map(outer.queries) };
+  for (const { key, value } of nodesOf(isNode(node['cte_map']) ? node['cte_map']['map'] : [])) {
+    const isRenamed = !isNode(value) || value['aliases'] !== undefined;
+    const outputs = visitBody(walk, isNode(value) ? value['query'] : undefined, scope);
+    scope.queries.set(foldName(String(key)), relationOf(isRenamed ? UNKNOWN : outputs));
+  }
+  if (node['type'] === 'SELECT_NODE') return visitSelect(walk, node, scope);
+  const outputs = visitBody(walk, { node: node['left'] }, scope);
+  visitBody(walk, { node: node['right'] }, scope);
+  if (node['type'] !== 'SET_OPERATION_NODE') return UNKNOWN;
+  const named = { ...scope, relations: [relationOf(outputs)], outer: null };
+  visitModifiers(walk, node, { scope: named, named, outputs });
+  return outputs;
+}
+
+/** A query within a statement, under `node`. */
+function visitBody(walk: Walk, statement: unknown, { queries, ...scope }: Scope): Outputs {
+  const node = isNode(statement) ? statement['node'] : undefined;
+  return isNode(node) ? visitQuery(walk, node, { ...scope, queries: new Map(queries) }) : UNKNOWN;
+}
+
+function visitSelect(walk: Walk, node: Node, outer: Scope): Outputs {
+  const expressions: unknown[] = [];
+  const scope: Scope = { ...outer, relations: relationsIn(walk, node['from_table'], outer, expressions), outer };
+  const list = nodesOf(node['select_list']);
+  const outputs = outputsOf(list, scope);
+  const aliases = new Set(list.map(({ alias }) => foldName(String(alias ?? ''))));
+  const columns = outputs.columns.filter(([name]) => aliases.has(name));
+  // Where an alias comes before a column of its name.
+  const named = { ...scope, relations: [relationOf({ columns, isOpen: false })], outer: scope };
+  walk.visit([...expressions, list, node['where_clause'], node['group_expressions']], scope);
+  walk.visit([node['having'], node['qualify']], named);
+  visitModifiers(walk, node, { scope, named, outputs });
+  return outputs;
+}
+
+/** In ORDER BY a name by itself is an alias first, and a number stands for a column; not so within an expression. */
+function visitModifiers(
+  walk: Walk,
+  node: Node,
+  { scope, named, outputs: { columns, isOpen } }: { scope: Scope; named: Scope; outputs: Outputs },
+): void {
+  for (const modifier of nodesOf(node['modifiers'])) {
+    if (modifier['type'] !== 'ORDER_MODIFIER') walk.visit(modifier, scope);
+    else {
+      for (const order of nodesOf(modifier['orders'])) {
+        const by = order['expression'];
+        const number = isNode(by) && isNode(by['value']) ? Number(by['value']['value']) : 0;
+        const column = isOpen ? undefined : columns[number - 1];
+        if (column === undefined) walk.visit(order, isColumn(by) ? named : scope);
+        else {
+          const relations = [relationOf({ columns: [column], isOpen: false })];
+          const expression = { class: 'COLUMN_REF', column_names: [column[0]] };
+          walk.visit({ ...order, expression }, { ...NO_SCOPE, relations });
+        }
+      }
+    }
+  }
+}
+
+function outputsOf(list: readonly Node[], scope: Scope): Outputs {
+  const outputs: Outputs = { columns: [], isOpen: false };
+  for (const column of list) {
+    if (column['class'] === 'STAR') addStar(outputs, column, scope);
+    else {
+      const path = isColumn(column) ? textsOf(column['column_names']) : [];
+      const name = String(column['alias'] ?? path.at(-1) ?? '');
+      outputs.columns.push([foldName(name), foundIn(column, scope)]);
+    }
+  }
+  return outputs;
+}
+
+/** `*`, of all or of one relation, with what it leaves out or puts something else for. */
+function addStar(outputs: Outputs, star: Node, { relations }: Scope): void {
+  const of = foldName(String(star['relation_name'] ?? ''));
+  const without = new Set(textsOf(star['exclude_list']).map(foldName));
+  const replaced = new Set(nodesOf(star['replace_list']).map(({ key }) => foldName(String(key))));
+  // A form of it that is not known here could do anything.
+  const known = ['class', 'type', 'relation_name', 'exclude_list', 'replace_list', 'query_location'];
+  if (!Object.keys(star).every((key) => known.includes(key))) outputs.isOpen = true;
+  for (const { names, columns, isOpen } of relations) {
+    if (of !== '' && !names.includes(of)) continue;
+    outputs.isOpen ||= isOpen || outputs.columns.length > COLUMNS_MAX;
+    if (outputs.columns.length > COLUMNS_MAX) return;
+    for (const [name, found] of columns) {
+      if (!without.has(name)) outputs.columns.push([name, replaced.has(name) ? null : found]);
+    }
+  }
+}
+
+/** What FROM names; its expressions are added to `expressions`. */
+function relationsIn(walk: Walk, from: unknown, scope: Scope, expressions: unknown[]): Relation[] {
+  if (!isNode(from) || from['type'] === 'EMPTY') return [];
+  const name = String(from['table_name'] ?? '');
+  const alias = String(from['alias'] ?? name);
+  const named = (relation: Pick<Relation, 'columns' | 'isOpen'> = NOTHING, ...more: string[]): Relation[] => {
+    const known = from['column_name_alias'] === undefined ? relation : NOTHING;
+    return [{ ...known, names: [foldName(alias), ...more] }];
+  };
+  if (from['type'] === 'JOIN') {
+    const using = textsOf(from['using_columns']).map((column) => ({ class: 'COLUMN_REF', column_names: [column] }));
+    expressions.push(from['condition'], { class: 'COMPARISON', children: using });
+    const left = relationsIn(walk, from['left'], scope, expressions);
+    // What is joined may name what stands before it.
+    return [...left, ...relationsIn(walk, from['right'], { ...scope, relations: left, outer: scope }, expressions)];
+  }
+  if (from['type'] === 'SUBQUERY') return named(relationOf(visitBody(walk, from['subquery'], scope)));
+  if (from['type'] === 'BASE_TABLE') {
+    const schema = from['schema_name'];
+    if (schema === undefined) return named(scope.queries.get(foldName(name)));
+    const key = keyOf(schema, name);
+    return named(walk.tables.get(key), ...(alias === name ? [key] : []));
+  }
+  expressions.push(from['function'], from['values']);
+  const [list, ...more] = isNode(from['function']) ? nodesOf(from['function']['children']) : [];
+  if (!isNode(from['function']) || functionOf(from['function']) !== 'unnest' || more.length > 0) return named();
+  const [column = 'unnest', ...others] = textsOf(from['column_name_alias']);
+  const columns = [column, ...others].map((one, at): [string, Found | null] => {
+    return [foldName(one), at === 0 ? itemOf(list, scope) : null];
+  });
+  return [relationOf({ columns, isOpen: false }, [foldName(alias)])];
+}

@@ -1,0 +1,84 @@
+import { foldName, ITEM } from '../sql/names.ts';
+import { isNode, type Node } from '../sql/tree.ts';
+import { type Found, find, nodesOf, type Scope, textsOf, within } from './json-lookup.ts';
+
+/** Which JSON field the value of an expression comes from, where it passes one on as it is. */
+
+/** Functions that give one of their arguments, or of its values over rows. */
+const PASSING =
+  /^(coalesce|ifnull|nvl|if|nullif|any_value|arbitrary|first|last|mode|lag|lead|(first|last|nth)_value|min|max|greatest|least|arg_?(min|max)(_null)?|(min|max)_by)$/;
+/** Those that give a part of the list which is their first argument. */
+const SLICING =
+  /^(list|array)_(filter|sort|reverse_sort|reverse|distinct|slice|concat|cat|append|push_back|resize|where|grade_up)$|^(filter|slice|array_remove|array_except|array_intersect)$/;
+/** Those that give one of its items. */
+const EXTRACTING = /^((list|array)_(extract|element|first|last|min|max|any_value)|element_at|unnest)$/;
+/** Those that make a list of their arguments, or of them over rows. */
+const LISTING = /^(list|array_agg|list_value|array_create|list_distinct_agg)$/;
+
+const OPERATORS = new Set(['OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
+
+export function functionOf(node: Node): string {
+  const isCall = node['class'] === 'FUNCTION' || node['class'] === 'WINDOW';
+  return isCall ? foldName(String(node['function_name'])) : '';
+}
+
+/** The text that a constant is; undefined for anything else. */
+export function textConstant(node: unknown): string | undefined {
+  const value = isNode(node) && node['class'] === 'CONSTANT' ? node['value'] : undefined;
+  if (!isNode(value) || !isNode(value['type']) || value['type']['id'] !== 'VARCHAR') return undefined;
+  return typeof value['value'] === 'string' ? value['value'] : undefined;
+}
+
+/** The expressions one of which is what a node gives; none where it makes something else. */
+export function passedOn(node: Node): unknown[] {
+  if (node['class'] === 'CASE') {
+    return [...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']];
+  }
+  if (OPERATORS.has(String(node['type']))) return nodesOf(node['children']);
+  const name = functionOf(node);
+  if (!PASSING.test(name)) return [];
+  const children = nodesOf(node['children']);
+  return /^(arg_|(min|max)_by|arg(min|max)|nullif|lag|lead|nth_value)/.test(name) ? children.slice(0, 1) : children;
+}
+
+/** How a node reaches into its first operand: by the name of a field, or `ITEM`; null where it does not. */
+function stepOf(node: Node): string | null {
+  const [, key] = nodesOf(node['children']);
+  const name = functionOf(node);
+  const isAccess = node['type'] === 'ARRAY_EXTRACT' || node['type'] === 'STRUCT_EXTRACT' || name === 'struct_extract';
+  if (isAccess || EXTRACTING.test(name)) return foldName(textConstant(key) ?? ITEM);
+  return null;
+}
+
+/** The JSON field, or what holds one, that an expression gives; null where it gives none, or that is hard to tell. */
+export function foundIn(value: unknown, scope: Scope): Found | null {
+  if (!isNode(value)) return null;
+  if (value['class'] === 'COLUMN_REF') return find(scope, textsOf(value['column_names']));
+  const [first] = nodesOf(value['children']);
+  const step = stepOf(value);
+  if (step !== null) {
+    const of = foundIn(first, scope);
+    return of === null || of.json === 'json' ? of : within(of, [step]);
+  }
+  const name = functionOf(value);
+  if (value['type'] === 'ARRAY_SLICE' || SLICING.test(name)) return foundIn(first, scope);
+  if (LISTING.test(name) || value['type'] === 'ARRAY_CONSTRUCTOR') {
+    const of = firstIn(nodesOf(value['children']), scope);
+    return of === null ? null : { ...of, json: new Map([[ITEM, of.json]]) };
+  }
+  return firstIn(passedOn(value), scope);
+}
+
+function firstIn(values: readonly unknown[], scope: Scope): Found | null {
+  for (const value of values) {
+    const found = foundIn(value, scope);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The item of the list that an expression gives. */
+export function itemOf(list: unknown, scope: Scope): Found | null {
+  const found = foundIn(list, scope);
+  return found === null || found.json === 'json' ? null : within(found, [ITEM]);
+}

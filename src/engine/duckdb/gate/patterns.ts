@@ -1,0 +1,198 @@
+import { ApiError } from '../../../contract/errors.ts';
+import { quoteText } from '../sql/names.ts';
+import type { Splice } from '../sql/splices.ts';
+import { tokens } from '../sql/tokens.ts';
+import { isNode, type Node, nodesIn } from '../sql/tree.ts';
+import type { Typed } from '../values/typed-json.ts';
+
+/*
+ * The engine tries a pattern of LIKE at every place of the text for each `%` that something follows, within the tries for
+ * the one before: `'%_a%_a%_a%_b'` over a text of 2 kB takes hours, and it looks within one text for nothing that would
+ * stop it. Only for a constant of LIKE without `_` it has a faster way. Regular expressions take time by the length.
+ */
+
+/** Most `%` that something follows in a pattern which has to stay what it is. */
+const WILDCARDS_MAX = 3;
+
+interface Matching {
+  /** What stands for any text. */
+  any: '%' | '*';
+  isNot?: boolean;
+  ignoresCase?: boolean;
+}
+
+const MATCHINGS: ReadonlyMap<string, Matching> = new Map([
+  ['~~', { any: '%' }],
+  ['!~~', { any: '%', isNot: true }],
+  ['like_escape', { any: '%' }],
+  ['not_like_escape', { any: '%', isNot: true }],
+  ['~~*', { any: '%', ignoresCase: true }],
+  ['!~~*', { any: '%', ignoresCase: true, isNot: true }],
+  ['ilike_escape', { any: '%', ignoresCase: true }],
+  ['not_ilike_escape', { any: '%', ignoresCase: true, isNot: true }],
+  ['~~~', { any: '*' }],
+]);
+
+const INSTEAD =
+  `At most ${WILDCARDS_MAX} "%" or "*" in a pattern may have something after them here. ` +
+  "Use regexp_matches(text, 'one.*two'), which finds it anywhere in the text.";
+
+/** What a pattern is made of: any text, any one character, or this character. */
+type Part = { kind: 'any' | 'one' } | { kind: 'text'; text: string };
+
+function partsOf(pattern: string, any: Matching['any'], escaping: string): Part[] {
+  const parts: Part[] = [];
+  const characters = [...pattern];
+  for (let index = 0; index < characters.length; index++) {
+    const character = characters[index] ?? '';
+    if (character === escaping) parts.push({ kind: 'text', text: characters[++index] ?? '' });
+    else if (character === any && parts.at(-1)?.kind !== 'any') parts.push({ kind: 'any' });
+    else if (character === '_') parts.push({ kind: 'one' });
+    else if (character !== any) parts.push({ kind: 'text', text: character });
+  }
+  return parts;
+}
+
+function wildcardsIn(parts: readonly Part[]): number {
+  return parts.filter(({ kind }, index) => kind === 'any' && index < parts.length - 1).length;
+}
+
+/** As the engine makes a letter small: into one letter, always. */
+function lower(letter: string): string {
+  if (letter === '\u0130') return 'i';
+  const small = letter.toLowerCase();
+  return [...small].length === 1 ? small : letter;
+}
+
+let capitals: Map<string, string> | undefined;
+
+/** The other letters that are the same as this small one where case does not count. */
+function capitalsOf(small: string): string {
+  if (capitals === undefined) {
+    capitals = new Map();
+    // No letter beyond has two cases.
+    for (let code = 0x41; code < 0x1f000; code++) {
+      const letter = String.fromCodePoint(code);
+      const own = lower(letter);
+      if (own !== letter) capitals.set(own, (capitals.get(own) ?? '') + letter);
+    }
+  }
+  return capitals.get(small) ?? '';
+}
+
+function expressionOf(parts: readonly Part[], ignoresCase: boolean): string {
+  const ofText = (text: string) => {
+    const small = ignoresCase ? lower(text) : text;
+    const others = ignoresCase ? capitalsOf(small) : '';
+    return others === '' ? small.replace(/[\\.+*?()|[\]{}^$]/, '\\$&') : `[${small}${others}]`;
+  };
+  const ofPart = (part: Part) => (part.kind === 'text' ? ofText(part.text) : part.kind === 'any' ? '.*' : '.');
+  return `(?s)${parts.map(ofPart).join('')}`;
+}
+
+function textOf(value: unknown): string | undefined {
+  const held = isNode(value) && value['class'] === 'CONSTANT' ? value['value'] : undefined;
+  const text = isNode(held) ? held['value'] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** How much of the text is read to find the end of an operator and its pattern. */
+const MARGIN_BYTES = 1_000;
+
+/** How many bytes `LIKE 'pattern' ESCAPE 'x'` takes in the text, from `at` on; null where it is spelled otherwise. */
+function lengthOf(bytes: Buffer, at: number, pattern: string, hasEscape: boolean): number | null {
+  const text = bytes.toString('utf8', at, at + 4 * Buffer.byteLength(pattern) + MARGIN_BYTES);
+  const read = tokens(text);
+  let token = read.next().value;
+  if (token?.text.toLowerCase() === 'not') token = read.next().value;
+  if (!/^i?like$/i.test(token?.text ?? '')) return null;
+  token = read.next().value;
+  if (token?.kind === 'string' && hasEscape) {
+    if (read.next().value?.text.toLowerCase() !== 'escape') return null;
+    token = read.next().value;
+  }
+  return token?.kind === 'string' ? Buffer.byteLength(text.slice(0, token.end)) : null;
+}
+
+/** Makes the call what the engine's parser makes of `text ~ 'expression'`, or of `!~`. */
+function rewrite(node: Node, { isNot = false }: Matching, left: unknown, constant: unknown, expression: string): void {
+  const pattern = isNode(constant) && isNode(constant['value']) ? constant['value'] : {};
+  const call: Node = {
+    class: 'FUNCTION',
+    type: 'FUNCTION',
+    function_name: 'regexp_full_match',
+    children: [left, { class: 'CONSTANT', type: 'VALUE_CONSTANT', value: { ...pattern, value: expression } }],
+    order_bys: node['order_bys'],
+  };
+  for (const key of ['function_name', 'schema', 'is_operator', 'children', 'order_bys']) delete node[key];
+  if (isNot) Object.assign(node, { class: 'OPERATOR', type: 'OPERATOR_NOT', children: [call] });
+  else Object.assign(node, call);
+}
+
+/** Of the text that was looked at last: it may hold LIKE thousands of times. */
+let collated: { bytes: Buffer | null; is: boolean } = { bytes: null, is: false };
+
+function hasCollation(bytes: Buffer): boolean {
+  if (collated.bytes !== bytes) collated = { bytes, is: /(\b|\d)collate\b/i.test(bytes.toString()) };
+  return collated.is;
+}
+
+/** What is to be done with a call: a refusal, or a splice, with the tree changed alike. */
+export interface Pattern {
+  refusal?: string;
+  splice?: Splice;
+  /** Parameters that the pattern is made of. */
+  parameters?: string[];
+  /** Whether the engine has its fast way for what they make, as long as it has no `_`. */
+  hasFastWay?: boolean;
+}
+
+function ofParameters(pattern: unknown, isLike: boolean): Pattern {
+  const nodes = [...nodesIn(pattern)];
+  const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
+  // A pattern that the engine knows when it plans.
+  const isKnown = !nodes.some((node) => node['class'] === 'COLUMN_REF' || node['class'] === 'SUBQUERY');
+  return { parameters, hasFastWay: isLike && isKnown };
+}
+
+/**
+ * Sees to it that a LIKE, ILIKE or GLOB takes time by the length of its text: a constant pattern that might take longer is
+ * put as a regular expression, or refused. What is made while the statement runs is not known here, but for parameters.
+ */
+export function boundPattern(node: Node, bytes: Buffer): Pattern {
+  const matching = MATCHINGS.get(String(node['function_name']).toLowerCase());
+  const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
+  // Names of columns are few, and short.
+  if (matching === undefined || (isNode(left) && left['class'] === 'STAR')) return {};
+  const pattern = textOf(constant);
+  const isLike = /^!?~~$/.test(String(node['function_name']));
+  if (pattern === undefined) return ofParameters(constant, isLike);
+  const escaping = textOf(third) ?? '';
+  const parts = partsOf(pattern, matching.any, escaping);
+  const wildcards = wildcardsIn(parts);
+  if (wildcards < 2 || (isLike && !parts.some(({ kind }) => kind === 'one'))) return {};
+  const at = Number(node['query_location'] ?? Number.NaN);
+  const isPlain =
+    matching.any === '%' &&
+    // A collation counts for LIKE, and does not for regular expressions.
+    !hasCollation(bytes) &&
+    (third === undefined || /^[^\p{L}\p{N}]?$/u.test(escaping)) &&
+    !parts.some((part) => part.kind === 'text' && part.text === '');
+  const length = isPlain && Number.isSafeInteger(at) ? lengthOf(bytes, at, pattern, third !== undefined) : null;
+  if (length === null) return wildcards > WILDCARDS_MAX ? { refusal: INSTEAD } : {};
+  const expression = expressionOf(parts, matching.ignoresCase ?? false);
+  rewrite(node, matching, left, constant, expression);
+  return { splice: { at, length, text: ` ${matching.isNot ? '!~' : '~'} ${quoteText(expression)}` } };
+}
+
+/** Refuses a value of a parameter that patterns are made of, with `query_error`. */
+export function checkPatterns(parameters: ReadonlyMap<string, boolean>, values: ReadonlyMap<string, Typed>): void {
+  for (const [name, hasFastWay] of parameters) {
+    const value = values.get(name)?.value;
+    if (typeof value !== 'string' || (hasFastWay && !value.includes('_'))) continue;
+    const most = Math.max(...(['%', '*'] as const).map((any) => wildcardsIn(partsOf(value, any, ''))));
+    if (most > WILDCARDS_MAX) {
+      throw new ApiError('query_error', `Parameter ":${name}" is a pattern that could take very long. ${INSTEAD}`);
+    }
+  }
+}

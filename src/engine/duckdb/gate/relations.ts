@@ -1,0 +1,103 @@
+import { isNode } from '../sql/tree.ts';
+
+/** What queries and tables give, and what becomes of it side by side or one below the other: see `widths.ts`. */
+
+/** What a query or a table gives. Widths are upper bounds, but for fields of documents, which are not known here. */
+export interface Relation {
+  columns: number;
+  /** Of all columns together. */
+  width: number;
+  /** Widths of columns by name. */
+  names: ReadonlyMap<string, number>;
+  /** Of the widest column whose name is not known; 0 where all are known. */
+  rest: number;
+}
+
+export const NO_COLUMNS: Relation = { columns: 0, width: 0, names: new Map(), rest: 0 };
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function widest({ names, rest }: Relation): number {
+  let all = rest;
+  for (const width of names.values()) all = Math.max(all, width);
+  return all;
+}
+
+export function unnamed(columns: number, width: number): Relation {
+  return { columns, width: Math.max(columns, width), names: new Map(), rest: columns === 0 ? 0 : Math.max(1, width) };
+}
+
+/** Of any number of them. */
+export function greatest(widths: readonly number[], least = 0): number {
+  return widths.reduce((one, other) => Math.max(one, other), least);
+}
+
+/** Side by side. */
+export function beside(relations: readonly Relation[]): Relation {
+  if (relations.length === 1 && relations[0] !== undefined) return relations[0];
+  const names = new Map<string, number>();
+  for (const relation of relations) {
+    for (const [name, width] of relation.names) names.set(name, Math.max(width, names.get(name) ?? 0));
+  }
+  return {
+    columns: relations.reduce((sum, { columns }) => sum + columns, 0),
+    width: relations.reduce((sum, { width }) => sum + width, 0),
+    names,
+    rest: greatest(relations.map(({ rest }) => rest)),
+  };
+}
+
+/** One below the other: structs of both become one with the fields of both. */
+export function below(left: Relation, right: Relation, isByName: boolean): Relation {
+  const both = beside([left, right]);
+  if (isByName) {
+    const others = left.columns - left.names.size + right.columns - right.names.size;
+    // What both have is there once; of structs, with the fields of both.
+    const again = [...right.names].filter(([name, width]) => width === 1 && left.names.has(name)).length;
+    return { ...both, columns: both.names.size + Math.max(0, others), width: both.width - again };
+  }
+  const nested = left.width > left.columns && right.width > right.columns;
+  const width = nested ? left.width + right.width : Math.max(left.width, right.width);
+  const widestOfAll = nested ? widest(left) + widest(right) : Math.max(widest(left), widest(right));
+  return nested || right.width > right.columns
+    ? { columns: left.columns, width, names: new Map(), rest: widestOfAll }
+    : { ...left, width };
+}
+
+/** With other names for the first columns. */
+export function renamed(relation: Relation, names: unknown): Relation {
+  return listOf(names).length === 0 ? relation : { ...relation, names: new Map(), rest: widest(relation) };
+}
+
+/**
+ * Of what may be one or the other: structs with other names become one with the fields of all. `values` are what has these
+ * widths, where it is known.
+ */
+export function eitherOf(widths: readonly number[], values: readonly unknown[] = []): number {
+  const shapes = new Set<string>();
+  const nested = widths.filter((width, index) => {
+    const shape = width > 1 ? shapeOf(values[index]) : undefined;
+    const isNew = shape === undefined || !shapes.has(shape);
+    if (shape !== undefined) shapes.add(shape);
+    return width > 1 && isNew;
+  });
+  return nested.reduce((sum, width) => sum + width, nested.length === 0 ? 1 : 0);
+}
+
+/** The names in a struct of plain values that is written out; undefined for everything else. */
+function shapeOf(value: unknown): string | undefined {
+  if (!isNode(value)) return undefined;
+  if (value['class'] === 'CONSTANT') return '';
+  if (value['class'] === 'CAST') return JSON.stringify(value['cast_type']);
+  const name = value['function_name'];
+  if (name !== 'struct_pack' && name !== 'list_value') return undefined;
+  const fields = listOf(value['children']).map((child) => [isNode(child) ? child['alias'] : null, shapeOf(child)]);
+  if (fields.some(([, shape]) => shape === undefined)) return undefined;
+  return name === 'struct_pack' ? JSON.stringify(fields) : [...new Set(fields.map(([, shape]) => shape))].join();
+}

@@ -1,0 +1,55 @@
+import type { JsonValue } from '../../../contract/json.ts';
+import { foldName, type NamedTable, type Names } from '../sql/names.ts';
+import { errorAt, type Statement } from '../sql/statement.ts';
+import { isNode, type Node } from '../sql/tree.ts';
+import type { Rows } from '../values/rows.ts';
+
+export interface Show {
+  what: 'tables' | 'all tables' | 'schemas';
+  /** The workspace of SHOW TABLES FROM. */
+  workspace: string | null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** What a statement's tree asks to show; null if it is not such a statement. */
+export function readShow(statement: Statement, node: Node, names: Names): Show | null {
+  const from = node['from_table'];
+  if (!isNode(from) || from['type'] !== 'SHOW_REF' || from['query'] !== undefined) return null;
+  const workspace = textOf(from['schema_name']);
+  if (from['show_type'] === 'SHOW_FROM' && textOf(from['catalog_name']) === '') {
+    const known = names.workspaces().find((candidate) => foldName(candidate) === foldName(workspace));
+    if (known === undefined) throw errorAt(statement, undefined, `Workspace with name "${workspace}" does not exist`);
+    return { what: 'tables', workspace: known };
+  }
+  const what = textOf(from['table_name']).replaceAll('"', '').toLowerCase();
+  if (what === '__show_tables_expanded') return { what: 'all tables', workspace: null };
+  if (what === 'tables') return { what: 'tables', workspace: null };
+  if (what === 'schemas' || what === 'databases') return { what: 'schemas', workspace: null };
+  throw errorAt(
+    statement,
+    undefined,
+    `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
+  );
+}
+
+/** The answer of SHOW: from the names that SQL can use, never from the engine's catalog. */
+export function answerShow({ what, workspace }: Show, names: Names): Rows {
+  if (what === 'schemas') {
+    const rows = names
+      .workspaces()
+      .toSorted()
+      .map((name) => [name]);
+    return { columns: [{ name: 'workspace', type: 'VARCHAR' }], rows, cut: null };
+  }
+  const isAsked = (table: NamedTable) => workspace === null || foldName(table.workspace) === foldName(workspace);
+  const rows = names
+    .tables()
+    .filter(isAsked)
+    .map((table): JsonValue[] => [table.workspace, table.name, table.kind, [...table.columns()]])
+    .toSorted((a, b) => (`${a[0]}\n${a[1]}` < `${b[0]}\n${b[1]}` ? -1 : 1));
+  const columns = ['workspace', 'name', 'kind'].map((name) => ({ name, type: 'VARCHAR' }));
+  return { columns: [...columns, { name: 'columns', type: 'VARCHAR[]' }], rows, cut: null };
+}

@@ -1,0 +1,209 @@
+import type { DuckDBResult } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import { nearest } from '../../../contract/nearest.ts';
+import type {
+  EngineLimits,
+  Inspection,
+  InspectRequest,
+  Parameter,
+  QueryOutcome,
+  QueryRequest,
+  Unbound,
+} from '../../engine.ts';
+import { type Opened, open } from '../gate/parse.ts';
+import { answerShow } from '../gate/show.ts';
+import type { ResultStore } from '../results/result-store.ts';
+import type { NamedTable, Names } from '../sql/names.ts';
+import type { Statement } from '../sql/statement.ts';
+import { makeMacros } from '../storage/macros.ts';
+import { resume } from '../storage/session.ts';
+import type { Typed } from '../values/typed-json.ts';
+import { bindParameters } from './parameters.ts';
+import { createPlaces, type Places, type PlacesContext } from './places.ts';
+import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
+import { createStatementForms, type StatementForms } from './statement-forms.ts';
+
+export interface Queries extends Places {
+  /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
+  query(request: QueryRequest): Promise<QueryOutcome>;
+  /** Parses and binds a statement without running it. Rejects as `query` does. */
+  inspect(request: InspectRequest): Promise<Inspection>;
+}
+
+interface Context extends PlacesContext {
+  /** Stores the results that are to be kept; absent: none are. */
+  results?: Pick<ResultStore, 'keeper'>;
+  names: Names;
+}
+
+interface Parts {
+  places: Places;
+  forms: StatementForms;
+  results: Context['results'];
+  names: Names;
+  limits: EngineLimits;
+}
+
+/**
+ * Whether an error of the second form may not occur in the statement as written; if it does, that error is the one to
+ * report.
+ */
+function mayBeOfForm(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
+}
+
+function qualified(tables: readonly NamedTable[], kind: NamedTable['kind']): string[] {
+  return tables.filter((table) => table.kind === kind).map((table) => `${table.workspace}.${table.name}`);
+}
+
+function withBehind(tables: readonly NamedTable[]): NamedTable[] {
+  return [...new Set([...tables, ...tables.flatMap((table) => table.behind?.() ?? [])])];
+}
+
+function warningsFor(
+  request: QueryRequest,
+  { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
+  cut: QueryOutcome['cut'],
+): string[] {
+  if (request.generateWarnings !== true) return [];
+  const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
+  const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
+  const warnings = unused.map(
+    (name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`,
+  );
+  if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
+  if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
+  return [...warnings, ...ofSql];
+}
+
+function meant(name: string, parameters: readonly string[]): string {
+  const close = nearest(name, parameters);
+  return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
+}
+
+/** A statement with the values of its parameters. */
+interface Bound {
+  statement: Statement;
+  values: ReadonlyMap<string, Typed>;
+}
+
+function bound(
+  forms: StatementForms,
+  request: { sql: string; parameters?: readonly Parameter[] | undefined },
+  mayMiss = false,
+): Bound {
+  const statement = forms.read(request.sql);
+  return { statement, values: bindParameters(statement.parameters, request.parameters ?? [], mayMiss) };
+}
+
+function readingOf({ results, limits }: Parts, request: QueryRequest, { values }: Bound, opened: Opened): Reading {
+  const { keep } = request;
+  const keeperOf = keep && results && ((...of: [DuckDBResult, readonly string[]]) => results.keeper(keep, ...of));
+  const asked = keeperOf ? keep?.rowsMax : opened.passed.hasLimit ? undefined : request.defaultRowLimit;
+  const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
+  return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
+}
+
+function outcomeOf(request: QueryRequest, opened: Opened, read: ReadRows, queuedMicros: number): QueryOutcome {
+  return {
+    ...read,
+    collections: qualified(withBehind(opened.passed.tables), 'collection'),
+    aliases: qualified(opened.passed.tables, 'alias'),
+    warnings: warningsFor(request, opened, read.cut),
+    queuedMicros,
+  };
+}
+
+/** Runs a text that is known to only read, without a transaction around it; undefined if it cannot be run that way. */
+async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome | undefined> {
+  const { forms, places } = parts;
+  const { sql } = request;
+  let known = forms.quick(sql, ask.values);
+  if (known === null) return undefined;
+  try {
+    return await places.inPlace({ ...request, mayRestart: true, isPlain: true }, async (connection, signal, queued) => {
+      // Names may have changed during the wait.
+      known = forms.quick(sql, ask.values);
+      if (known === null) return undefined;
+      const { form } = known;
+      await makeMacros(connection, form.passed.macros, false);
+      const read = await runPlain(connection, form, readingOf(parts, request, ask, form), signal);
+      return read && outcomeOf(request, form, read, queued);
+    });
+  } catch (error) {
+    if (known?.isSecond === true && mayBeOfForm(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Runs a text in a read-only transaction, in its second form if it has one. */
+function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome> {
+  const { forms, places, names } = parts;
+  const { sql } = request;
+  return places.inPlace({ ...request, mayRestart: true }, async (connection, signal, queued) => {
+    const run = async (form: Opened) => {
+      const read = await runStatement(connection, form, readingOf(parts, request, ask, form), signal);
+      return outcomeOf(request, form, read, queued);
+    };
+    const opened = await forms.open(connection, sql, ask.statement, signal);
+    const { show } = opened.passed;
+    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queued);
+    const second = forms.second(opened, ask.values);
+    if (second !== null) {
+      try {
+        const outcome = await run(second);
+        forms.hasOnlyRead(sql, second, true);
+        return outcome;
+      } catch (error) {
+        if (signal.aborted || !mayBeOfForm(error)) throw error;
+        await resume(connection);
+      }
+    }
+    const outcome = await run(opened);
+    if (second !== null) forms.hasNoSecond(sql, opened);
+    forms.hasOnlyRead(sql, opened, false);
+    return outcome;
+  });
+}
+
+async function inspect({ forms, places, names }: Parts, request: InspectRequest): Promise<Inspection> {
+  const { statement, values } = bound(forms, request, request.allowMissingParameters === true);
+  return places.inPlace({ signal: request.signal }, async (connection, signal) => {
+    const mayMiss = request.allowUnbound === true;
+    const opened = await open(connection, statement, names, signal, mayMiss);
+    const { tables, show, missing } = opened.passed;
+    let unbound: Unbound | null = null;
+    if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
+    else if (show === null) await check(connection, opened, values, signal);
+    return {
+      collections: qualified(tables, 'collection'),
+      aliases: qualified(tables, 'alias'),
+      parameters: statement.parameters,
+      missing: [...new Set(missing.map(({ name }) => name))],
+      unbound,
+    };
+  });
+}
+
+/**
+ * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
+ * read-only transaction, within limits on time, rows, bytes and concurrency. A text that has completed in such a
+ * transaction needs none when it comes again, as long as names stay the same.
+ *
+ * `connect` opens a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
+ * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut`
+ * says that rows were left out, because the API calls either the row limit.
+ */
+export function createQueries(context: Context): Queries {
+  const { results, names, limits } = context;
+  const places = createPlaces(context);
+  const parts: Parts = { places, forms: createStatementForms(names, limits.lookupRowsMin), results, names, limits };
+  return {
+    ...places,
+    async query(request) {
+      const ask = bound(parts.forms, request);
+      return (await runKnown(parts, request, ask)) ?? (await runGuarded(parts, request, ask));
+    },
+    inspect: (request) => inspect(parts, request),
+  };
+}

@@ -1,0 +1,321 @@
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import type { JsonValue } from '../../../contract/json.ts';
+import { nearest } from '../../../contract/nearest.ts';
+import type { EngineLimits } from '../../engine.ts';
+import type { ColumnProfile, ResultPage, ResultRows, Results } from '../../results.ts';
+import { open, parse } from '../gate/parse.ts';
+import { toQueryError } from '../gate/sql-errors.ts';
+import { writeParquet } from '../results/parquet-write.ts';
+import { exportsFolder } from '../results/result-database.ts';
+import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
+import { foldName, type NamedTable, type Names, quoteName } from '../sql/names.ts';
+import { DEFAULT_WORKSPACE } from '../sql/references.ts';
+import { readStatement } from '../sql/statement.ts';
+import { clausesOf, isNode, modifiersOf, type Node } from '../sql/tree.ts';
+import { jsonFieldsOfTypes } from '../tables/json-fields.ts';
+import { type Caps, readRows } from '../values/rows.ts';
+import { AS_LINES, typeName } from '../values/values.ts';
+import type { Queries } from './queries.ts';
+
+/** The engine's name for the row number in a table. */
+const ROW_PLACE = 'rowid';
+const PROFILED_COLUMNS_MAX = 100;
+/** Number of characters of a text that a profile shows. */
+const PROFILED_CHARS_MAX = 200;
+const SAMPLES = 5;
+/** Maximum number of rows for which distinct values are counted exactly; frequent values are taken from so many. */
+const EXACT_ROWS_MAX = 10_000;
+
+interface Context {
+  store: ResultStore;
+  queries: Pick<Queries, 'inPlace'>;
+  limits: EngineLimits;
+  /** The engine's database file. */
+  file: string;
+}
+
+/** Reads kept results like collections: in turn, through the gate, in a read-only transaction. */
+export function createResults({ store, queries, limits, file }: Context): Results {
+  const reading = async <T>(
+    id: string,
+    signal: AbortSignal | undefined,
+    work: (connection: DuckDBConnection, table: KeptTable, stop: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    store.find(id);
+    return queries.inPlace({ signal }, async (_, stop) => {
+      const table = store.find(id);
+      try {
+        return await store.run(stop, (connection) => work(connection, table, stop));
+      } catch (error) {
+        // It may have been dropped meanwhile.
+        store.find(id);
+        throw error;
+      }
+    });
+  };
+  return {
+    exportsFolder: exportsFolder(file),
+    read: (id, page, signal) =>
+      reading(id, signal, (connection, table, stop) => readPage(connection, table, page, limits, stop)),
+    profile: (id, signal) => reading(id, signal, readProfile),
+    writeParquet: (id, name, signal) =>
+      reading(id, signal, (connection, table) =>
+        writeParquet(connection, { table: fromTable(table), columns: table.columns }, join(exportsFolder(file), name)),
+      ),
+    drop: (id) => store.drop(id),
+  };
+}
+
+function fromTable({ schema }: KeptTable): string {
+  return `${quoteName(schema)}.${RESULT_TABLE}`;
+}
+
+/** The only name that SQL over a result can use: the result. */
+function namesOf(table: KeptTable): Names {
+  const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
+  const named: NamedTable = {
+    workspace: DEFAULT_WORKSPACE,
+    name: RESULT_TABLE,
+    kind: 'collection',
+    columns: () => table.columns.map(({ name }) => name),
+    jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
+    shownAs: 'the result',
+  };
+  return {
+    version: 0,
+    workspaces: () => [DEFAULT_WORKSPACE],
+    tables: () => [named],
+    find: (workspace, name) => (isDefault(workspace) && foldName(name) === RESULT_TABLE ? named : undefined),
+    hasWorkspace: isDefault,
+    schemaOf: () => table.schema,
+  };
+}
+
+type Part = 'where' | 'order_by';
+
+const PROBE: Record<Part, (text: string) => string> = {
+  where: (text) => `SELECT 1 FROM ${RESULT_TABLE} WHERE (\n${text}\n)`,
+  order_by: (text) => `SELECT 1 FROM ${RESULT_TABLE} ORDER BY\n${text}\n`,
+};
+const KIND: Record<Part, string> = {
+  where: "one condition such as amount > 10 AND status = 'open'",
+  order_by: 'columns such as amount DESC, name',
+};
+
+const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/;
+
+/**
+ * The part's node in the engine's tree. Throws `query_error` unless the text is that part of a statement and nothing
+ * else.
+ */
+async function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
+  const statement = readStatement(PROBE[part](text));
+  const [parameter] = statement.parameters;
+  if (parameter !== undefined) {
+    throw new ApiError(
+      'query_error',
+      `${part} cannot have parameters such as ":${parameter}": write the value itself.`,
+    );
+  }
+  const wrong = new ApiError('query_error', `${part} must be ${KIND[part]}.`);
+  const tree = await parse(connection, statement, signal).catch((error: unknown) => {
+    throw error instanceof ApiError && NOT_ONE_SELECT.test(error.message) ? wrong : error;
+  });
+  const node = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
+  const isRight =
+    clausesOf(node).every((key) => key === (part === 'where' ? 'where_clause' : 'modifiers')) &&
+    modifiersOf(node).every(({ type }) => type === 'ORDER_MODIFIER');
+  if (node['type'] !== 'SELECT_NODE' || !isRight) throw wrong;
+  return node;
+}
+
+/**
+ * Whether it is ORDER BY ALL, which must stand alone and needs no tie-break: rows that are equal by it look the same.
+ */
+function isByAll(select: Node): boolean {
+  const [order] = modifiersOf(select).flatMap(({ orders }) => (Array.isArray(orders) ? orders : []));
+  return isNode(order) && isNode(order['expression']) && order['expression']['class'] === 'STAR';
+}
+
+/** Runs `work`, giving positions of errors relative to the part in which they are. */
+async function within<T>(parts: readonly { part: Part; text: string; from: number }[], work: () => Promise<T>) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+    const { line, ...details } = error.details;
+    const at = parts.findLast(({ from }) => line !== undefined && line > from);
+    const hint = /^(?:Collection|Workspace with name) "|^There is no \w+ in queries/.test(error.message)
+      ? ' Only the kept result can be named here, as "result"; collections need a query of their own.'
+      : '';
+    const where = at === undefined || error.message.startsWith(at.part) ? '' : `In ${at.part}: `;
+    const message = `${where}${error.message}${hint}`;
+    if (at === undefined || line === undefined) throw new ApiError(error.code, message, { cause: error });
+    throw new ApiError(error.code, message, { ...details, line: line - at.from, cause: error });
+  }
+}
+
+async function readPage(
+  connection: DuckDBConnection,
+  table: KeptTable,
+  page: ResultPage,
+  limits: EngineLimits,
+  signal: AbortSignal,
+): Promise<ResultRows> {
+  const columns = columnsOf(table, page.columns);
+  const { where, orderBy } = page;
+  if (where !== undefined) {
+    const parts = [{ part: 'where' as const, text: where, from: 1 }];
+    await within(parts, () => readPart(connection, 'where', where, signal));
+  }
+  let isAll = false;
+  if (orderBy !== undefined) {
+    const parts = [{ part: 'order_by' as const, text: orderBy, from: 1 }];
+    isAll = isByAll(await within(parts, () => readPart(connection, 'order_by', orderBy, signal)));
+  }
+  const numbers = page.hasBigints === true ? AS_LINES : undefined;
+  const run = (text: string, rowsMax: number) =>
+    runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers }, signal);
+  const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
+  const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n${isAll ? '' : `, ${tieBreak(table)}`}`;
+  const list = columns.map(({ name }) => quoteName(name)).join(', ');
+  const listLines = list.split('\n').length - 1;
+  const whereLines = where === undefined ? 0 : where.split('\n').length + 1;
+  const parts = [
+    ...(where === undefined ? [] : [{ part: 'where' as const, text: where, from: listLines + 1 }]),
+    ...(orderBy === undefined ? [] : [{ part: 'order_by' as const, text: orderBy, from: listLines + whereLines + 1 }]),
+  ];
+  return within(parts, async () => {
+    const limit = `LIMIT ${page.limit} OFFSET ${page.offset}`;
+    const found = await run(`SELECT ${list} FROM ${RESULT_TABLE}${filter}${order} ${limit}`, page.limit);
+    const total =
+      where === undefined
+        ? table.rows
+        : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
+    const shown = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
+    return { columns: shown, rows: found.rows, total, cut: found.cut, warnings: found.warnings };
+  });
+}
+
+/**
+ * The tie-break for rows that are equal in the given order, so that pages do not overlap: the row numbers or, if a
+ * column's name hides these, all columns.
+ */
+function tieBreak({ columns }: KeptTable): string {
+  const names = columns.map(({ name }) => name);
+  return names.some((name) => foldName(name) === ROW_PLACE) ? names.map(quoteName).join(', ') : ROW_PLACE;
+}
+
+async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
+  const statement = readStatement(text);
+  const { passed, warnings } = await open(connection, statement, namesOf(table), signal);
+  try {
+    const prepared = await connection.prepare(passed.sql);
+    try {
+      return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
+    } finally {
+      prepared.destroySync();
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
+  }
+}
+
+function columnsOf(table: KeptTable, wanted: readonly string[] | undefined): readonly KeptColumn[] {
+  if (wanted === undefined || wanted.length === 0) return table.columns;
+  return wanted.map((name) => {
+    const found = table.columns.find((column) => foldName(column.name) === foldName(name));
+    if (found !== undefined) return found;
+    const names = table.columns.map((column) => column.name);
+    const near = nearest(name, names);
+    const hint = near.length > 0 ? `Did you mean ${near.map(quoted).join(' or ')}?` : `It has ${some(names)}.`;
+    throw new ApiError('invalid_input', `The result has no column ${quoted(name)}. ${hint}`);
+  });
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
+}
+
+function some(names: readonly string[]): string {
+  const shown = names.slice(0, 20).map(quoted).join(', ');
+  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
+}
+
+/** Types whose values can be compared and shown in one line. */
+const COMPARED = new Set([
+  DuckDBTypeId.BOOLEAN,
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.BIGINT,
+  DuckDBTypeId.UTINYINT,
+  DuckDBTypeId.USMALLINT,
+  DuckDBTypeId.UINTEGER,
+  DuckDBTypeId.UBIGINT,
+  DuckDBTypeId.HUGEINT,
+  DuckDBTypeId.UHUGEINT,
+  DuckDBTypeId.FLOAT,
+  DuckDBTypeId.DOUBLE,
+  DuckDBTypeId.DECIMAL,
+  DuckDBTypeId.VARCHAR,
+  DuckDBTypeId.UUID,
+  DuckDBTypeId.ENUM,
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIME,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_S,
+  DuckDBTypeId.TIMESTAMP_MS,
+  DuckDBTypeId.TIMESTAMP_NS,
+  DuckDBTypeId.TIMESTAMP_TZ,
+]);
+
+/**
+ * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
+ * compared.
+ */
+function profileOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
+  const column = quoteName(name);
+  const isText = type.typeId === DuckDBTypeId.VARCHAR;
+  if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
+    return [`count(${column})`, 'NULL', 'NULL', 'NULL', 'NULL'];
+  }
+  const short = (value: string) => (isText ? `left(${value}, ${PROFILED_CHARS_MAX})` : value);
+  return [
+    `count(${column})`,
+    isExact ? `count(DISTINCT ${column})` : `least(approx_count_distinct(${column}), count(${column}))`,
+    short(`min(${column})`),
+    short(`max(${column})`),
+    `(SELECT approx_top_k(${short(column)}, ${SAMPLES}) FROM ${few})`,
+  ];
+}
+
+async function readProfile(
+  connection: DuckDBConnection,
+  table: KeptTable,
+  signal: AbortSignal,
+): Promise<ColumnProfile[]> {
+  const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
+  const isExact = table.rows <= EXACT_ROWS_MAX;
+  const figures = columns.map((column) => profileOf(column, isExact, 'few'));
+  const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
+  const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
+  const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
+  const values = rows[0] ?? [];
+  return columns.map(({ name, type }, index) => {
+    const [count, distinct, min, max, samples] = values.slice(index * 5, index * 5 + 5);
+    return {
+      name,
+      type: typeName(type),
+      nulls: table.rows - Number(count ?? 0),
+      distinct: distinct === null || distinct === undefined ? null : Number(distinct),
+      isDistinctExact: isExact,
+      min: min ?? null,
+      max: max ?? null,
+      samples: Array.isArray(samples) ? (samples as JsonValue[]).filter((value) => value !== null) : [],
+    };
+  });
+}

@@ -1,0 +1,207 @@
+import {
+  type DuckDBConnection,
+  type DuckDBPendingResult,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  StatementType,
+  VARCHAR,
+} from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import type { JsonValue } from '../../../contract/json.ts';
+import type { Unbound } from '../../engine.ts';
+import type { Keeping } from '../../results.ts';
+import type { Opened } from '../gate/parse.ts';
+import { checkPatterns } from '../gate/patterns.ts';
+import { type Failure, toQueryError, withoutInternalNames } from '../gate/sql-errors.ts';
+import { type Keeper, keptNames } from '../results/result-store.ts';
+import { resultNames } from '../sql/result-names.ts';
+import { closeResult } from '../storage/session.ts';
+import { type Caps, type Rows, readRows } from '../values/rows.ts';
+import type { Typed } from '../values/typed-json.ts';
+
+/** `prefix` is what was sent to the engine before the text that passed. */
+function failureOf({ statement, passed }: Opened, prefix: string): Failure {
+  const originOf = (offset: number) => passed.originOf(Math.max(0, offset - prefix.length));
+  return { statement, tables: passed.tables, originOf };
+}
+
+function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): void {
+  for (let index = 1; index <= prepared.parameterCount; index++) {
+    const typed = values.get(prepared.parameterName(index));
+    if (typed === undefined || typed.value === null) prepared.bindNull(index);
+    else prepared.bindValue(index, typed.value, typed.type);
+  }
+}
+
+/** Why an allowed statement does not bind; null if it does. */
+export async function findUnbound(
+  connection: DuckDBConnection,
+  opened: Opened,
+  values: ReadonlyMap<string, Typed>,
+  signal: AbortSignal,
+): Promise<Unbound | null> {
+  const [missing] = opened.passed.missing;
+  try {
+    if (missing !== undefined) throw missing.error;
+    await check(connection, opened, values, signal);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+    return { message: error.message, line: error.details.line, column: error.details.column };
+  }
+}
+
+/** What to read of a result. */
+export interface Reading {
+  values: ReadonlyMap<string, Typed>;
+  caps: Caps;
+  /** Makes the keeper of the result, if the whole of it is to be kept. */
+  keeperOf?: ((result: DuckDBResult, names: readonly string[]) => Keeper) | undefined;
+}
+
+export type ReadRows = Rows & { keeping: Keeping | null };
+
+/** Runs an allowed statement and reads as much as may be returned. Rejects `query_error`. */
+export async function runStatement(
+  connection: DuckDBConnection,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  const { explain } = opened.statement;
+  checkPatterns(opened.passed.patterns, reading.values);
+  try {
+    const prepared = await connection.prepare(explain + opened.passed.sql);
+    const ofThis = explain === '' ? reading : { ...reading, keeperOf: undefined };
+    const read = await runPrepared(prepared, opened, ofThis, signal);
+    return explain === '' ? read : { ...read, rows: read.rows.map(cleanRow) };
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, explain));
+  }
+}
+
+/**
+ * As `runStatement`, without a transaction, for a statement that has completed in a read-only one. Undefined, with
+ * nothing run, if it cannot be prepared that way: names have changed, or the database was reopened.
+ */
+export async function runPlain(
+  connection: DuckDBConnection,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows | undefined> {
+  checkPatterns(opened.passed.patterns, reading.values);
+  const prepared = await connection.prepare(opened.passed.sql).catch(() => undefined);
+  if (prepared === undefined) return undefined;
+  if (prepared.statementType !== StatementType.SELECT) {
+    prepared.destroySync();
+    return undefined;
+  }
+  try {
+    const read = await runPrepared(prepared, opened, reading, signal);
+    if (read.cut !== null || read.keeping !== null) await closeResult(connection);
+    return read;
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, ''));
+  }
+}
+
+/** Whether the result has at most one row. A number as an id could match several documents: "7" and "007". */
+function hasOneRow({ statement, passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
+  return (
+    statement.explain === '' &&
+    isSingle &&
+    (tables.length === 0 || [...values.values()].every(({ type }) => type === VARCHAR))
+  );
+}
+
+async function runPrepared(
+  prepared: DuckDBPreparedStatement,
+  opened: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  const { values, keeperOf } = reading;
+  // One row may be materialized, which needs fewer thread switches.
+  const result = await begin(prepared, values, hasOneRow(opened, reading) && keeperOf === undefined);
+  const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
+  if (keeperOf === undefined) return { ...(await readRows(result, { ...reading.caps, names }, signal)), keeping: null };
+  // Kept results are queried by these names.
+  const caps = { ...reading.caps, names: keptNames(names) };
+  return await readKeeping(result, caps, signal, keeperOf(result, names));
+}
+
+/**
+ * Starts a statement, and releases it at once. Whoever releases it last frees what its operators held, which takes
+ * seconds for a hash table of millions of groups: that must be the engine's thread, not ours, which everything else
+ * waits for.
+ */
+async function begin(
+  prepared: DuckDBPreparedStatement,
+  values: ReadonlyMap<string, Typed>,
+  isInMemory: boolean,
+): Promise<DuckDBResult> {
+  if (prepared.parameterCount === 0 && !isInMemory) {
+    let pending: DuckDBPendingResult;
+    try {
+      pending = prepared.startStream();
+    } finally {
+      prepared.destroySync();
+    }
+    return await pending.getResult();
+  }
+  try {
+    bind(prepared, values);
+    // It is planned only now that there are values, which takes time and must not happen on our thread.
+    return isInMemory ? await prepared.run() : await prepared.stream();
+  } finally {
+    prepared.destroySync();
+  }
+}
+
+/** Returns the first rows and keeps all. `cut` is set only if reading stopped; what is kept can be fetched. */
+async function readKeeping(
+  result: DuckDBResult,
+  caps: Caps,
+  signal: AbortSignal,
+  keeper: Keeper,
+): Promise<Rows & { keeping: Keeping }> {
+  try {
+    const read = await readRows(result, caps, signal, keeper.take);
+    return { ...read, keeping: await keeper.finish(read.rows.length) };
+  } catch (error) {
+    await keeper.discard();
+    throw error;
+  }
+}
+
+/** Plans contain internal names of what is under a collection. */
+function cleanRow(row: JsonValue[]): JsonValue[] {
+  return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
+}
+
+/** Binds without running: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
+export async function check(
+  connection: DuckDBConnection,
+  opened: Opened,
+  values: ReadonlyMap<string, Typed>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { statement, passed } = opened;
+  checkPatterns(passed.patterns, values);
+  const isComplete = statement.parameters.every((name) => values.has(name));
+  const isExplained = isComplete && statement.explain === '';
+  const prefix = isExplained ? 'EXPLAIN ' : statement.explain;
+  try {
+    const prepared = await connection.prepare(prefix + passed.sql);
+    try {
+      if (!isExplained) return;
+      bind(prepared, values);
+      await prepared.run();
+    } finally {
+      prepared.destroySync();
+    }
+  } catch (error) {
+    throw signal.aborted ? error : toQueryError(error, failureOf(opened, prefix));
+  }
+}

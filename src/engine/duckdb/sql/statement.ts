@@ -1,0 +1,138 @@
+import { ApiError } from '../../../contract/errors.ts';
+import { parsedTokens } from './expansion.ts';
+import { ownForms } from './forms.ts';
+import { replacePlaceholders } from './placeholders.ts';
+import { tokens, WIDE_SPACES } from './tokens.ts';
+
+/** Maximum length of SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
+const SQL_BYTES_MAX = 256 * 1024;
+
+/** Maximum nesting of brackets; far below what the engine's parser refuses or survives. */
+const NESTING_MAX = 250;
+
+/** Maximum number of tokens after the engine's copying: four times as many as a text of that length can have. */
+const TOKENS_MAX = 1_000_000;
+
+/** One statement, prepared for the engine; positions in it are byte offsets. */
+export interface Statement {
+  /**
+   * What the engine parses: the caller's text in the engine's own spelling (`forms.ts`), with `$name` for `:name` and
+   * EXPLAIN blanked out. Everything that our own reading of the text changes is changed here, before the engine parses
+   * it: the tree that the gate sees must be the tree of what runs.
+   */
+  body: string;
+  /** EXPLAIN with its options, spelled by us, to be put before what runs; empty without EXPLAIN. */
+  explain: string;
+  /** Names of the parameters, in order of first use. */
+  parameters: string[];
+  /**
+   * The position in the caller's text of a byte offset in `body`, 1-based; a column is one character, emoji included.
+   */
+  locate(offset: number): Position;
+  /** Byte offset of a position in UTF-16 units. */
+  offsetOf(index: number): number;
+}
+
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** A `query_error` at a byte offset of the caller's text. */
+export function errorAt(statement: Statement, offset: number | undefined, message: string): ApiError {
+  return new ApiError('query_error', message, offset === undefined ? {} : statement.locate(offset));
+}
+
+function positionAt(bytes: Buffer, offset: number): Position {
+  const before = bytes.subarray(0, offset).toString();
+  const lineStart = before.lastIndexOf('\n') + 1;
+  const line = before.slice(0, lineStart).split('\n').length;
+  return { line, column: [...before.slice(lineStart)].length + 1 };
+}
+
+function checkNesting(sql: string, fail: (index: number, message: string) => ApiError): void {
+  let depth = 0;
+  for (const token of tokens(sql)) {
+    if (token.kind !== 'punctuation') continue;
+    if ('([{'.includes(token.text)) depth += 1;
+    else if (')]}'.includes(token.text)) depth -= 1;
+    if (depth > NESTING_MAX) {
+      throw fail(token.start, `The SQL nests brackets deeper than ${NESTING_MAX}. Split it with WITH, or simplify it.`);
+    }
+  }
+}
+
+const EXPLAIN_OPTIONS = new Set(['analyze', 'format', 'text', 'json', 'html', 'graphviz', 'yaml', 'mermaid']);
+
+/** EXPLAIN with known options, and where the statement after it begins, in UTF-16 units; null without EXPLAIN. */
+function readExplain(sql: string): { text: string; end: number } | null {
+  const read = tokens(sql);
+  const next = () => {
+    const { value } = read.next();
+    return { text: (value?.text ?? '').toLowerCase(), end: value?.end ?? sql.length };
+  };
+  const first = next();
+  if (first.text !== 'explain') return null;
+  const plain = { text: 'EXPLAIN ', end: first.end };
+  let token = next();
+  if (token.text === 'analyze') return { text: 'EXPLAIN ANALYZE ', end: token.end };
+  if (token.text !== '(') return plain;
+  const options: string[] = [];
+  for (token = next(); EXPLAIN_OPTIONS.has(token.text) || token.text === ','; token = next()) options.push(token.text);
+  return token.text === ')' && options.length > 0 ? { text: `EXPLAIN (${options.join(' ')}) `, end: token.end } : plain;
+}
+
+/** Position of a backtick that is not part of a name, in UTF-16 units. */
+function openBacktick(sql: string): number | undefined {
+  if (!sql.includes('`')) return undefined;
+  for (const { text, kind, start } of tokens(sql)) if (kind === 'punctuation' && text === '`') return start;
+  return undefined;
+}
+
+/** The engine accepts spaces outside ASCII, but it shifts positions when it replaces them. */
+const WIDE_SPACE = new RegExp(`[${WIDE_SPACES}]`, 'g');
+
+function plainSpaces(sql: string): string {
+  if (sql.search(WIDE_SPACE) === -1) return sql;
+  const blank = (text: string) => text.replace(WIDE_SPACE, (space) => ' '.repeat(Buffer.byteLength(space)));
+  const parts: string[] = [];
+  let at = 0;
+  for (const token of tokens(sql)) {
+    parts.push(blank(sql.slice(at, token.start)), token.text);
+    at = token.end;
+  }
+  return parts.join('') + blank(sql.slice(at));
+}
+
+/**
+ * Reads the caller's SQL text: finds parameters and EXPLAIN, and refuses text that is empty, too long, nested too
+ * deeply or not text. Throws `query_error`.
+ */
+export function readStatement(text: string): Statement {
+  if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
+    throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
+  }
+  // The engine does not accept lone surrogates: encoding the text as UTF-8 turns each into a replacement character.
+  const original = Buffer.from(text);
+  const { sql: caller, originOf } = ownForms(plainSpaces(original.toString()));
+  const bytes = Buffer.from(caller);
+  const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));
+  const locate = (offset: number) => positionAt(original, originOf(Math.max(0, Math.min(offset, bytes.length))));
+  const fail = (index: number, message: string) => new ApiError('query_error', message, locate(offsetOf(index)));
+
+  const nul = caller.indexOf('\0');
+  if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
+  const tick = openBacktick(caller);
+  if (tick !== undefined)
+    throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
+  checkNesting(caller, fail);
+  if (parsedTokens(caller) > TOKENS_MAX) {
+    throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');
+  }
+  const { sql, parameters } = replacePlaceholders(caller, fail);
+  const { text: explain, end } = readExplain(sql) ?? { text: '', end: 0 };
+  const blank = sql.slice(0, end).replace(/[^\n]/g, (character) => ' '.repeat(Buffer.byteLength(character)));
+  const body = blank + sql.slice(end);
+  if (tokens(body).next().done === true) throw fail(0, 'The SQL is empty. Send one statement, such as SELECT 1.');
+  return { body, explain, parameters, locate, offsetOf };
+}

@@ -1,0 +1,164 @@
+import { mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { EngineLimits } from '../../engine.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
+import { findLogDamage, logDamageError } from './log-check.ts';
+import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
+
+/** Name under which the file is attached: the catalog of everything stored. */
+export const CATALOG = '_colloquy';
+/** Schema of unqualified names in SQL. */
+export const DEFAULT_SCHEMA = 'commons';
+
+/**
+ * How much of a table a checkpoint rewrites to reclaim the space of deleted rows; the next one continues. Queries run
+ * meanwhile, but writes wait: with DuckDB's own 100, seconds for a few million rows and longer for more. Measured with
+ * 40 pieces of 122,880 rows, a third of them deleted all over: 8 rewrites three pieces in a seventh of the time, and
+ * keeps up.
+ */
+const VACUUM_TASKS = 8;
+
+/** An open database file. */
+export interface Database {
+  readonly instance: DuckDBInstance;
+  /** The disk was too full to combine the logs of an interrupted merge, which only writing needs. */
+  readonly isReadOnly: boolean;
+  /** A connection that resolves names in the file. */
+  connect(): Promise<DuckDBConnection>;
+  /**
+   * For reading the file as it is on disk; closed with the database. Nobody else may open the file in this process:
+   * closing any handle on it would release the lock that keeps other processes out.
+   */
+  reader(): Promise<FileHandle>;
+  /** Size of the log, in bytes: of what is not in the main file yet. */
+  logBytes(): number;
+  /** Close the connections first. Resolves to whether the file was released. */
+  close(): Promise<boolean>;
+}
+
+/**
+ * Opens or creates a database file, with limits and locks that no statement can change afterwards, except for threads
+ * and memory. Rejects `not_ready` when another process has it, `internal` when it cannot be read or written, or is
+ * damaged: what was stored is opened completely or not at all.
+ *
+ * The file is attached to an in-memory database, not opened as the main one: replaying the log of an `ALTER … TYPE`
+ * needs a default database, which DuckDB 1.5 lacks while it opens its main file. The file could never be opened again.
+ */
+export async function openDatabase(path: string, limits: EngineLimits): Promise<Database> {
+  const file = resolve(path);
+  const folder = dirname(file);
+  let instance: DuckDBInstance | undefined;
+  let first: DuckDBConnection | undefined;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    instance = await DuckDBInstance.create(':memory:', {
+      threads: String(limits.threads),
+      memory_limit: `${limits.memoryBytes}B`,
+      temp_directory: join(folder, 'temp'),
+      // Returns memory to the system seconds after a load, not with the next load.
+      allocator_background_threads: 'true',
+      // The log is merged when nothing else writes (`store.ts`), not by a commit beside other work.
+      checkpoint_threshold: '1000TB',
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      allow_community_extensions: 'false',
+    });
+    first = await instance.connect();
+    await first.run(`SET GLOBAL TimeZone = 'UTC'`);
+    await first.run(`SET GLOBAL max_vacuum_tasks = ${VACUUM_TASKS}`);
+    // If given when the instance is created, it is reported but not enforced.
+    await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
+    const isReadOnly = await attach(first, file);
+    // Not earlier, since it shuts out every file but the attached one.
+    await first.run('SET GLOBAL enable_external_access = false');
+    // The engine's size may change at run time; no other setting may.
+    await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
+    // Without this, errors do not give their positions as numbers (`engine-error.ts`).
+    await first.run('SET GLOBAL errors_as_json = true');
+    await first.run('SET GLOBAL lock_configuration = true');
+    if (!isReadOnly) await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+    first.closeSync();
+    return databaseOf(instance, file, isReadOnly);
+  } catch (error) {
+    first?.closeSync();
+    instance?.closeSync();
+    throw openError(file, error);
+  }
+}
+
+/** Attaches the file; returns whether a full disk allowed only reading it. */
+async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
+  const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
+  const damage = findLogDamage(file);
+  if (damage !== undefined) {
+    // Another process that has the file open is writing the log just now, so its content says nothing.
+    await connection.run(`${statement} (READ_ONLY)`).catch((error: unknown) => {
+      if (isHeldError(error)) throw error;
+    });
+    throw logDamageError(file, damage);
+  }
+  try {
+    await connection.run(statement);
+    return false;
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await connection.run(`${statement} (READ_ONLY)`).catch(() => {
+      throw error;
+    });
+    return true;
+  }
+}
+
+function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean): Database {
+  let reader: Promise<FileHandle> | undefined;
+  return {
+    instance,
+    isReadOnly,
+    reader() {
+      reader ??= open(file, 'r');
+      return reader;
+    },
+    logBytes: () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0,
+    async connect() {
+      const connection = await instance.connect();
+      try {
+        await connection.run(`USE ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+      } catch (error) {
+        connection.closeSync();
+        throw error;
+      }
+      return connection;
+    },
+    async close() {
+      const own = await reader?.catch(() => undefined);
+      instance.closeSync();
+      for (let tries = 0; isHeld(file, own?.fd); tries++) {
+        if (tries === RELEASE_TRIES) return false;
+        await new Promise((done) => setTimeout(done, RELEASE_WAIT_MS));
+      }
+      await own?.close();
+      return true;
+    },
+  };
+}
+
+const RELEASE_TRIES = 40;
+const RELEASE_WAIT_MS = 50;
+
+/**
+ * Whether the engine still has the file open; `own` is a descriptor of ours. A result that nobody read to its end keeps
+ * it open until collected, and file locks do not stop one process from opening a file twice, which would destroy it.
+ * Only Linux can tell.
+ */
+function isHeld(file: string, own: number | undefined): boolean {
+  if (process.platform !== 'linux') return false;
+  return readdirSync('/proc/self/fd').some((descriptor) => {
+    try {
+      return Number(descriptor) !== own && readlinkSync(`/proc/self/fd/${descriptor}`) === file;
+    } catch {
+      return false;
+    }
+  });
+}

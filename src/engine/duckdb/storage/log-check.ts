@@ -1,0 +1,142 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { ApiError } from '../../../contract/errors.ts';
+
+/** The files with what is not in the main file yet: the log, and those of an interrupted merge. */
+export const LOG_SUFFIXES = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
+
+/** The start of a log: its version. No checksum covers it. */
+const HEADER = Buffer.from([0x64, 0x00, 0x62, 0x65, 0x00, 0x02, 0xff, 0xff]);
+/** The end of each stored change: size of the entry, its checksum, and the entry. No text can contain these bytes. */
+const END_OF_CHANGE = Buffer.from('0500000000000000e7fe7d722fed3d5e640064ffff', 'hex');
+/** Size and checksum, eight bytes each, precede an entry. */
+const FRAME_BYTES = 16;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** A log that is partly unreadable. */
+export interface LogDamage {
+  file: string;
+  /** End of the last readable change. */
+  at: number;
+  bytes: number;
+  /**
+   * Number of stored changes before that, and of those still recognizable after it, of the first of which at least the
+   * end is there.
+   */
+  before: number;
+  after: number;
+}
+
+/**
+ * Checks whether the engine would skip stored changes in a log. It takes an entry that is longer than the rest of the
+ * log for one that a crash cut short, drops everything from there on and removes the log. That is right only if no
+ * whole change follows: a flipped bit in a size looks the same. Contents are left to the engine, which verifies their
+ * checksums and refuses to open.
+ */
+export function findLogDamage(databaseFile: string): LogDamage | undefined {
+  for (const suffix of LOG_SUFFIXES) {
+    const damage = checkLog(databaseFile + suffix);
+    if (damage !== undefined) return damage;
+  }
+  return undefined;
+}
+
+/** Reads the engine's refusal of a log, which names the entry whose checksum does not match. */
+export function readLogDamage(engineMessage: string): LogDamage | undefined {
+  const [, file, position] = /WAL file "([^"]+)".*entry at byte position (\d+)/s.exec(engineMessage) ?? [];
+  return file === undefined ? undefined : checkLog(file, Number(position));
+}
+
+/**
+ * `damagedAt` is an entry that cannot be read although its size fits; without it, only what hides whole changes is
+ * damage.
+ */
+function checkLog(file: string, damagedAt?: number): LogDamage | undefined {
+  const log = openLog(file);
+  if (log === undefined) return undefined;
+  try {
+    const { isWhole, end, changes } = walk(log, damagedAt);
+    if (isWhole) return undefined;
+    const after = countChanges(log, end);
+    if (after === 0 && damagedAt === undefined) return undefined;
+    return { file, at: end, bytes: log.bytes, before: changes, after };
+  } finally {
+    closeSync(log.descriptor);
+  }
+}
+
+interface Log {
+  descriptor: number;
+  bytes: number;
+  /** The bytes of the log from `at`; fewer at its end. Valid until the next call. */
+  read(at: number, length: number): Buffer;
+}
+
+function openLog(file: string): Log | undefined {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
+  const descriptor = openSync(file, 'r');
+  let chunk: Buffer = Buffer.alloc(0);
+  let chunkAt = 0;
+  return {
+    descriptor,
+    bytes: statSync(file).size,
+    read(at, length) {
+      if (at < chunkAt || at + length > chunkAt + chunk.length) {
+        const buffer = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, length));
+        chunk = buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, at));
+        chunkAt = at;
+      }
+      return chunk.subarray(at - chunkAt, at - chunkAt + length);
+    },
+  };
+}
+
+/** Walks from entry to entry; `end` is where the last whole change ends. */
+function walk(log: Log, damagedAt = Number.POSITIVE_INFINITY): { isWhole: boolean; end: number; changes: number } {
+  if (!log.read(0, HEADER.length).equals(HEADER)) return { isWhole: false, end: 0, changes: 0 };
+  let at = HEADER.length;
+  let end = at;
+  let changes = 0;
+  while (at < log.bytes) {
+    const frame = log.read(at, END_OF_CHANGE.length);
+    if (frame.length < FRAME_BYTES) return { isWhole: false, end, changes };
+    const next = at + FRAME_BYTES + Number(frame.readBigUInt64LE(0));
+    if (next > log.bytes || next > damagedAt) return { isWhole: false, end, changes };
+    if (frame.equals(END_OF_CHANGE)) {
+      end = next;
+      changes += 1;
+    }
+    at = next;
+  }
+  return { isWhole: true, end, changes };
+}
+
+function countChanges(log: Log, from: number): number {
+  let count = 0;
+  let at = from;
+  while (at < log.bytes) {
+    const chunk = log.read(at, CHUNK_BYTES);
+    let found = chunk.indexOf(END_OF_CHANGE);
+    let next = chunk.length;
+    while (found >= 0) {
+      count += 1;
+      next = found + END_OF_CHANGE.length;
+      found = chunk.indexOf(END_OF_CHANGE, next);
+    }
+    // One may span the end of the chunk.
+    const isLast = at + chunk.length >= log.bytes || chunk.length === 0;
+    if (isLast) return count;
+    at += Math.max(next === chunk.length ? 0 : next, chunk.length - END_OF_CHANGE.length + 1);
+  }
+  return count;
+}
+
+/** The error for a log that must not be given to the engine. */
+export function logDamageError(databaseFile: string, { file, at, bytes, before, after }: LogDamage): ApiError {
+  const changes = (count: number) => `${count.toLocaleString('en-US')} stored change${count === 1 ? '' : 's'}`;
+  const lost =
+    after === 0 ? 'what follows, a change that may not have been complete,' : `${changes(after)} or more after that`;
+  return new ApiError(
+    'internal',
+    `Cannot open the database ${JSON.stringify(databaseFile)}: its log ${JSON.stringify(file)} is damaged. Of its ${bytes} bytes the first ${at} can be read, with ${changes(before)}; ${lost} cannot, and opening it would lose them. Both files are left as they are. Restore a backup with "colloquy restore", or put back the log from a copy of the folder. To do without what cannot be read, keep a copy of both files and cut the log to ${at} bytes.`,
+  );
+}

@@ -1,0 +1,146 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import { GUARD_SQL } from '../sql/guards.ts';
+
+/** How often an interrupt is repeated: one that arrives between two steps of the engine is lost. */
+const INTERRUPT_EVERY_MS = 5;
+
+/** Begins a session's transaction. */
+export const BEGIN = 'BEGIN TRANSACTION READ ONLY';
+
+/** Makes a session's connection accept statements again after one failed while running. */
+export async function resume(connection: DuckDBConnection): Promise<void> {
+  await connection.run('ROLLBACK');
+  await connection.run(BEGIN);
+}
+
+/** Closes a result that was opened outside a transaction and not read to its end. */
+export async function closeResult(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`${BEGIN}; ROLLBACK`);
+}
+
+export interface RunOptions {
+  /**
+   * `work` is one statement that is known to only read, whose result it reads to the end or closes (`closeResult`): it
+   * needs no transaction but its own. Beginning and ending another takes as long as a short statement.
+   */
+  isPlain?: boolean | undefined;
+  /** If given, the result is returned before the transaction has ended; called when it has, also after an error. */
+  onIdle?: (() => void) | undefined;
+}
+
+export interface Sessions {
+  /**
+   * Runs `work` on a connection that nobody else uses, in a read-only transaction that is rolled back.
+   *
+   * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
+   * `signal.reason`. It settles only when the engine has released the statement.
+   */
+  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
+  /** Opens the first connection in advance, since that takes longer than a short statement. */
+  warm(): Promise<void>;
+  /** Releases the connections; nothing may be running. */
+  close(): void;
+}
+
+/** A connection, with BEGIN and ROLLBACK prepared: parsing these takes longer than running them. */
+interface Session {
+  connection: DuckDBConnection;
+  begin: DuckDBPreparedStatement;
+  rollback: DuckDBPreparedStatement;
+}
+
+async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session> {
+  const connection = await connect();
+  await connection.run(GUARD_SQL);
+  const [begin, rollback] = [await connection.prepare(BEGIN), await connection.prepare('ROLLBACK')];
+  return { connection, begin, rollback };
+}
+
+/** Sessions on pooled connections: the gate lets nothing through that could alter one for its next user. */
+export function createSessions(connect: () => Promise<DuckDBConnection>): Sessions {
+  const idle: Session[] = [];
+  let isClosed = false;
+
+  const startKept = async (isPlain: boolean): Promise<Session | undefined> => {
+    const kept = idle.pop();
+    if (isPlain) return kept;
+    try {
+      await kept?.begin.run();
+      return kept;
+    } catch {
+      // Pooled connections are useless after the database was reopened.
+      kept?.connection.disconnectSync();
+      for (const { connection } of idle.splice(0)) connection.disconnectSync();
+      return undefined;
+    }
+  };
+
+  const start = async (signal: AbortSignal, isPlain: boolean): Promise<Session> => {
+    if (signal.aborted) throw signal.reason;
+    const kept = await startKept(isPlain);
+    if (kept !== undefined) return kept;
+    const session = await openOn(connect);
+    if (!isPlain) await session.begin.run();
+    return session;
+  };
+
+  const release = async (session: Session, end: () => Promise<unknown>): Promise<void> => {
+    try {
+      await end();
+      if (isClosed) session.connection.disconnectSync();
+      else idle.push(session);
+    } catch {
+      session.connection.disconnectSync();
+    }
+  };
+
+  return {
+    async run(signal, work, { isPlain = false, onIdle } = {}) {
+      const session = await start(signal, isPlain).catch((error: unknown) => {
+        onIdle?.();
+        throw error;
+      });
+      const { connection } = session;
+      let isAnswered = false;
+      let timer: NodeJS.Timeout | undefined;
+      const onAbort = () => {
+        connection.interrupt();
+        timer = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
+      };
+      signal.addEventListener('abort', onAbort);
+      if (signal.aborted) onAbort();
+      try {
+        const result = await work(connection);
+        if (signal.aborted) throw signal.reason;
+        isAnswered = true;
+        return result;
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        clearInterval(timer);
+        const mayFollow = isAnswered && onIdle !== undefined;
+        const finished = release(session, async () => {
+          if (isPlain) return isAnswered ? undefined : closeResult(connection);
+          // Let a short answer be sent before the engine's threads are woken again.
+          if (mayFollow) await turn();
+          return session.rollback.run();
+        }).finally(onIdle);
+        if (!mayFollow) await finished;
+      }
+    },
+    async warm() {
+      if (idle.length > 0) return;
+      // If it fails, whoever needs a connection next gets the error.
+      const session = await openOn(connect).catch(() => undefined);
+      if (session === undefined) return;
+      if (isClosed) session.connection.disconnectSync();
+      else idle.push(session);
+    },
+    close() {
+      isClosed = true;
+      for (const { connection } of idle.splice(0)) connection.disconnectSync();
+    },
+  };
+}

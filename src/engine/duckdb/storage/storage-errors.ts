@@ -1,0 +1,175 @@
+import { dirname } from 'node:path';
+import { ApiError } from '../../../contract/errors.ts';
+import type { EngineSize } from '../../engine.ts';
+import { engineErrorText as messageOf } from './engine-error.ts';
+import { logDamageError, readLogDamage } from './log-check.ts';
+
+/** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
+export function isFatal(error: unknown): boolean {
+  return /^(FATAL|INTERNAL) Error|has been invalidated/i.test(messageOf(error));
+}
+
+/** Whether a statement failed only because the database did, or was closed to be reopened: a retry may succeed. */
+export function isLost(error: unknown): boolean {
+  return /has been invalidated|connection disconnected/i.test(
+    error instanceof ApiError && error.cause !== undefined ? messageOf(error.cause) : messageOf(error),
+  );
+}
+
+/** Whether a COMMIT failed only after the transaction was stored, while the log was merged into the main file. */
+export function isCommitted(error: unknown): boolean {
+  return /COMMIT succeeded and is durable/i.test(messageOf(error));
+}
+
+/**
+ * Whether the log could not be merged only because of other work: a writing transaction, or a query from before changes
+ * that the engine keeps for it.
+ */
+export function isHeldUp(error: unknown): boolean {
+  return /Cannot CHECKPOINT: there are other/i.test(messageOf(error));
+}
+
+/** A COMMIT failed, and it is unknown whether the transaction is stored. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
+}
+
+/** Whether a failed COMMIT may have stored its transaction: the database failed while the log was written. */
+export function mayBeCommitted(error: unknown): boolean {
+  // After an earlier failure the statement was refused before it began.
+  return isFatal(error) && !/because of a previous fatal error/i.test(messageOf(error));
+}
+
+/** A file is attached read-only only if the disk had no space to open it for writing. */
+const DISK_FULL =
+  /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large|attached in read-only mode/i;
+
+/** Whether an error means that the disk, or this user's quota, is full. */
+export function isDiskFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? '';
+  return /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) || DISK_FULL.test(messageOf(error));
+}
+
+/** Whether a file could not be opened because another process has it open. */
+export function isHeldError(error: unknown): boolean {
+  return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
+}
+
+/** The last one means a truncated file; the engine's files for large queries, which may be full, have other names. */
+const DAMAGED =
+  /Corrupt database file|checksum .* does not match|Could not read enough bytes from file "[^"]*\.duckdb"/i;
+
+/** Whether what was read of the file is not what was written. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGED.test(messageOf(error));
+}
+
+/** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */
+export function damageError(what: string, file: string, cause: unknown): ApiError {
+  return new ApiError(
+    'internal',
+    `Cannot ${what}: the database ${JSON.stringify(file)} is damaged (${firstLine(messageOf(cause))}). ${DAMAGE_REMEDY}`,
+    { cause },
+  );
+}
+
+const DAMAGE_REMEDY =
+  'Look after the disk, and restore a backup with "colloquy stop" and "colloquy restore". What is not damaged can still be read.';
+
+function diskFull(what: string, file: string, fate: string, cause: unknown): ApiError {
+  const message = `Cannot ${what}: the disk of the data folder ${JSON.stringify(dirname(file))} is full. ${fate}`;
+  return new ApiError('resource_exceeded', message, { cause });
+}
+
+/** The contract's error for a failure to open `file`. */
+export function openError(file: string, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const message = messageOf(error);
+  const quoted = JSON.stringify(file);
+  if (isDiskFull(error)) {
+    return diskFull(`open the database ${quoted}`, file, 'Free some space there and try again.', error);
+  }
+  if (isHeldError(error)) {
+    const holder = /\(PID (\d+)\)/.exec(message)?.[1];
+    const who = holder === undefined ? 'another process' : `process ${holder}`;
+    return new ApiError(
+      'not_ready',
+      `Cannot open the database ${quoted}: ${who} has it open. Stop that process, or use another data folder.`,
+      { cause: error },
+    );
+  }
+  const damage = readLogDamage(message);
+  if (damage !== undefined) return logDamageError(file, damage);
+  return new ApiError('internal', `Cannot open the database ${quoted}: ${openReason(error, message)}`, {
+    cause: error,
+  });
+}
+
+function openReason(error: unknown, message: string): string {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (/Permission denied|Read-only file system|Cannot open file .* in read-only/i.test(message) || code === 'EACCES') {
+    return 'no permission to read and write it. Make the folder and the file writable for this user.';
+  }
+  if (code === 'EROFS') return 'the file system is read-only. Use a data folder that can be written.';
+  if (
+    /not a valid DuckDB database file|corrupt|checksum|read enough bytes|WAL file|Serialization Error/i.test(message)
+  ) {
+    return `the file is damaged, or is not a database (${firstLine(message)}). Nothing was changed. Restore a backup with "colloquy restore", or move the files away to start empty.`;
+  }
+  if (/storage version|newer version of DuckDB/i.test(message)) {
+    return `it was written by a newer version (${firstLine(message)}). Update this program.`;
+  }
+  return `${firstLine(message)}.`;
+}
+
+/** The contract's error for a failed write to `file`. `what` completes "Cannot …". */
+export function writeError(what: string, file: string, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const message = messageOf(error);
+  const isUnknown = error instanceof OutcomeUnknown;
+  if (isDiskFull(error)) {
+    const fate = isUnknown
+      ? 'It may have been stored all the same: free some space there, and look before repeating it.'
+      : 'Nothing of it is stored. Free some space there and try again.';
+    return diskFull(what, file, fate, error);
+  }
+  if (isUnknown) {
+    return new ApiError(
+      'internal',
+      `The attempt to ${what} failed at its end (${firstLine(message)}). It may have been stored all the same: look before repeating it.`,
+      { cause: error },
+    );
+  }
+  if (isDamage(error)) return damageError(what, file, error);
+  if (/Out of Memory|failed to pin block/i.test(message)) {
+    return new ApiError(
+      'resource_exceeded',
+      `Cannot ${what}: the engine's memory limit is reached. Write fewer or smaller documents at once; thousands of different fields, those in objects included, need more memory.`,
+      { cause: error },
+    );
+  }
+  return new ApiError('internal', `Cannot ${what}: ${firstLine(message)}.`, { cause: error });
+}
+
+/** The contract's error for a failed change of size. */
+export function resizeError({ threads, memoryBytes }: EngineSize, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const what = `Cannot resize the engine to ${threads} threads and ${Math.floor(memoryBytes / 1024 / 1024)} MiB of memory`;
+  if (/Out of Memory|could not free up enough memory/i.test(message)) {
+    return new ApiError(
+      'resource_exceeded',
+      `${what}: what runs now holds more memory. Try again when it has finished, or choose a larger size.`,
+      { cause: error },
+    );
+  }
+  return new ApiError('internal', `${what}: ${firstLine(message)}.`, { cause: error });
+}
+
+function firstLine(message: string): string {
+  return (message.split('\n', 1)[0] ?? message).slice(0, 300).replace(/[.\s]+$/, '');
+}

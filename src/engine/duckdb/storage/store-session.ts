@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EngineLimits } from '../../engine.ts';
+import { type Database, openDatabase } from './database.ts';
+import { openError } from './storage-errors.ts';
+import { inTransaction, type Transaction } from './transactions.ts';
+import { KeptStatements, openWriter, type Writer } from './writer.ts';
+
+/** Where the engine reports what no caller is told; a pino logger fits. */
+export interface Log {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+export interface StoreOptions {
+  file: string;
+  limits: EngineLimits;
+  log: Log;
+  /** Migrates the schema, if the file is writable, and reads what is kept in memory; runs after every opening. */
+  load(transaction: Transaction, isReadOnly: boolean): Promise<void>;
+}
+
+/** Minimum time between attempts to reopen a file for writing that a full disk made read-only. */
+const READ_ONLY_MS = 2_000;
+
+/** How long interrupted statements may take to end before their database is closed. */
+const GRACE_MS = 200;
+
+/** The open file, from one opening to the next. */
+export interface Session {
+  readonly database: Database;
+  readonly writers: Writer[];
+  /** Prepared statements of the writers. */
+  readonly statements: KeptStatements;
+  /** Connections used by others; those that were closed or collected do no harm here. */
+  readonly lent: Set<WeakRef<DuckDBConnection>>;
+  /** As `performance.now()`. */
+  readonly openedAt: number;
+  /** Number of running transactions. */
+  running: number;
+  isBroken: boolean;
+  /** Whether tables may contain deleted rows that still take up space. */
+  mayHaveFreed: boolean;
+}
+
+/** Whether it is time to try to reopen a read-only session for writing. */
+export function mayHaveSpace({ database, openedAt }: Session): boolean {
+  return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
+}
+
+export async function openSession(options: StoreOptions): Promise<Session> {
+  const database = await openDatabase(options.file, options.limits);
+  const session: Session = {
+    database,
+    writers: [],
+    statements: new KeptStatements(),
+    lent: new Set(),
+    openedAt: performance.now(),
+    running: 0,
+    isBroken: false,
+    mayHaveFreed: true,
+  };
+  try {
+    const writer = await newWriter(session);
+    session.writers.push(writer);
+    await options.load(
+      (work) =>
+        inTransaction(writer.sql, work, () => {
+          session.isBroken = true;
+        }),
+      database.isReadOnly,
+    );
+    if (database.isReadOnly) options.log.warn({}, 'the disk is full: the database can only be read for now');
+    return session;
+  } catch (error) {
+    await closeSession(session);
+    throw openError(options.file, error);
+  }
+}
+
+export async function closeSession(session: Session): Promise<boolean> {
+  const lent = [...session.lent].flatMap((ref) => ref.deref() ?? []);
+  for (const connection of lent) connection.interrupt();
+  for (let waitedMs = 0; session.running > 0 && waitedMs < 10_000; waitedMs += 10) await sleep(10);
+  if (lent.length > 0 && session.isBroken) await sleep(GRACE_MS);
+  for (const connection of lent) connection.closeSync();
+  for (const writer of session.writers.splice(0)) closeWriter(session, writer.connection);
+  return session.database.close();
+}
+
+/** A connection for writing, owned by the caller. */
+export function newWriter(session: Session): Promise<Writer> {
+  const onFreed = () => {
+    session.mayHaveFreed = true;
+  };
+  return openWriter(session.database, session.statements, onFreed);
+}
+
+export function closeWriter({ statements }: Session, connection: DuckDBConnection): void {
+  statements.forget(connection);
+  connection.closeSync();
+}
+
+export async function lend(session: Session): Promise<DuckDBConnection> {
+  const connection = await session.database.connect();
+  for (const ref of session.lent) if (ref.deref() === undefined) session.lent.delete(ref);
+  session.lent.add(new WeakRef(connection));
+  return connection;
+}

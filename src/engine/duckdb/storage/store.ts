@@ -1,0 +1,344 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import type { EngineSize } from '../../engine.ts';
+import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
+import { checkpoint, hasMoved, withRowsInPlace } from './merge.ts';
+import { Stillness } from './stillness.ts';
+import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
+import {
+  closeSession,
+  closeWriter,
+  type Log,
+  lend,
+  mayHaveSpace,
+  newWriter,
+  openSession,
+  type Session,
+  type StoreOptions,
+} from './store-session.ts';
+import { inTransaction, settled, type Transaction } from './transactions.ts';
+import type { Run, Sql, Writer } from './writer.ts';
+
+export type { Log, Run, Sql, StoreOptions, Transaction };
+
+/** After a failed merge, how long to wait before merging a long log again. */
+const MERGE_AGAIN_MS = 5_000;
+
+/** How long a merge waits for queries to end, so that none runs beside it. */
+const UNREAD_MS = 250;
+
+/**
+ * The open file and its connections. After an error that makes the database unusable (a full disk, above all) it is
+ * automatically closed and reopened before the next statement.
+ */
+export class Store {
+  readonly #options: StoreOptions;
+  #session: Promise<Session>;
+  /** The current size, which is also used when the file is reopened. */
+  #size: EngineSize;
+  #isClosed = false;
+  /** Separates writers from work that needs the files to stay as they are. */
+  readonly #stillness = new Stillness();
+  /** When the last write that counts ended (`performance.now()`). */
+  #quietSince = performance.now();
+  #isMerging = false;
+  /** Whether the last merge left space of deleted rows unreclaimed, because the log was long. */
+  #owesMoving = false;
+  /** Earliest time of the next attempt after a failed merge (`performance.now()`). */
+  #mergeAfter = 0;
+  /** Timer for the next check whether to merge the log. */
+  #quiet: NodeJS.Timeout | undefined;
+
+  private constructor(options: StoreOptions, session: Session) {
+    this.#options = options;
+    this.#session = Promise.resolve(session);
+    this.#size = { threads: options.limits.threads, memoryBytes: options.limits.memoryBytes };
+  }
+
+  /** Rejects as `openDatabase` does. */
+  static async open(options: StoreOptions): Promise<Store> {
+    return new Store(options, await openSession(options));
+  }
+
+  /** A connection for queries; the caller closes it. */
+  async connect(): Promise<DuckDBConnection> {
+    const session = await this.#ready();
+    try {
+      return await lend(session);
+    } catch (error) {
+      if (!this.#noteFailure(session, error)) throw error;
+      return lend(await this.#ready());
+    }
+  }
+
+  /**
+   * As `Transaction`. `isAside` marks a short background write that nobody waits for: such writes do not postpone
+   * merging the log, however many come.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
+    return this.#noted(() => this.#inTransaction(work), isAside);
+  }
+
+  /** Runs one writing statement as its own transaction; prepared like `Sql.again`. */
+  readonly statement: Run = (text, ...values) =>
+    this.#noted(() =>
+      this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
+    );
+
+  /** Runs one reading statement, `undisturbed`. */
+  readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
+
+  /**
+   * Runs reads that decide what is written, now or later: never while the log is being merged into the main file,
+   * whatever else runs (see `reading`). Not to be called within a transaction.
+   */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return this.#stillness.write(work);
+  }
+
+  /** Runs `work`, which may write, and schedules a check of the log for when nothing was written for some time. */
+  async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
+    try {
+      return await this.#stillness.write(work);
+    } finally {
+      if (!isAside) this.#quietSince = performance.now();
+      if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
+      void this.#mergeIfLong();
+    }
+  }
+
+  #tidyAfter(ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(() => void this.#tidy(), ms).unref();
+  }
+
+  /** Merges the log into the main file if that is worth it. */
+  async #tidy(): Promise<void> {
+    this.#quiet = undefined;
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
+    session.statements.clear();
+    const quietMs = quietMsOf(session.database.logBytes());
+    if (quietMs === undefined) return;
+    const leftMs = this.#stillness.isWritten ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    if (leftMs > 0) return this.#tidyAfter(leftMs);
+    await this.#merge(session);
+  }
+
+  /** Merges the log into the main file if it has reached its limit, or if an earlier merge left rows to move. */
+  async #mergeIfLong(): Promise<void> {
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
+    if (performance.now() < this.#mergeAfter) return;
+    const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
+    if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
+    else if (this.#owesMoving && bytes >= QUIET_LOG_BYTES) await this.#merge(session);
+  }
+
+  /**
+   * Merges the log into the main file while nothing else writes. Beside a writing transaction, the engine's checkpoint
+   * may store that transaction's deletes without its inserts, and leave both in the log: after a crash the log
+   * conflicts with the file, and the database does not open. The engine also refuses beside a query that began before
+   * the last in-place or schema change: the merge is retried for `patienceMs`, since queries that begin meanwhile are
+   * not in the way.
+   *
+   * If rows were deleted, merging reclaims their space, and queries have to wait for that (see `reading`). So it is
+   * done only if the log is short; after a long log it is left to the next merge, which follows as soon as it is worth
+   * it.
+   */
+  async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
+    if (this.#isMerging) return;
+    this.#isMerging = true;
+    const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
+    this.#owesMoving = session.mayHaveFreed && !isShort;
+    try {
+      const merge = async (mayMove: boolean) => {
+        // If queries wait too, it must not take long.
+        const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
+        const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
+        if (session.isBroken || this.#isClosed) return;
+        const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
+        if (!mayMove) return this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now));
+        session.mayHaveFreed = await this.#withWriter(session, ({ sql }) => hasMoved(sql, now));
+      };
+      const isMoving = session.mayHaveFreed && isShort;
+      await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
+    } catch (error) {
+      // Nothing is lost: the log is still there, and the merge is tried again later.
+      this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
+      if (isHeldUp(error)) this.#tidyAfter(MERGE_AGAIN_MS);
+      if (!session.isBroken) this.#options.log.info({ err: error }, 'the log was not put into the database file');
+    } finally {
+      this.#isMerging = false;
+    }
+  }
+
+  /**
+   * Runs `work` while nothing is written: the files contain everything stored, and stay as they are. Reads go on;
+   * writes wait. `sql` is a single transaction, for reading; `reader` reads the file. One call at a time.
+   */
+  async still<T>(work: (sql: Sql, reader: FileHandle) => Promise<T>): Promise<T> {
+    await this.#ready();
+    return this.#stillness.alone(async () => {
+      // A reopening that is under way began before `alone` was granted, and does not wait for it.
+      const session = await this.#session;
+      if (this.#isClosed) throw closing();
+      // Reopening would change the files, and waits until this is over.
+      if (session.isBroken) throw new ApiError('not_ready', 'The database failed and is opened again. Try again.');
+      const { connection, sql } = await newWriter(session);
+      try {
+        const reader = await session.database.reader();
+        return await inTransaction(
+          sql,
+          (one) => work(one, reader),
+          (error) => this.#noteFailure(session, error),
+        );
+      } finally {
+        closeWriter(session, connection);
+      }
+    });
+  }
+
+  /** As `transaction`, but only for reading: it never waits for `still`. */
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.reading(() => this.#inTransaction(work));
+  }
+
+  /**
+   * Runs `work`, which reads on a connection of its own. When the log is merged, the engine reclaims the space of
+   * deleted rows, which renumbers others: a statement running meanwhile may skip rows that it knows by number, as every
+   * `ORDER BY … LIMIT` does, or the last rows of a table. So this waits for a merge that moves rows, which is short; a
+   * merge that is long, or would have to wait long, leaves all rows where they are. Once `signal` aborts, `work` waits
+   * no longer.
+   */
+  reading<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#stillness.read(work, signal);
+  }
+
+  #inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#onWriter(({ sql }, onLate) => inTransaction(sql, work, onLate));
+  }
+
+  async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
+    let session = await this.#ready();
+    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) {
+      session.isBroken = true;
+      session = await this.#ready();
+    }
+    return this.#withWriter(session, (writer) => work(writer, (error) => this.#noteFailure(session, error)));
+  }
+
+  async #withWriter<T>(session: Session, work: (writer: Writer) => Promise<T>): Promise<T> {
+    session.running += 1;
+    let writer: Writer | undefined;
+    try {
+      writer = session.writers.pop() ?? (await newWriter(session));
+      const result = await work(writer);
+      session.writers.push(writer);
+      return result;
+    } catch (error) {
+      this.#noteFailure(session, error);
+      // Closing it ends its transaction, whatever state that is in.
+      if (writer !== undefined) closeWriter(session, writer.connection);
+      throw error;
+    } finally {
+      session.running -= 1;
+    }
+  }
+
+  get size(): EngineSize {
+    return this.#size;
+  }
+
+  /** Changes threads and memory at once; if that fails, they stay as they were. One call at a time. */
+  async resize(size: EngineSize): Promise<void> {
+    const session = await this.#ready();
+    const before = this.#size;
+    const connection = await this.connect();
+    const set = async ({ threads, memoryBytes }: EngineSize) => {
+      await connection.run(`SET GLOBAL memory_limit = '${memoryBytes}B'`);
+      await connection.run(`SET GLOBAL threads = ${threads}`);
+    };
+    try {
+      this.#size = size;
+      await set(size);
+    } catch (error) {
+      // The next session opens with the new size.
+      if (this.#noteFailure(session, error)) return;
+      this.#size = before;
+      await set(before);
+      throw error;
+    } finally {
+      connection.closeSync();
+    }
+  }
+
+  /** Runs `work`, which uses connections of its own, and runs it once more if the database failed meanwhile. */
+  async attempt<T>(work: () => Promise<T>): Promise<T> {
+    const session = await this.#ready();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.#noteFailure(session, error instanceof ApiError ? error.cause : error);
+      await this.#ready();
+      return work();
+    }
+  }
+
+  /** Makes everything durable in the main file and releases it. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#quiet);
+    // Closing merges the log into the file.
+    while (this.#stillness.over !== undefined) await this.#stillness.over;
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined) return;
+    const isReleased = await closeSession(session);
+    if (!isReleased) this.#options.log.warn({}, 'a query result that nobody read to its end keeps the database open');
+  }
+
+  /** Marks the session as broken if the error is fatal; returns whether it is. */
+  #noteFailure(session: Session, error: unknown): boolean {
+    if (!isFatal(error)) return false;
+    if (!session.isBroken) this.#options.log.error({ err: error }, 'the database failed and will be opened again');
+    session.isBroken = true;
+    return true;
+  }
+
+  async #ready(): Promise<Session> {
+    if (this.#isClosed) throw closing();
+    const current = this.#session;
+    const session = await current;
+    if (!session.isBroken) return session;
+    if (this.#session === current) {
+      const next = this.#reopen(session);
+      this.#session = next;
+      // If that fails, the next caller tries again.
+      next.catch(() => {
+        if (this.#session === next) this.#session = current;
+      });
+    }
+    return this.#session;
+  }
+
+  async #reopen(broken: Session): Promise<Session> {
+    // No loop is needed: whoever is alone next waits for this reopening.
+    await this.#stillness.aloneUntil;
+    const isReleased = await closeSession(broken);
+    if (!isReleased) {
+      throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
+    }
+    const { limits } = this.#options;
+    const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } });
+    this.#options.log.info({}, 'the database is open again');
+    return session;
+  }
+}
+
+function closing(): ApiError {
+  return new ApiError('not_ready', 'The service is shutting down. Try again in a moment.');
+}

@@ -1,0 +1,99 @@
+import { quoteName, quoteText } from '../sql/names.ts';
+import { isListShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
+import { EXTRA_COLUMN, ID_COLUMN, structureOf, type TableShape, TIME_COLUMN, typeOf } from './columns.ts';
+
+/**
+ * The statements that turn a table of one shape into a wider one, keeping every value. They must come before the
+ * transaction's first DELETE or INSERT on the table: DuckDB refuses to commit the other order.
+ *
+ * A new field of a struct is a type change, too: `ADD COLUMN list.element.field` of DuckDB 1.5 corrupts the heap.
+ */
+export function alterStatements(table: string, from: TableShape, to: TableShape): string[] {
+  const statements: string[] = [];
+  for (const [key, shape] of to.columns) {
+    const before = from.columns.get(key);
+    const column = quoteName(key);
+    if (before === undefined) {
+      statements.push(`ALTER TABLE ${table} ADD COLUMN ${column} ${typeOf(shape)}`);
+    } else if (typeOf(before) !== typeOf(shape)) {
+      const value = convert(before, shape, column);
+      statements.push(`ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${typeOf(shape)} USING ${value}`);
+    }
+  }
+  if (to.extra && !from.extra) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(EXTRA_COLUMN)} JSON`);
+  return statements;
+}
+
+/** SQL that converts `sql` from one shape to a wider one. */
+export function convert(from: Shape, to: Shape, sql: string, level = 0): string {
+  if (typeOf(from) === typeOf(to)) return sql;
+  if (typeOf(to) === 'JSON') return toJson(from, sql, level);
+  if (typeOf(from) === 'JSON') return `from_json(${sql}, ${quoteText(structureOf(to))})`;
+  if (canCast(from, to)) return `CAST(${sql} AS ${typeOf(to)})`;
+  if (isListShape(from) && isListShape(to)) {
+    const item = lambdaName(level);
+    return `list_transform(${sql}, lambda ${item}: ${convert(from.element, to.element, item, level + 1)})`;
+  }
+  if (isObjectShape(from) && isObjectShape(to)) return convertStruct(from, to, sql, level);
+  throw new TypeError(`a ${typeOf(from)} cannot become a ${typeOf(to)}`);
+}
+
+function convertStruct(from: ObjectShape, to: ObjectShape, sql: string, level: number): string {
+  const fields = [...to.fields].map(([key, shape]) => {
+    const before = from.fields.get(key);
+    const value = before === undefined ? 'NULL' : convert(before, shape, fieldOf(sql, key), level);
+    return `${quoteName(key)} := CAST(${value} AS ${typeOf(shape)})`;
+  });
+  return `CASE WHEN ${sql} IS NULL THEN NULL ELSE struct_pack(${fields.join(', ')}) END`;
+}
+
+/** Whether DuckDB's own cast keeps every value: numbers widen, structs gain fields, nothing turns into JSON or back. */
+function canCast(from: Shape, to: Shape): boolean {
+  if (typeOf(from) === typeOf(to)) return true;
+  if (typeOf(from) === 'JSON' || typeOf(to) === 'JSON') return false;
+  if (isListShape(from) && isListShape(to)) return canCast(from.element, to.element);
+  if (isObjectShape(from) && isObjectShape(to)) {
+    return [...from.fields].every(([key, field]) => canCast(field, to.fields.get(key) ?? field));
+  }
+  return typeof from === 'string' && typeof to === 'string';
+}
+
+/** SQL that converts `sql` to JSON. A struct's NULL fields are missing members of the document, and stay missing. */
+function toJson(shape: Shape, sql: string, level: number): string {
+  if (typeOf(shape) === 'JSON') return sql;
+  if (!needsCare(shape)) return `to_json(${sql})`;
+  if (isListShape(shape)) {
+    const item = lambdaName(level);
+    return `to_json(list_transform(${sql}, lambda ${item}: ${toJson(shape.element, item, level + 1)}))`;
+  }
+  if (!isObjectShape(shape)) return doubleToJson(sql);
+  const members = [...shape.fields].map(
+    ([key, field]) => `${quoteText(key)}, ${toJson(field, fieldOf(sql, key), level)}`,
+  );
+  // A merge patch reads null as "no such member" at every level of objects, but keeps it inside lists. The function's
+  // name is qualified because views use it too, and a query's session may have a limited function of that name.
+  return `CASE WHEN ${sql} IS NULL THEN NULL ELSE system.main.json_merge_patch('{}', json_object(${members.join(', ')})) END`;
+}
+
+function needsCare(shape: Shape): boolean {
+  if (isListShape(shape)) return needsCare(shape.element);
+  return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double';
+}
+
+/** As a document that arrives now is stored: 3, and not 3.0 (see `exactText`). */
+function doubleToJson(sql: string): string {
+  return `CASE WHEN ${sql} = trunc(${sql}) AND abs(${sql}) < 1e21 THEN to_json(CAST(${sql} AS HUGEINT)) ELSE to_json(${sql}) END`;
+}
+
+function fieldOf(sql: string, key: string): string {
+  return `struct_extract(${sql}, ${quoteText(key)})`;
+}
+
+/**
+ * Names for the parameters of lambdas: `ALTER … USING` refuses every name that is not a column of the table, even a
+ * lambda's own parameter. Neither of these columns is ever converted, so hiding them does no harm; an inner lambda uses
+ * nothing of the one two levels out.
+ */
+function lambdaName(level: number): string {
+  return quoteName(level % 2 === 0 ? ID_COLUMN : TIME_COLUMN);
+}

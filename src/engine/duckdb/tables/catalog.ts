@@ -1,0 +1,226 @@
+import { ApiError } from '../../../contract/errors.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import type { StoredRecord } from '../../engine.ts';
+import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from '../sql/names.ts';
+import { CATALOG } from '../storage/database.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import { objectsIn } from '../values/shape.ts';
+import {
+  columnNames,
+  HASH_COLUMN,
+  NO_COLUMNS,
+  type TableShape,
+  tableShapeFromJson,
+  tableShapeToJson,
+} from './columns.ts';
+import { jsonFieldsOf } from './json-fields.ts';
+import { isKept } from './retention.ts';
+import { unionShape } from './union.ts';
+
+/** A collection: its table, and what its documents look like. */
+export interface Table extends NamedTable {
+  readonly id: string;
+  readonly shape: TableShape;
+  /** Documents with an older event time are invisible to everyone; null: all are visible. */
+  readonly retentionSecs: number | null;
+}
+
+/** A name for the documents of one or more collections. */
+export interface Alias extends NamedTable {
+  readonly tables: readonly string[];
+}
+
+/** The part of the stored metadata that the engine keeps in memory: changed only after the change is durable. */
+export interface Catalog {
+  readonly names: NameIndex;
+  /** By table id. */
+  readonly tables: Map<string, Table>;
+  /** By table id: tables in the trash, which have no name. */
+  readonly trashed: Map<string, Table>;
+  /** By `aliasKey`. */
+  readonly aliases: Map<string, Alias>;
+  records: readonly StoredRecord[];
+}
+
+export function createCatalog(): Catalog {
+  return { names: createNames(), tables: new Map(), trashed: new Map(), aliases: new Map(), records: [] };
+}
+
+/** A table before it has columns. */
+export function newTable(id: string, workspace: string, name: string, retentionSecs: number | null): Table {
+  return tableOf({ id, workspace, name, retentionSecs }, NO_COLUMNS);
+}
+
+/** The same table with these columns. */
+export function tableOf(
+  { id, workspace, name, retentionSecs }: Pick<Table, 'id' | 'workspace' | 'name' | 'retentionSecs'>,
+  shape: TableShape,
+): Table {
+  const columns = () => columnNames(shape);
+  const jsonFields = () => jsonFieldsOf(shape.columns);
+  const objects = () => [...shape.columns.values()].flatMap(objectsIn);
+  const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
+  return {
+    id,
+    workspace,
+    name,
+    kind: 'collection',
+    shape,
+    retentionSecs,
+    columns,
+    jsonFields,
+    objects,
+    rows,
+    storedAs: id,
+  };
+}
+
+/**
+ * What a collection's view shows of the rows that meet `condition`. A transaction that began later may see columns that
+ * the shape does not know yet: they come after the known ones, as they do in the view.
+ */
+function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>, condition: string) {
+  const known = columnNames(shape).map(quoteName);
+  const first = shape.extra ? known.slice(0, -1) : known;
+  const columns = [
+    ...first,
+    `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`,
+    ...known.slice(first.length),
+  ];
+  const kept = retentionSecs === null ? '' : ` AND ${isKept(retentionSecs)}`;
+  return `SELECT ${columns.join(', ')} FROM ${dataTable(id)} WHERE ${condition}${kept}`;
+}
+
+/** An alias of these tables; `catalog` has to hold them for as long as it holds the alias. */
+export function aliasOf(catalog: Catalog, workspace: string, name: string, tables: readonly string[]): Alias {
+  const behind = () => tables.flatMap((id) => catalog.tables.get(id) ?? []);
+  const shape = () => unionShape(behind().map((table) => table.shape));
+  const columns = () => columnNames(shape());
+  const jsonFields = () => jsonFieldsOf(shape().columns);
+  const objects = () => [...shape().columns.values()].flatMap(objectsIn);
+  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, behind };
+}
+
+/** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */
+export function requireTable(catalog: Catalog, id: string): Table {
+  const table = catalog.tables.get(id);
+  if (table !== undefined) return table;
+  throw new ApiError('not_found', `The collection with table ${JSON.stringify(id)} does not exist any more.`, {
+    messageKey: 'COLLECTION_DOES_NOT_EXIST',
+  });
+}
+
+export function putTable(catalog: Catalog, table: Table): void {
+  catalog.tables.set(table.id, table);
+  catalog.names.putTable(table);
+}
+
+export function dropTable(catalog: Catalog, table: Table): void {
+  catalog.tables.delete(table.id);
+  catalog.names.dropTable(table);
+}
+
+export function aliasKey(workspace: string, name: string): string {
+  // Neither name contains a line break.
+  return `${foldName(workspace)}\n${foldName(name)}`;
+}
+
+export function putAlias(catalog: Catalog, alias: Alias): void {
+  catalog.aliases.set(aliasKey(alias.workspace, alias.name), alias);
+  catalog.names.putTable(alias);
+}
+
+export function dropAlias(catalog: Catalog, alias: Alias): void {
+  catalog.aliases.delete(aliasKey(alias.workspace, alias.name));
+  catalog.names.dropTable(alias);
+}
+
+/** The aliases that stand for a table. */
+export function aliasesOver(catalog: Catalog, table: string): Alias[] {
+  return [...catalog.aliases.values()].filter((alias) => alias.tables.includes(table));
+}
+
+/** Reloads everything. */
+export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
+  const { workspaces, tables, aliases, records } = await transaction(async (sql) => ({
+    workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
+    tables: await sql('SELECT id, workspace, name, shape, retention_secs, trashed FROM "_meta"."tables"'),
+    aliases: await sql('SELECT workspace, name, tables FROM "_meta"."aliases"'),
+    records: await sql('SELECT kind, key, value FROM "_meta"."records"'),
+  }));
+  catalog.names.clear();
+  catalog.tables.clear();
+  catalog.trashed.clear();
+  catalog.aliases.clear();
+  for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
+  for (const [id, workspace, name, shape, retention, trashed] of tables) {
+    const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
+    const empty = newTable(String(id), String(workspace), String(name), retentionSecs);
+    const table = tableOf(empty, storedShape(empty.id, String(shape)));
+    if (trashed === true) catalog.trashed.set(table.id, table);
+    else putTable(catalog, table);
+  }
+  for (const [workspace, name, ids] of aliases) {
+    const tables = (parseJson(String(ids)) as JsonValue[]).map(String);
+    putAlias(catalog, aliasOf(catalog, String(workspace), String(name), tables));
+  }
+  catalog.records = records.map(([kind, key, value]) => ({
+    kind: String(kind),
+    key: String(key),
+    value: parseJson(String(value)) as JsonObject,
+  }));
+}
+
+/** Reads a stored shape. Throws `internal` if it cannot be read. */
+export function storedShape(id: string, text: string): TableShape {
+  try {
+    return tableShapeFromJson(parseJson(text));
+  } catch (error) {
+    throw new ApiError('internal', `The database is damaged: the stored shape of table "${id}" cannot be read.`, {
+      cause: error,
+    });
+  }
+}
+
+/** A collection's table, as a name in SQL. */
+export function dataTable(id: string): string {
+  return `${quoteName(CATALOG)}."_data".${quoteName(id)}`;
+}
+
+/** Stores a new table. */
+export async function insertTable(sql: Sql, table: Table): Promise<void> {
+  const retention = table.retentionSecs === null ? null : BigInt(table.retentionSecs);
+  await sql(
+    'INSERT INTO "_meta"."tables" (id, workspace, name, shape, retention_secs) VALUES ($1, $2, $3, $4, $5::BIGINT)',
+    table.id,
+    table.workspace,
+    table.name,
+    stringifyJson(tableShapeToJson(table.shape)),
+    retention,
+  );
+}
+
+/** Stores whether a table is in the trash. */
+export async function updateTrashed(sql: Sql, id: string, trashed: boolean): Promise<void> {
+  await sql('UPDATE "_meta"."tables" SET trashed = $2 WHERE id = $1', id, trashed);
+}
+
+/** Stores a table's new shape. */
+export async function updateShape(sql: Sql, table: Table): Promise<void> {
+  await sql(
+    'UPDATE "_meta"."tables" SET shape = $2 WHERE id = $1',
+    table.id,
+    stringifyJson(tableShapeToJson(table.shape)),
+  );
+}
+
+/** Creates the view through which SQL sees a collection, or replaces it after a change of columns. */
+export async function createView(sql: Sql, table: Table): Promise<void> {
+  const columns = columnNames(table.shape).map(quoteName).join(', ');
+  const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
+  await sql(`CREATE OR REPLACE VIEW ${viewOf(table)} AS SELECT ${columns} FROM ${dataTable(table.id)}${visible}`);
+}
+
+export function viewOf(table: NamedTable): string {
+  return `${quoteName(CATALOG)}.${quoteName(schemaOf(table.workspace))}.${quoteName(table.name)}`;
+}

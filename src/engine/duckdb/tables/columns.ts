@@ -1,0 +1,154 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
+import { foldName, quoteName } from '../sql/names.ts';
+import {
+  fieldsFromJson,
+  isFieldName,
+  isListShape,
+  isObjectShape,
+  type Shape,
+  shapeToJson,
+  widen,
+} from '../values/shape.ts';
+
+/** The columns of a collection's table. */
+export interface TableShape {
+  /** By field name, in the order the fields were first seen. */
+  readonly columns: ReadonlyMap<string, Shape>;
+  /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
+  readonly extra: boolean;
+  /** Keys in `_extra` that differ from a column only in case: the first that came, some hundred at most. */
+  readonly spellings?: ReadonlySet<string>;
+}
+
+/** Fields past this many share the `_extra` column. */
+const COLUMNS_MAX = 500;
+const SPELLINGS_MAX = 100;
+
+export const ID_COLUMN = '_id';
+export const TIME_COLUMN = '_event_time';
+export const EXTRA_COLUMN = '_extra';
+/**
+ * A column of the table, never of its view: a hash of the id (`hashOf`), because searching the ids themselves unpacks
+ * them all. No version has ever allowed a field to have a column of this name.
+ */
+export const HASH_COLUMN = '_meta';
+const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, HASH_COLUMN]);
+
+export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
+const NO_KEYS: readonly string[] = [];
+
+/**
+ * SQL for the hash of an id, a UBIGINT. It is stored, and MD5 never changes, unlike the engine's own `hash`. This
+ * equals `md5_number_lower`, a macro that goes through 128-bit text and takes four times as long.
+ */
+export function hashOf(id: string): string {
+  return `(md5_number(${id}) >> 64)::UBIGINT`;
+}
+
+/** Column names as SQL sees them, in order. */
+export function columnNames(table: TableShape): string[] {
+  return [ID_COLUMN, TIME_COLUMN, ...table.columns.keys(), ...(table.extra ? [EXTRA_COLUMN] : [])];
+}
+
+/** Widens a table's columns, document by document. */
+export interface TableWidening {
+  /** Makes room for a document; returns the keys whose values go to `_extra`. */
+  add(fields: JsonObject): readonly string[];
+  /** The table; the very one given at the start if nothing changed. */
+  result(): TableShape;
+  /** How often a document changed something. */
+  readonly changes: number;
+}
+
+export function widenTable(table: TableShape): TableWidening {
+  const columns = new Map(table.columns);
+  const folded = new Set([...columns.keys()].map(foldName));
+  const spellings = new Set(table.spellings);
+  let extra = table.extra;
+  let changes = 0;
+
+  const canAdd = (key: string) =>
+    columns.size < COLUMNS_MAX && isFieldName(key) && !RESERVED.has(foldName(key)) && !folded.has(foldName(key));
+
+  return {
+    add(fields) {
+      let extraKeys: string[] | undefined;
+      for (const key of Object.keys(fields)) {
+        const before = columns.get(key);
+        if (before === undefined && !canAdd(key)) {
+          extraKeys ??= [];
+          extraKeys.push(key);
+          if (spellings.size < SPELLINGS_MAX && !spellings.has(key) && folded.has(foldName(key))) {
+            spellings.add(key);
+            changes += 1;
+          }
+          continue;
+        }
+        const after = widen(before ?? 'null', fields[key]);
+        if (after === before) continue;
+        if (before === undefined) folded.add(foldName(key));
+        columns.set(key, after);
+        changes += 1;
+      }
+      if (extraKeys !== undefined && !extra) {
+        extra = true;
+        changes += 1;
+      }
+      return extraKeys ?? NO_KEYS;
+    },
+    result: () => (changes > 0 ? { columns, extra, spellings } : table),
+    get changes() {
+      return changes;
+    },
+  };
+}
+
+/** A table's shape as JSON, to be stored. */
+export function tableShapeToJson(table: TableShape): JsonObject {
+  const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
+  const spellings = [...(table.spellings ?? [])];
+  return { columns, extra: table.extra, ...(spellings.length > 0 ? { spellings } : {}) };
+}
+
+/** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
+export function tableShapeFromJson(json: JsonValue): TableShape {
+  if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
+  const { columns, extra, spellings = [] } = json;
+  const known = Array.isArray(spellings) ? spellings.filter((key) => typeof key === 'string') : [];
+  return { columns: fieldsFromJson(columns), extra: extra === true, spellings: new Set(known) };
+}
+
+/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
+export function typeOf(shape: Shape): string {
+  if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
+  if (isObjectShape(shape)) {
+    if (shape.fields.size === 0) return 'JSON';
+    const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
+    return `STRUCT(${fields.join(', ')})`;
+  }
+  return SCALAR_TYPES[shape];
+}
+
+const SCALAR_TYPES = {
+  null: 'JSON',
+  boolean: 'BOOLEAN',
+  int53: 'BIGINT',
+  int64: 'BIGINT',
+  hugeint: 'HUGEINT',
+  double: 'DOUBLE',
+  string: 'VARCHAR',
+  json: 'JSON',
+} as const;
+
+/** The second argument of `from_json` that makes it yield `typeOf(shape)`. */
+export function structureOf(shape: Shape): string {
+  if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
+  if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
+  return JSON.stringify(typeOf(shape));
+}
+
+/** As `structureOf`, for an object with these fields, at least one. */
+export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
+  // Built as text: in an object, a field named `__proto__` would be lost, and numeric names would come first.
+  return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
+}

@@ -1,0 +1,142 @@
+import { foldName, quoteName } from '../sql/names.ts';
+import type { Run, Sql } from '../storage/store.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { HASH_COLUMN, hashOf, ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { oldestKeptMicros } from './retention.ts';
+
+/** A document's row in its table. */
+export interface FoundRow {
+  id: string;
+  /**
+   * The row number, valid until the transaction that found it ends (see `findRows`); 0 in a table with another
+   * `RowKey`.
+   */
+  place: bigint;
+  eventTimeMicros: bigint;
+}
+
+/**
+ * Up to so many rows are looked up one by one in a statement, by the engine's `dynamic_or_filter_threshold`; for more,
+ * everything between the first and the last is read.
+ */
+const PIECE = 50;
+/** Measured: beyond so many pieces, reading everything in between is cheaper. */
+const PIECES_MAX = 4;
+
+/**
+ * For up to so many ids, the row numbers are looked up first and then the rows; for more, everything is read at once.
+ */
+const NESTED_MAX = 200;
+
+/** The strings of `$1`, a JSON array. */
+export const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
+
+/** What identifies the rows of a table in statements. */
+export interface RowKey {
+  column: string;
+  /** As in the second argument of `from_json`. */
+  type: 'BIGINT' | 'VARCHAR';
+  of(row: FoundRow): bigint | string;
+}
+
+/** The engine's row numbers; a table with a column of that name does not have them. */
+const PLACE: RowKey = { column: 'rowid', type: 'BIGINT', of: ({ place }) => place };
+const ID: RowKey = { column: quoteName(ID_COLUMN), type: 'VARCHAR', of: ({ id }) => id };
+
+export function rowKeyOf({ shape }: Table): RowKey {
+  return [...shape.columns.keys()].some((name) => foldName(name) === PLACE.column) ? ID : PLACE;
+}
+
+/**
+ * The rows that have these ids, including those past the retention, in no particular order. `sql` is a transaction that
+ * may write.
+ *
+ * A checkpoint renumbers rows, even between two statements of a transaction that has only read. It leaves them in place
+ * beside one that writes, which a transaction counts as from its first writing statement on, even if that affects
+ * nothing. No checkpoint of ours runs beside a transaction that may write; this also guards against anyone else's, for
+ * 5 % of a small write.
+ */
+export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
+  if (ids.length === 0) return [];
+  const key = rowKeyOf(table);
+  if (key === PLACE) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
+  const place = key === PLACE ? PLACE.column : '0::BIGINT';
+  const rows = await sql(
+    `SELECT ${quoteName(ID_COLUMN)}, ${place}, epoch_us(${quoteName(TIME_COLUMN)})
+     FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)}`,
+    JSON.stringify(ids),
+  );
+  const wanted = new Set(ids);
+  return rows
+    .map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }))
+    .filter(({ id }) => wanted.has(id));
+}
+
+/**
+ * Whether any row, even one past the retention, may have one of these ids; false: none has. `select` need not be a
+ * transaction.
+ */
+export async function mayExist(select: Run, table: Table, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false;
+  const found = await select(
+    `SELECT 1 FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)} LIMIT 1`,
+    JSON.stringify(ids),
+  );
+  return found.length > 0;
+}
+
+/** SQL for the rows whose ids have the hashes of the `count` ids in `$1`, a JSON array. */
+function mayHave(table: Table, count: number): string {
+  const column = quoteName(HASH_COLUMN);
+  if (count === 1) return `${column} = ${hashOf(`from_json($1, '["VARCHAR"]')[1]`)}`;
+  const hashes = `SELECT ${hashOf('id')} FROM (${LISTED} AS id)`;
+  const key = rowKeyOf(table);
+  if (key === ID || count > NESTED_MAX) return `${column} IN (${hashes})`;
+  return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${hashes}))`;
+}
+
+/** The rows that are visible now. */
+export function visibleOf(table: Table, rows: readonly FoundRow[]): readonly FoundRow[] {
+  const oldest = oldestKeptMicros(table.retentionSecs);
+  return oldest === null ? rows : rows.filter(({ eventTimeMicros }) => eventTimeMicros >= oldest);
+}
+
+/** Selects rows of a table in a statement: `condition` holds for those listed in `$1`. */
+export interface RowsCondition {
+  condition: string;
+  /** Values for `$1`, one statement each: a few rows far apart take several. */
+  lists: string[];
+}
+
+/** By row number: rows before and after them are not read, whatever the ids are. */
+export function conditionOf(table: Table, rows: readonly FoundRow[]): RowsCondition {
+  const key = rowKeyOf(table);
+  const listed = `from_json($1, '["${key.type}"]')`;
+  // A list of one item would be joined, which takes twice as long.
+  const condition = rows.length === 1 ? `${key.column} = ${listed}[1]` : `${key.column} IN (SELECT unnest(${listed}))`;
+  if (key === ID) {
+    return { condition, lists: rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))] };
+  }
+  const places = BigInt64Array.from(rows, ({ place }) => place).sort();
+  const size = places.length <= PIECE * PIECES_MAX ? PIECE : places.length;
+  const lists: string[] = [];
+  for (let from = 0; from < places.length; from += size)
+    lists.push(`[${places.subarray(from, from + size).join(',')}]`);
+  return { condition, lists };
+}
+
+/** Deletes by row number, too: looking up the ids again takes three times as long. */
+export async function deleteRows(sql: Sql, table: Table, rows: readonly FoundRow[]): Promise<void> {
+  const { condition, lists } = conditionOf(table, rows);
+  let deleted = 0;
+  for (const list of lists) {
+    const [counted] = await sql(`DELETE FROM ${dataTable(table.id)} WHERE ${condition}`, list);
+    deleted += Number(counted?.[0]);
+  }
+  requireAll(rows, deleted);
+}
+
+/** Throws, so that the transaction is undone, if a statement by row number met more or fewer rows than were found. */
+export function requireAll(rows: readonly unknown[], met: number): void {
+  if (met !== rows.length) throw new Error(`${met} rows were met in the places of ${rows.length} documents`);
+}

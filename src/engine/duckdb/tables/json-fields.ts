@@ -1,0 +1,39 @@
+import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
+import { foldName, ITEM, type JsonFields } from '../sql/names.ts';
+import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { typeName } from '../values/values.ts';
+
+/** The columns that are JSON because their documents have no common type, and those that contain such a field. */
+export function jsonFieldsOf(columns: ReadonlyMap<string, Shape>): JsonFields {
+  return fieldsWhere(columns, jsonOfShape);
+}
+
+/** The same of the columns of a result. */
+export function jsonFieldsOfTypes(columns: ReadonlyMap<string, DuckDBType>): JsonFields {
+  return fieldsWhere(columns, jsonOfType);
+}
+
+type Json = JsonFields | 'json' | null;
+
+function fieldsWhere<T>(columns: ReadonlyMap<string, T>, jsonOf: (of: T) => Json): JsonFields {
+  const found = new Map<string, JsonFields | 'json'>();
+  for (const [name, of] of columns) {
+    const json = jsonOf(of);
+    if (json === 'json' || (json !== null && json.size > 0)) found.set(foldName(name), json);
+  }
+  return found;
+}
+
+function jsonOfShape(shape: Shape): Json {
+  if (shape === 'json') return 'json';
+  if (isListShape(shape)) return fieldsWhere(new Map([[ITEM, shape.element]]), jsonOfShape);
+  return isObjectShape(shape) ? jsonFieldsOf(shape.fields) : null;
+}
+
+function jsonOfType(type: DuckDBType): Json {
+  if (type.typeId === DuckDBTypeId.VARCHAR) return typeName(type) === 'JSON' ? 'json' : null;
+  if (type.typeId === DuckDBTypeId.LIST) return fieldsWhere(new Map([[ITEM, type.valueType]]), jsonOfType);
+  if (type.typeId !== DuckDBTypeId.STRUCT) return null;
+  const { entryNames, entryTypes } = type;
+  return jsonFieldsOfTypes(new Map(entryNames.flatMap((name, at) => (entryTypes[at] ? [[name, entryTypes[at]]] : []))));
+}

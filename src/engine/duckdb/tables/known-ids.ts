@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-api';
+import { quoteName } from '../sql/names.ts';
+import type { Log } from '../storage/store.ts';
+import { dataTable } from './catalog.ts';
+import { HASH_COLUMN, ID_COLUMN } from './columns.ts';
+
+/**
+ * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
+ * looking for it among a million takes longer than storing it.
+ *
+ * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
+ * never denies an id that exists. Deleted ids stay in it. It is in memory only, and built in the background after small
+ * writes to the table.
+ */
+export interface KnownIds {
+  /** Those of the ids that the table may have: all of them if nothing is known. */
+  mayHave(table: string, ids: readonly string[]): readonly string[];
+  /** To be called before documents with these ids are stored. */
+  add(table: string, ids: readonly string[]): void;
+  /**
+   * To be called after `count` documents were stored, with the table's lock held, so that nothing else writes to it.
+   */
+  stored(table: string, count: number): void;
+  /** Resolves when it no longer uses the engine. */
+  close(): Promise<void>;
+}
+
+/** Writes of up to so many documents count as small. */
+const SMALL = 200;
+/** After so many small writes a table gets its filter. */
+const SMALL_WRITES = 2;
+
+/**
+ * Bits per id at capacity, at least, and how many of them an id sets: one in a thousand answers is a false positive.
+ */
+const BITS = 16;
+const BITS_SET = 6;
+const BITS_MIN = 2 ** 16;
+/** A larger table gets no filter, since its hashes are read all at once. */
+const ROWS_MAX = 8_000_000;
+/** Memory of all filters; the least recently used one is dropped. */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum number of ids stored while a filter is being built. */
+const EARLY_MAX = 1_000_000;
+
+/** Two halves of the hash of an id (`hashOf`). */
+type Hash = readonly [low: number, high: number];
+
+class Filter {
+  readonly bits: Uint32Array;
+  readonly #mask: number;
+  readonly #idsMax: number;
+  #ids = 0;
+
+  constructor(rows: number) {
+    let size = BITS_MIN;
+    while (size < rows * 1.5 * BITS) size *= 2;
+    this.bits = new Uint32Array(size / 32);
+    this.#mask = size - 1;
+    this.#idsMax = size / BITS;
+  }
+
+  get isFull(): boolean {
+    return this.#ids > this.#idsMax;
+  }
+
+  add([low, high]: Hash): void {
+    this.#ids += 1;
+    for (let index = 0; index < BITS_SET; index++) {
+      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
+      this.bits[bit >>> 5] = (this.bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
+    }
+  }
+
+  has([low, high]: Hash): boolean {
+    for (let index = 0; index < BITS_SET; index++) {
+      const bit = (low + Math.imul(index, high | 1)) & this.#mask;
+      if (((this.bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
+    }
+    return true;
+  }
+}
+
+/** The hash of an id as the engine computes it; undefined for ill-formed text, which the engine changes. */
+function hashOfId(id: string): Hash | undefined {
+  if (/\p{Surrogate}/u.test(id)) return undefined;
+  const digest = createHash('md5').update(id).digest();
+  return [digest.readUInt32LE(8), digest.readUInt32LE(12)];
+}
+
+/** A table that has no filter yet, or whose filter is being built. */
+interface Wish {
+  smallWrites: number;
+  /** Ids stored since the build began. */
+  early: Hash[] | undefined;
+}
+
+/** What `createKnownIds` needs. */
+export interface KnownIdsSource {
+  /** Opens a connection for reading, which is closed here. */
+  connect(): Promise<DuckDBConnection>;
+  /** Runs work that must see every row: see `Store.undisturbed`. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Close it before `source`; a filter that could not be built is logged. */
+export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
+  /** In order of use, the most recently used last. */
+  const filters = new Map<string, Filter>();
+  const wishes = new Map<string, Wish>();
+  const making = new Set<Promise<void>>();
+  let isClosed = false;
+
+  const put = (table: string, filter: Filter) => {
+    filters.delete(table);
+    filters.set(table, filter);
+    let bytes = [...filters.values()].reduce((sum, one) => sum + one.bits.byteLength, 0);
+    for (const [oldest, { bits }] of filters) {
+      if (bytes <= BYTES_MAX) break;
+      filters.delete(oldest);
+      bytes -= bits.byteLength;
+    }
+  };
+
+  const make = async (table: string, wish: Wish) => {
+    const connection = await source.connect();
+    try {
+      const hashes = await source.undisturbed(() => readHashes(connection, table));
+      const filter = hashes && (await filterOf(hashes, () => isClosed));
+      const { early = [] } = wish;
+      if (filter === undefined || early.length > EARLY_MAX || isClosed) return;
+      for (const hash of early) filter.add(hash);
+      put(table, filter);
+      wishes.delete(table);
+    } finally {
+      connection.closeSync();
+    }
+  };
+
+  return {
+    mayHave(table, ids) {
+      const filter = filters.get(table);
+      if (filter === undefined) return ids;
+      put(table, filter);
+      return ids.filter((id) => {
+        const hash = hashOfId(id);
+        return hash === undefined || filter.has(hash);
+      });
+    },
+    add(table, ids) {
+      const filter = filters.get(table);
+      const early = wishes.get(table)?.early;
+      if (filter === undefined && (early === undefined || early.length > EARLY_MAX)) return;
+      for (const id of ids) {
+        const hash = hashOfId(id);
+        if (hash === undefined) continue;
+        filter?.add(hash);
+        early?.push(hash);
+      }
+      if (filter?.isFull) filters.delete(table);
+    },
+    stored(table, count) {
+      if (count > SMALL || filters.has(table) || isClosed) return;
+      const wish = wishes.get(table) ?? { smallWrites: 0, early: undefined };
+      wishes.set(table, wish);
+      wish.smallWrites += 1;
+      if (wish.smallWrites !== SMALL_WRITES) return;
+      // From now on everything stored is either seen by the read of the table or noted here.
+      wish.early = [];
+      const made = make(table, wish)
+        // Writes are merely slower without a filter. A table that could not be read is not tried again.
+        .catch((error: unknown) => {
+          if (!isClosed)
+            log.warn({ err: error, table }, 'the ids of a table could not be read: each write looks for them');
+        })
+        .finally(() => {
+          wish.early = undefined;
+          making.delete(made);
+        });
+      making.add(made);
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(making);
+    },
+  };
+}
+
+/** Chunks (of 2,048 rows) to read before yielding to other work. */
+const CHUNKS_AT_ONCE = 2;
+/** Rows whose hashes are also computed here, to compare. */
+const SAMPLE = 64;
+
+/** Both halves of the hashes of a table, and the row count just before they were read. */
+interface Hashes {
+  rows: number;
+  result: DuckDBMaterializedResult;
+}
+
+/** Undefined if the table is too large, or if the engine's hashes differ from those computed here. */
+async function readHashes(connection: DuckDBConnection, table: string): Promise<Hashes | undefined> {
+  // Throws here if this machine does not offer the hash function.
+  hashOfId('');
+  const [name, hash] = [dataTable(table), quoteName(HASH_COLUMN)];
+  const halves = `(${hash} & 4294967295)::UINTEGER, (${hash} >> 32)::UINTEGER`;
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${name}`);
+  const rows = Number(counted.getRows()[0]?.[0]);
+  if (rows > ROWS_MAX) return undefined;
+  const sample = await connection.runAndReadAll(
+    `SELECT ${halves}, ${quoteName(ID_COLUMN)} FROM ${name} LIMIT ${SAMPLE}`,
+  );
+  const isSame = sample.getRows().every(([low, high, id]) => {
+    const own = hashOfId(String(id));
+    return own === undefined || (own[0] === low && own[1] === high);
+  });
+  if (!isSame) return undefined;
+  return { rows, result: await connection.run(`SELECT ${halves} FROM ${name}`) };
+}
+
+async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<Filter | undefined> {
+  const filter = new Filter(rows);
+  for (let index = 0; index < result.chunkCount; index++) {
+    if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();
+    if (isClosed()) return undefined;
+    const chunk = result.getChunk(index);
+    const [low, high] = [chunk.getColumnVector(0), chunk.getColumnVector(1)];
+    for (let row = 0; row < chunk.rowCount; row++)
+      filter.add([low.getItem(row) as number, high.getItem(row) as number]);
+  }
+  return filter;
+}

@@ -1,0 +1,67 @@
+import { ApiError } from '../../../contract/errors.ts';
+import { quoteName } from '../sql/names.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import { dataTable } from './catalog.ts';
+import { HASH_COLUMN, hashOf, ID_COLUMN } from './columns.ts';
+
+/**
+ * What each version of the stored schema adds to the previous one; version 1 starts from nothing. A released entry
+ * never changes: a newer one is appended. Within an entry, `ALTER` comes before `INSERT`, `UPDATE` and `DELETE` on its
+ * table.
+ */
+const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])[] = [
+  [
+    'CREATE SCHEMA "_data"',
+    'CREATE TABLE "_meta"."records" (kind VARCHAR, key VARCHAR, value JSON)',
+    'CREATE TABLE "_meta"."workspaces" (name VARCHAR)',
+    'CREATE TABLE "_meta"."tables" (id VARCHAR, workspace VARCHAR, name VARCHAR, shape JSON)',
+  ],
+  ['ALTER TABLE "_meta"."tables" ADD COLUMN retention_secs BIGINT'],
+  // `tables` is a JSON list of table ids.
+  ['CREATE TABLE "_meta"."aliases" (workspace VARCHAR, name VARCHAR, tables JSON)'],
+  // A trashed table keeps its documents and has no view. For documents in the trash, `shape` is the shape of their
+  // table when they were deleted, `bytes` the size of their text.
+  [
+    'ALTER TABLE "_meta"."tables" ADD COLUMN trashed BOOLEAN',
+    'CREATE TABLE "_meta"."trash" (id VARCHAR, shape JSON)',
+    'CREATE TABLE "_meta"."trash_documents" (trash VARCHAR, id VARCHAR, event_time TIMESTAMP WITH TIME ZONE, fields JSON, extra JSON, bytes BIGINT)',
+  ],
+  [addHashes],
+];
+
+/** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */
+async function addHashes(sql: Sql): Promise<void> {
+  const column = quoteName(HASH_COLUMN);
+  for (const [id] of await sql('SELECT id FROM "_meta"."tables"')) {
+    const table = dataTable(String(id));
+    await sql(`ALTER TABLE ${table} ADD COLUMN ${column} UBIGINT`);
+    const hash = hashOf(quoteName(ID_COLUMN));
+    await sql(`ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE UBIGINT USING ${hash}`);
+  }
+}
+
+/** Version of the stored schema that this program writes, and the latest that it can open. */
+export const STORED_VERSION = MIGRATIONS.length;
+
+/** Migrates a database of any earlier version to this program's. Rejects `internal` for a later version. */
+export async function migrate(transaction: Transaction): Promise<void> {
+  const version = await transaction(async (sql) => {
+    await sql('CREATE SCHEMA IF NOT EXISTS "_meta"');
+    await sql('CREATE TABLE IF NOT EXISTS "_meta"."versions" (version INTEGER, migrated_at TIMESTAMP WITH TIME ZONE)');
+    const [row] = await sql('SELECT coalesce(max(version), 0) FROM "_meta"."versions"');
+    return Number(row?.[0]);
+  });
+  if (version > MIGRATIONS.length) {
+    throw new ApiError(
+      'internal',
+      `Cannot open the database: its schema version ${version} is newer than ${MIGRATIONS.length}, the latest that this program knows. Update this program.`,
+    );
+  }
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    await transaction(async (sql) => {
+      for (const step of statements) await (typeof step === 'string' ? sql(step) : step(sql));
+      await sql('INSERT INTO "_meta"."versions" VALUES ($1, now())', index + 1);
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
+import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
+import { foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
+import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
+import { EXTRA_COLUMN, type TableShape, typeOf } from './columns.ts';
+
+/** A field that had a type, and is JSON in a wider shape. */
+export interface TurnedField {
+  /** Names, starting with the column; null stands for the items of a list. */
+  path: readonly Step[];
+  from: Shape;
+}
+
+type Step = string | null;
+
+interface Written {
+  id: string;
+  fields: JsonObject;
+}
+
+/** Maximum number of fields for which the documents are searched again. */
+const FIELDS_MAX = 5;
+
+/**
+ * The fields of a table that are JSON in a wider shape of it; those that never held a value of a type are not included.
+ */
+export function turnedFields(before: TableShape, after: TableShape): TurnedField[] {
+  if (before === after) return [];
+  const turned: TurnedField[] = [];
+  const compare = (from: Shape, to: Shape | undefined, path: readonly Step[]) => {
+    if (from === to || to === undefined) return;
+    if (to === 'json') {
+      if (typeOf(from) !== 'JSON') turned.push({ path, from });
+    } else if (isListShape(from)) {
+      if (isListShape(to)) compare(from.element, to.element, [...path, null]);
+    } else if (isObjectShape(from) && isObjectShape(to)) {
+      for (const [key, field] of from.fields) compare(field, to.fields.get(key), [...path, key]);
+    }
+  };
+  for (const [key, from] of before.columns) compare(from, after.columns.get(key), [key]);
+  return turned;
+}
+
+/** What a wider shape of a table turns into JSON, given the documents that widened it, in order; undefined: nothing. */
+export function newJsonOf(before: TableShape, after: TableShape, documents: readonly Written[]): NewJson | undefined {
+  const turned = turnedFields(before, after);
+  const spellings = newSpellings(before, after);
+  if (turned.length === 0 && spellings.length === 0) return undefined;
+  const fields = turned.slice(0, FIELDS_MAX).map(({ path, from }): NewJsonField => {
+    return { path: pathText(path), before: typeOf(from), cause: causeOf(path, from, documents) };
+  });
+  return { count: turned.length, fields, ...(spellings.length > 0 ? { spellings } : {}) };
+}
+
+function newSpellings(before: TableShape, after: TableShape): NewSpelling[] {
+  const added = [...(after.spellings ?? [])].filter((key) => !before.spellings?.has(key)).slice(0, FIELDS_MAX);
+  return added.flatMap((field) => {
+    const [column, shape] = [...after.columns].find(([key]) => foldName(key) === foldName(field)) ?? [];
+    if (column === undefined || shape === undefined) return [];
+    return [{ field, column, sql: `coalesce(${quoteName(column)}, ${extraValue(field, typeOf(shape))})` }];
+  });
+}
+
+/** SQL for a key of `_extra`, as a type. */
+function extraValue(key: string, type: string): string {
+  const path = quoteText(jsonPath(key));
+  if (type === 'VARCHAR') return `${EXTRA_COLUMN}->>${path}`;
+  const value = `${EXTRA_COLUMN}->${path}`;
+  return type === 'JSON' ? value : `TRY_CAST(${value} AS ${type})`;
+}
+
+function pathText(path: readonly Step[]): string {
+  return path.map((step, at) => (step === null ? '[]' : `${at === 0 ? '' : '.'}${quoteName(step)}`)).join('');
+}
+
+/** Goes through the values at a path again, as they widened it. */
+function causeOf(path: readonly Step[], from: Shape, documents: readonly Written[]): NewJsonField['cause'] {
+  let shape = from;
+  for (const { id, fields } of documents) {
+    for (const value of valuesAt(fields, path)) {
+      shape = widen(shape, value, path.length - 1);
+      if (shape === 'json') return { id, value: inWords(value, from) };
+    }
+  }
+  return null;
+}
+
+function* valuesAt(value: JsonValue | undefined, path: readonly Step[], at = 0): Generator<JsonValue> {
+  const step = path[at];
+  if (value === undefined) return;
+  if (step === undefined) yield value;
+  else if (step !== null) {
+    if (isObject(value) && Object.hasOwn(value, step)) yield* valuesAt(value[step], path, at + 1);
+  } else if (Array.isArray(value)) {
+    for (const item of value) yield* valuesAt(item, path, at + 1);
+  }
+}
+
+function inWords(value: JsonValue, from: Shape): string {
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'a boolean';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'an integer' : 'a fraction';
+  if (typeof value === 'bigint') return 'an integer beyond 2^53';
+  if (Array.isArray(value)) return 'a list';
+  return isObjectShape(from) ? 'an object with too many keys, or keys that differ only in case,' : 'an object';
+}

@@ -1,0 +1,92 @@
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../contract/json.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
+import type { Sql } from '../storage/store.ts';
+import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { EXTRA_COLUMN, ID_COLUMN, type TableShape } from './columns.ts';
+import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
+
+/** A document as stored. */
+export interface StoredDocument {
+  eventTimeMicros: bigint;
+  /** The fields, as a new object on each call. */
+  read(): JsonObject;
+}
+
+/** Reads the documents of these rows, or their part in `shape`, by id: as they were written, without null members. */
+export async function readDocuments(
+  sql: Sql,
+  table: Table,
+  rows: readonly FoundRow[],
+  shape = table.shape,
+): Promise<Map<string, StoredDocument>> {
+  const rest = shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
+  const times = new Map(rows.map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
+  const { condition, lists } = conditionOf(table, rows);
+  const documents = new Map<string, StoredDocument>();
+  for (const list of lists) {
+    const found = await sql(
+      `SELECT ${quoteName(ID_COLUMN)}, ${rowText(shape)}, ${rest}::VARCHAR FROM ${dataTable(table.id)} WHERE ${condition}`,
+      list,
+    );
+    for (const [id, text, extraText] of found) {
+      if (!times.has(String(id))) throw new Error('another document was met in the place of one that was found');
+      documents.set(String(id), {
+        eventTimeMicros: times.get(String(id)) ?? 0n,
+        read: () => documentOf(shape, String(text), typeof extraText === 'string' ? extraText : null),
+      });
+    }
+  }
+  requireAll(rows, documents.size);
+  return documents;
+}
+
+/** SQL that turns the columns of a row into the text that `documentOf` reads. */
+export function rowText({ columns }: TableShape): string {
+  return columnsText([...columns.keys()]);
+}
+
+/** SQL that turns columns of a row into the text of one JSON object. */
+export function columnsText(names: readonly string[]): string {
+  const fields = names.map((name) => `${quoteName(name)} := ${quoteName(name)}`);
+  return fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))::VARCHAR`;
+}
+
+/** The document of a row of this shape, exactly as it was written, without null members. */
+export function documentOf(shape: TableShape, text: string, extraText: string | null): JsonObject {
+  const document = parseJson(text) as JsonObject;
+  dropNulls(document, shape.columns);
+  if (extraText !== null) {
+    const extra = parseJson(extraText) as JsonObject;
+    for (const key of Object.keys(extra)) {
+      // Plain assignment to `__proto__` would set the prototype.
+      Object.defineProperty(document, key, {
+        value: extra[key],
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+  }
+  return document;
+}
+
+/**
+ * Removes the members that a struct has and the document did not. JSON inside is as it was written, unless a struct
+ * around it has become JSON since: then its null members are gone (`alter.ts`).
+ */
+function dropNulls(object: JsonObject, fields: ReadonlyMap<string, Shape>): void {
+  for (const [key, shape] of fields) {
+    const value = object[key];
+    if (value === null) delete object[key];
+    else cleanValue(value, shape);
+  }
+}
+
+function cleanValue(value: JsonValue | undefined, shape: Shape): void {
+  if (isListShape(shape) && Array.isArray(value)) {
+    for (const item of value) cleanValue(item, shape.element);
+  } else if (isObjectShape(shape) && isObject(value)) {
+    dropNulls(value, shape.fields);
+  }
+}

@@ -1,0 +1,11 @@
+import { stringifyJson } from '../../../contract/json.ts';
+import type { RecordChange } from '../../engine.ts';
+import type { Sql } from '../storage/store.ts';
+
+/** Stores a metadata record, replacing the one of its kind and key, or deletes that one. */
+export async function storeRecord(sql: Sql, change: RecordChange): Promise<void> {
+  const { kind, key } = change;
+  await sql('DELETE FROM "_meta"."records" WHERE kind = $1 AND key = $2', kind, key);
+  if (change.do === 'deleteRecord') return;
+  await sql('INSERT INTO "_meta"."records" VALUES ($1, $2, $3)', kind, key, stringifyJson(change.value));
+}

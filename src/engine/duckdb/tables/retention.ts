@@ -1,0 +1,12 @@
+import { quoteName } from '../sql/names.ts';
+import { TIME_COLUMN } from './columns.ts';
+
+/** SQL condition for a document within the retention now; in a view, "now" is the time of each read. */
+export function isKept(retentionSecs: number): string {
+  return `${quoteName(TIME_COLUMN)} >= now() - to_seconds(${retentionSecs})`;
+}
+
+/** The oldest event time currently within the retention; null if nothing is ever too old. */
+export function oldestKeptMicros(retentionSecs: number | null): bigint | null {
+  return retentionSecs === null ? null : BigInt(Date.now()) * 1_000n - BigInt(retentionSecs) * 1_000_000n;
+}

@@ -1,0 +1,325 @@
+import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { ID_COLUMN, type TableShape } from './columns.ts';
+
+/**
+ * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
+ * already has. It says yes only if the text itself can be given to the engine and comes out as the parsed document
+ * would: every key once, no number that needs care, no unpaired surrogate. A no means only that the document needs a
+ * closer look.
+ */
+export interface Scanner {
+  /** Where the document that starts at `start` ends, if it is JSON that fits; otherwise -1. */
+  fits(start: number): number;
+  /** The `_id` of the last document that fitted; null if it has none. */
+  readonly id: string | null;
+}
+
+const Kind = {
+  Null: 0,
+  Boolean: 1,
+  Integer: 2,
+  Double: 3,
+  String: 4,
+  Json: 5,
+  List: 6,
+  Object: 7,
+  Id: 8,
+} as const;
+type Kind = (typeof Kind)[keyof typeof Kind];
+
+/** A shape, prepared for comparison with text. */
+export interface Pattern {
+  readonly kind: Kind;
+  /** For an object: the fields, their keys as written between quotes, and the position of each. */
+  readonly fields: readonly Pattern[];
+  readonly keys: readonly (Uint8Array | undefined)[];
+  readonly index: ReadonlyMap<string, number>;
+  /** For an object: by field, the last object that had it. */
+  readonly seen: number[];
+  readonly element: Pattern | null;
+}
+
+const SCALARS = {
+  null: Kind.Null,
+  boolean: Kind.Boolean,
+  int53: Kind.Integer,
+  int64: Kind.Integer,
+  hugeint: Kind.Integer,
+  double: Kind.Double,
+  string: Kind.String,
+  json: Kind.Json,
+} as const;
+
+/** The pattern of a table's documents. */
+export function patternOf(table: TableShape): Pattern {
+  return objectPattern([
+    [ID_COLUMN, pattern(Kind.Id)],
+    ...[...table.columns].map(([key, shape]): [string, Pattern] => [key, patternOfShape(shape)]),
+  ]);
+}
+
+function patternOfShape(shape: Shape): Pattern {
+  if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
+  if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
+  return pattern(SCALARS[shape]);
+}
+
+function pattern(kind: Kind, element: Pattern | null = null): Pattern {
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], element };
+}
+
+function objectPattern(entries: readonly (readonly [string, Pattern])[]): Pattern {
+  return {
+    kind: Kind.Object,
+    fields: entries.map(([, field]) => field),
+    keys: entries.map(([key]) => (isPlain(key) ? Buffer.from(key) : undefined)),
+    index: new Map(entries.flatMap(([key], at): [string, number][] => (isPlain(key) ? [[key, at]] : []))),
+    seen: entries.map(() => 0),
+    element: null,
+  };
+}
+
+/** Whether a key is written in JSON text unchanged: keys with escapes are not compared here. */
+function isPlain(key: string): boolean {
+  return JSON.stringify(key) === `"${key}"`;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/** Integers of so many digits are exact as doubles. */
+const DIGITS_MAX = 15;
+/**
+ * With exponents of so many digits, `DIGITS_MAX` digits never become infinity, and a fraction of so many digits never
+ * zero.
+ */
+const EXPONENT_DIGITS_MAX = 2;
+const FRACTION_DIGITS_MAX = 200;
+/** A longer `_id` is not checked here. */
+const ID_BYTES_MAX = 255;
+
+/** What may follow a backslash, except `u`: " / \ b f n r t. */
+const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"/\\bfnrt'));
+
+/** The first byte from `at` on that is not white space. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  let to = at;
+  for (;;) {
+    const byte = bytes[to];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return to;
+    to += 1;
+  }
+}
+
+/** Where the object or list that starts at `start` ends, assuming that it is JSON; -1 if it does not end. */
+export function skipNested(bytes: Uint8Array, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
+    } else if (byte === OPEN || byte === OPEN_LIST) depth += 1;
+    else if ((byte === CLOSE || byte === CLOSE_LIST) && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+/** Counts objects, to tell whether a field was already seen in the current one. */
+let objects = 0;
+
+/** A scanner of text, which must be valid UTF-8. */
+export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
+  let id: string | null = null;
+
+  /** All of these functions return where the value ends, or -1. */
+  function value(of: Pattern, at: number): number {
+    const byte = bytes[at];
+    if (byte === 0x6e && of.kind !== Kind.Id) return word(at, 'null');
+    switch (of.kind) {
+      case Kind.String:
+        return byte === QUOTE ? text(at) : -1;
+      case Kind.Integer:
+        return number(at, false);
+      case Kind.Double:
+        return number(at, true);
+      case Kind.Object:
+        return byte === OPEN ? object(of, at) : -1;
+      case Kind.List:
+        return byte === OPEN_LIST && of.element !== null ? list(of.element, at) : -1;
+      case Kind.Boolean:
+        return boolean(at);
+      case Kind.Json:
+        return byte === QUOTE ? text(at) : byte === 0x74 || byte === 0x66 ? boolean(at) : number(at, false);
+      case Kind.Id:
+        return idText(at);
+      default:
+        return -1;
+    }
+  }
+
+  function word(at: number, expected: string): number {
+    for (let index = 1; index < expected.length; index += 1) {
+      if (bytes[at + index] !== expected.charCodeAt(index)) return -1;
+    }
+    return at + expected.length;
+  }
+
+  function boolean(at: number): number {
+    if (bytes[at] === 0x74) return word(at, 'true');
+    return bytes[at] === 0x66 ? word(at, 'false') : -1;
+  }
+
+  /** Returns the position after the closing quote. */
+  function text(start: number): number {
+    for (let at = start + 1; ; at += 1) {
+      const byte = bytes[at];
+      if (byte === undefined) return -1;
+      if (byte === QUOTE) return at + 1;
+      if (byte < 0x20) return -1;
+      if (byte !== BACKSLASH) continue;
+      at = escaped(at + 1);
+      if (at < 0) return -1;
+    }
+  }
+
+  /** The last byte of an escape, given the byte after its backslash. */
+  function escaped(at: number): number {
+    const byte = bytes[at] ?? 0;
+    if (byte !== 0x75) return ESCAPES.has(byte) ? at : -1;
+    const unit = hex(at + 1);
+    if (unit < 0xd800) return unit < 0 ? -1 : at + 4;
+    if (unit >= 0xe000) return at + 4;
+    // A surrogate pair; a single surrogate is not a character.
+    const isPair = unit < 0xdc00 && bytes[at + 5] === BACKSLASH && bytes[at + 6] === 0x75;
+    const low = isPair ? hex(at + 7) : -1;
+    return low >= 0xdc00 && low < 0xe000 ? at + 10 : -1;
+  }
+
+  function hex(at: number): number {
+    let unit = 0;
+    for (let index = at; index < at + 4; index += 1) {
+      const byte = bytes[index] ?? 0;
+      const lower = byte | 0x20;
+      if (byte >= ZERO && byte <= NINE) unit = unit * 16 + byte - ZERO;
+      else if (lower >= 0x61 && lower <= 0x66) unit = unit * 16 + lower - 0x57;
+      else return -1;
+    }
+    return unit;
+  }
+
+  function digits(start: number): number {
+    let at = start;
+    for (let byte = bytes[at] ?? 0; byte >= ZERO && byte <= NINE; byte = bytes[at] ?? 0) at += 1;
+    return at;
+  }
+
+  /** `allowFraction` is for columns of doubles. Minus zero is refused here: it has to lose its sign. */
+  function number(start: number, allowFraction: boolean): number {
+    const isNegative = bytes[start] === MINUS;
+    const first = isNegative ? start + 1 : start;
+    const end = digits(first);
+    const count = end - first;
+    const isZero = bytes[first] === ZERO;
+    if (count === 0 || count > DIGITS_MAX || (isZero && count > 1)) return -1;
+    const next = bytes[end];
+    if (next !== DOT && next !== 0x65 && next !== 0x45) return isNegative && isZero ? -1 : end;
+    return allowFraction ? fraction(end, isNegative && isZero) : -1;
+  }
+
+  function fraction(start: number, mustBeOther: boolean): number {
+    let at = start;
+    let isOther = !mustBeOther;
+    if (bytes[at] === DOT) {
+      at = digits(start + 1);
+      if (at === start + 1 || at - start > FRACTION_DIGITS_MAX) return -1;
+      for (let index = start + 1; !isOther && index < at; index += 1) isOther = bytes[index] !== ZERO;
+    }
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      const sign = bytes[at + 1];
+      const first = sign === MINUS || sign === 0x2b ? at + 2 : at + 1;
+      at = digits(first);
+      if (at === first || at - first > EXPONENT_DIGITS_MAX) return -1;
+    }
+    return isOther ? at : -1;
+  }
+
+  function idText(start: number): number {
+    const end = bytes[start] === QUOTE ? text(start) : -1;
+    const length = end - start - 2;
+    if (end < 0 || length < 1 || length > ID_BYTES_MAX) return -1;
+    const found = bytes.toString('utf8', start + 1, end - 1);
+    if (found.includes('\\')) return -1;
+    id = found;
+    return end;
+  }
+
+  function list(element: Pattern, start: number): number {
+    let at = skipSpace(bytes, start + 1);
+    if (bytes[at] === CLOSE_LIST) return at + 1;
+    for (;;) {
+      at = value(element, at);
+      if (at < 0) return -1;
+      at = skipSpace(bytes, at);
+      if (bytes[at] === CLOSE_LIST) return at + 1;
+      if (bytes[at] !== COMMA) return -1;
+      at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  function object(of: Pattern, start: number): number {
+    objects += 1;
+    const mark = objects;
+    let at = skipSpace(bytes, start + 1);
+    if (bytes[at] === CLOSE) return at + 1;
+    for (let next = 0; ; next += 1) {
+      if (bytes[at] !== QUOTE) return -1;
+      let end = keyEnd(of.keys[next], at + 1);
+      if (end < 0) {
+        // Keys nearly always come in the same order, with some left out.
+        end = text(at);
+        if (end < 0) return -1;
+        next = of.index.get(bytes.toString('utf8', at + 1, end - 1)) ?? -1;
+        if (next < 0) return -1;
+      }
+      const field = of.fields[next];
+      if (field === undefined || of.seen[next] === mark) return -1;
+      of.seen[next] = mark;
+      at = skipSpace(bytes, end);
+      if (bytes[at] !== COLON) return -1;
+      at = value(field, skipSpace(bytes, at + 1));
+      if (at < 0) return -1;
+      at = skipSpace(bytes, at);
+      if (bytes[at] === CLOSE) return at + 1;
+      if (bytes[at] !== COMMA) return -1;
+      at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  /** The position after the quote that ends a key, if it is the expected one. */
+  function keyEnd(key: Uint8Array | undefined, start: number): number {
+    if (key === undefined) return -1;
+    const { length } = key;
+    for (let index = 0; index < length; index += 1) if (bytes[start + index] !== key[index]) return -1;
+    return bytes[start + length] === QUOTE ? start + length + 1 : -1;
+  }
+
+  return {
+    fits(start) {
+      id = null;
+      return bytes[start] === OPEN ? object(documents, start) : -1;
+    },
+    get id() {
+      return id;
+    },
+  };
+}

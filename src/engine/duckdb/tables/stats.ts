@@ -1,0 +1,102 @@
+import type { TableStats } from '../../engine.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { columnNames, ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { columnsText } from './read-back.ts';
+import { isKept } from './retention.ts';
+
+/** Size of one block of the file, in bytes. Small tables share blocks, so counting blocks overstates their size. */
+const BLOCK_BYTES = 262_144;
+/** Up to so many bytes in blocks, the documents' text is measured in any case. */
+const SMALL_BYTES = 16 * 1024 * 1024;
+/** Documents that take more bytes in blocks than this are not converted to text to be measured. */
+const LARGE_DOCUMENT_BYTES = 4_096;
+/** Number of documents to measure: all if there are no more; storage is sampled in pieces of 2,048. */
+const MEASURED = 16_384;
+
+/** The statistics of tables. */
+export interface Stats {
+  of(table: Table): Promise<TableStats>;
+  /** To be called after a write to the table with this id. */
+  forget(id: string): void;
+}
+
+/**
+ * Measured sizes are cached until the next write: repeated requests only have to count, and see the same figure while
+ * nothing is written, which sampling would not give.
+ */
+export function createStats(read: Transaction): Stats {
+  const averages = new Map<string, number>();
+  /** Tables that are being measured and were not written to since. */
+  const measuring = new Map<string, symbol>();
+  return {
+    async of(table) {
+      const mark = Symbol();
+      measuring.set(table.id, mark);
+      const { average, ...figures } = await read((sql) => readStats(sql, table, averages.get(table.id)));
+      if (measuring.get(table.id) === mark) {
+        measuring.delete(table.id);
+        if (average !== undefined) averages.set(table.id, average);
+      }
+      return figures;
+    },
+    forget(id) {
+      measuring.delete(id);
+      averages.delete(id);
+    },
+  };
+}
+
+/**
+ * Counts the visible documents and measures their size as JSON text: from the text of all of them or of a sample or, if
+ * they are large, from the blocks that they occupy. Takes some milliseconds, however many there are. `average` is the
+ * size of one document, if known.
+ */
+async function readStats(sql: Sql, table: Table, average: number | undefined): Promise<Measured> {
+  const name = dataTable(table.id);
+  const kept = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
+  const [row] = await sql(`SELECT count(*) FROM ${name}${kept}`);
+  const docCount = Number(row?.[0] ?? 0);
+  const perDocument = docCount === 0 ? 0 : (average ?? (await averageBytes(sql, table, docCount)));
+  return {
+    docCount,
+    totalBytes: Math.round(docCount * perDocument),
+    average: docCount === 0 ? undefined : perDocument,
+  };
+}
+
+/** Statistics, and the average size of one document; undefined if there is none. */
+interface Measured extends TableStats {
+  average: number | undefined;
+}
+
+async function averageBytes(sql: Sql, table: Table, docCount: number): Promise<number> {
+  const name = dataTable(table.id);
+  const [row] = await sql(
+    `SELECT count(DISTINCT block_id) FILTER (WHERE persistent),
+            coalesce(sum("count") FILTER (WHERE column_name = ${quoteText(ID_COLUMN)} AND segment_type = 'VARCHAR'), 0)
+     FROM pragma_storage_info(${quoteText(name)})`,
+  );
+  const [blocks = 0, rows = 0] = (row ?? []).map(Number);
+  const inBlocks = blocks * BLOCK_BYTES;
+  const stored = Math.max(rows, docCount);
+  if (inBlocks > SMALL_BYTES && inBlocks / stored > LARGE_DOCUMENT_BYTES) return inBlocks / stored;
+  const share =
+    stored <= MEASURED ? '' : ` TABLESAMPLE SYSTEM(${((100 * MEASURED) / stored).toFixed(6)}%) REPEATABLE (1)`;
+  const [measured] = await sql(`SELECT avg(${documentBytes(table)}) FROM ${name}${share}`);
+  const bytes =
+    measured?.[0] ??
+    (await sql(`SELECT avg(b) FROM (SELECT ${documentBytes(table)} AS b FROM ${name} LIMIT ${MEASURED})`))[0]?.[0];
+  return Number(bytes ?? 0);
+}
+
+/** SQL for the size of a document's own fields as JSON text: without its event time and null fields. */
+function documentBytes(table: Table): string {
+  const names = columnNames(table.shape).filter((column) => column !== TIME_COLUMN);
+  const nulls = names.map((column) => {
+    const member = Buffer.byteLength(`${JSON.stringify(column)}:null,`);
+    return `CASE WHEN ${quoteName(column)} IS NULL THEN ${member} ELSE 0 END`;
+  });
+  return `strlen(${columnsText(names)}) - (${nulls.join(' + ')})`;
+}

@@ -1,0 +1,137 @@
+import { type JsonObject, parseJson } from '../../../contract/json.ts';
+import type { DocumentsText, NewDocument } from '../../engine.ts';
+import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { faultOf } from './accept.ts';
+import { type TableShape, type TableWidening, widenTable } from './columns.ts';
+import { turnedFields } from './new-json.ts';
+import { createScanner, patternOf, type Scanner, skipNested, skipSpace } from './scan.ts';
+
+/** A document in a text. */
+export interface TextDocument {
+  id: string;
+  /** Offset of its `{`; `end` is that of the byte after its `}`. */
+  start: number;
+  end: number;
+  /** Whether its id was generated because it has no `_id`. */
+  isMade: boolean;
+  /** Set if its text cannot be used as it is. */
+  parsed: ParsedDocument | null;
+}
+
+export interface ParsedDocument {
+  fields: JsonObject;
+  eventTimeMicros: bigint | null;
+  extraKeys: readonly string[];
+}
+
+/** The documents in a text, scanned for a table of some shape. */
+export interface ScannedText {
+  documents: TextDocument[];
+  /** The shape that holds them all; the given one itself if it does. */
+  shape: TableShape;
+}
+
+const CLOSE = 0x7d;
+const COMMA = 0x2c;
+const CLOSE_LIST = 0x5d;
+
+/**
+ * A widened shape is used for comparison only after so many bytes per field of the earlier one were parsed: if each
+ * document brings something new, preparing it each time would take longer than parsing them all. Until then, documents
+ * that fit the earlier shape are still accepted.
+ */
+const PARSED_BYTES_PER_FIELD = 32;
+
+/**
+ * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
+ * Undefined if one cannot be stored, two have the same id, or fractions that were already read become JSON after all,
+ * which would keep them as spelled.
+ */
+export function scanText(text: DocumentsText, shape: TableShape): ScannedText | undefined {
+  const { bytes } = text;
+  const widening = widenTable(shape);
+  let known = shape;
+  let scanner = createScanner(bytes, patternOf(known));
+  let fields = fieldsIn(known.columns.values());
+  let { changes } = widening;
+  let parsedBytes = 0;
+  const documents: TextDocument[] = [];
+  let at = skipSpace(bytes, text.start + 1);
+  if (bytes[at] === CLOSE_LIST) return undefined;
+  for (;;) {
+    if (documents.length === text.max) return undefined;
+    const document = fitting(text, scanner, at) ?? parseOne(text, widening, at);
+    if (document === undefined) return undefined;
+    documents.push(document);
+    if (document.parsed !== null) parsedBytes += document.end - document.start;
+    if (widening.changes > changes && parsedBytes > fields * PARSED_BYTES_PER_FIELD) {
+      const wider = widening.result();
+      if (losesDoubles(known, wider)) return undefined;
+      known = { ...wider, columns: new Map(wider.columns) };
+      scanner = createScanner(bytes, patternOf(known));
+      fields = fieldsIn(known.columns.values());
+      changes = widening.changes;
+      parsedBytes = 0;
+    }
+    at = skipSpace(bytes, document.end);
+    if (bytes[at] === CLOSE_LIST) break;
+    if (bytes[at] !== COMMA) return undefined;
+    at = skipSpace(bytes, at + 1);
+  }
+  if (at + 1 !== text.end || losesDoubles(known, widening.result())) return undefined;
+  const ids = new Set(documents.map(({ id }) => id));
+  return ids.size === documents.length ? { documents, shape: widening.result() } : undefined;
+}
+
+/** Whether numbers of a column of doubles, or within a column, become JSON. */
+function losesDoubles(before: TableShape, after: TableShape): boolean {
+  return turnedFields(before, after).some(({ from }) => holdsDouble(from));
+}
+
+function fieldsIn(shapes: Iterable<Shape>): number {
+  let count = 0;
+  for (const shape of shapes) {
+    count += 1;
+    if (isListShape(shape)) count += fieldsIn([shape.element]);
+    else if (isObjectShape(shape)) count += fieldsIn(shape.fields.values());
+  }
+  return count;
+}
+
+function holdsDouble(shape: Shape): boolean {
+  if (isListShape(shape)) return holdsDouble(shape.element);
+  return isObjectShape(shape) ? [...shape.fields.values()].some(holdsDouble) : shape === 'double';
+}
+
+function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {
+  const end = scanner.fits(start);
+  if (end < 0) return undefined;
+  const { id } = scanner;
+  return { id: id ?? makeId(), start, end, isMade: id === null, parsed: null };
+}
+
+function parseOne(text: DocumentsText, widening: TableWidening, start: number): TextDocument | undefined {
+  const end = skipNested(text.bytes, start);
+  const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
+  if (document === undefined) return undefined;
+  const { id, eventTimeMicros, fields } = document;
+  const extraKeys = widening.add(fields);
+  return { id, start, end, isMade: false, parsed: { fields, eventTimeMicros, extraKeys } };
+}
+
+function read(text: DocumentsText, json: string): NewDocument | undefined {
+  try {
+    const document = text.read(parseJson(json));
+    if (document === undefined) return undefined;
+    return faultOf(document.id, document.eventTimeMicros, document.fields) === null ? document : undefined;
+  } catch (error) {
+    // Parsing the whole text will report where it is not JSON.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a document has no members. */
+export function isEmptyObject(bytes: Uint8Array, start: number): boolean {
+  return bytes[skipSpace(bytes, start + 1)] === CLOSE;
+}

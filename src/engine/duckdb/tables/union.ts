@@ -1,0 +1,22 @@
+import { foldName } from '../sql/names.ts';
+import { joinShapes, type Shape } from '../values/shape.ts';
+import type { TableShape } from './columns.ts';
+
+/**
+ * The combined columns of several tables: columns of the same name (ignoring case) get the type that holds the values
+ * of all.
+ */
+export function unionShape(tables: readonly TableShape[]): TableShape {
+  const [only] = tables;
+  if (only !== undefined && tables.length === 1) return only;
+  const columns = new Map<string, Shape>();
+  const spellings = new Map<string, string>();
+  for (const table of tables) {
+    for (const [name, shape] of table.columns) {
+      const spelling = spellings.get(foldName(name)) ?? name;
+      spellings.set(foldName(name), spelling);
+      columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
+    }
+  }
+  return { columns, extra: tables.some((table) => table.extra) };
+}

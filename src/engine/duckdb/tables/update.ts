@@ -1,0 +1,58 @@
+import { type JsonObject, stringifyJson } from '../../../contract/json.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
+import type { Sql } from '../storage/store.ts';
+import { exactText } from '../values/exact-text.ts';
+import { batchesOfLines } from '../values/lines.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
+import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
+
+/** The columns of these fields, as a shape; undefined unless each field has a column. */
+export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
+  const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
+  return columns.size > 0 && columns.size === fields.size ? { columns, extra: false } : undefined;
+}
+
+/** Whether documents fit into the columns without widening them. */
+export function fits(shape: TableShape, documents: Iterable<JsonObject>): boolean {
+  const widening = widenTable(shape);
+  for (const document of documents) {
+    widening.add(document);
+    if (widening.changes > 0) return false;
+  }
+  return true;
+}
+
+/**
+ * Stores the fields of `documents`, which fit, in the columns of `part`; the other columns of these rows stay as they
+ * are.
+ */
+export async function updateRows(
+  sql: Sql,
+  table: Table,
+  part: TableShape,
+  documents: Iterable<readonly [FoundRow, JsonObject]>,
+): Promise<void> {
+  const key = rowKeyOf(table);
+  const statement = updateStatement(table, key, part);
+  const lineOf = ([row, fields]: readonly [FoundRow, JsonObject]) =>
+    `{"k":${stringifyJson(key.of(row))},"f":${exactText(fields)}}`;
+  for (const lines of batchesOfLines(documents, lineOf)) {
+    const [counted] = await sql(statement, lines.join('\n'));
+    requireAll(lines, Number(counted?.[0]));
+  }
+}
+
+/** Names that no field can have, so that they are never taken for a field's column. */
+const SOURCE = quoteName(TIME_COLUMN);
+const KEY = quoteName(ID_COLUMN);
+
+function updateStatement(table: Table, key: RowKey, { columns }: TableShape): string {
+  const names = [...columns.keys()].map(quoteName);
+  const structure = `{"k":"${key.type}","f":${structureOfFields(columns)}}`;
+  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(structure)})`;
+  const target = quoteName(EXTRA_COLUMN);
+  return `UPDATE ${dataTable(table.id)} AS ${target} SET ${names.map((name) => `${name} = ${SOURCE}.${name}`).join(', ')}
+    FROM (SELECT d.k AS ${KEY}, ${names.map((name) => `d.f.${name}`).join(', ')} FROM (SELECT ${parsed} AS d)) AS ${SOURCE}
+    WHERE ${target}.${key.column} = ${SOURCE}.${KEY}`;
+}

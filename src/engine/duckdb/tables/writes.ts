@@ -1,0 +1,366 @@
+import { type JsonObject, parseJson } from '../../../contract/json.ts';
+import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
+import type { Locks } from '../storage/locks.ts';
+import { writeError } from '../storage/storage-errors.ts';
+import type { Run, Sql, Transaction } from '../storage/store.ts';
+import { exactText } from '../values/exact-text.ts';
+import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
+import { createAliasView } from './aliases.ts';
+import { alterStatements } from './alter.ts';
+import {
+  aliasesOver,
+  type Catalog,
+  createView,
+  dataTable,
+  putTable,
+  requireTable,
+  type Table,
+  tableOf,
+  updateShape,
+} from './catalog.ts';
+import { type TableShape, widenTable } from './columns.ts';
+import { describeFault } from './faults.ts';
+import { deleteRows, type FoundRow, findRows, mayExist, visibleOf } from './find-rows.ts';
+import { insertDocuments, insertText, isOneStatement } from './insert.ts';
+import type { KnownIds } from './known-ids.ts';
+import { newJsonOf } from './new-json.ts';
+import { purgeExpired } from './purge.ts';
+import { readDocuments, type StoredDocument } from './read-back.ts';
+import { storeRecord } from './records.ts';
+import { type ScannedText, scanText, type TextDocument } from './text.ts';
+import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
+import { fits, partOf, updateRows } from './update.ts';
+
+export interface WritesContext {
+  /** Path of the database file, for messages. */
+  file: string;
+  catalog: Catalog;
+  locks: Locks;
+  transaction: Transaction;
+  /** Runs one writing statement: durable when it resolves, like a transaction. */
+  statement: Run;
+  /** Runs one reading statement. */
+  select: Run;
+  knownIds: KnownIds;
+  /** Called after each write to a table, whether it succeeded or not. */
+  written(table: string): void;
+}
+
+/** The writing half of `Engine`, which documents each method. */
+export type Writes = Pick<
+  Engine,
+  'addDocuments' | 'addText' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
+>;
+
+/**
+ * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a
+ * table's lock is needed as well, take that one first.
+ */
+export const METADATA_LOCK = 'metadata';
+
+/** How many of the documents that could not be restored are named. */
+const LEFT_IDS_MAX = 100;
+
+/** Lock of a collection's documents: the uniqueness of ids depends on it, as the table has no key. */
+export function tableLock(id: string): string {
+  return `table ${id}`;
+}
+
+export function createWrites(context: WritesContext): Writes {
+  const { catalog, locks, file } = context;
+  /** Tables whose last text replaced documents: the next one will most likely do so, too. */
+  const replacing = new Set<string>();
+
+  /** Runs `work` on a table while nothing else writes to it. */
+  const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
+    locks.hold([tableLock(id)], async () => {
+      const table = requireTable(catalog, id);
+      try {
+        return await work(table);
+      } catch (error) {
+        throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+      } finally {
+        context.written(id);
+      }
+    });
+
+  return {
+    addDocuments: (id, documents, onNewJson) =>
+      withTable(id, async (table) => {
+        const acceptance = acceptDocuments(documents);
+        const existed = await storeDocuments(context, table, [...acceptance.documents.values()], { onNewJson });
+        return outcomesOf(documents, acceptance, existed);
+      }),
+
+    async addText(id, text, onNewJson) {
+      // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
+      const { shape } = requireTable(catalog, id);
+      const scanned = scanText(text, shape);
+      if (scanned === undefined) return undefined;
+      return withTable(id, async (table) => {
+        const now = table.shape === shape ? scanned : scanText(text, table.shape);
+        if (now === undefined) return undefined;
+        const outcomes =
+          (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
+          (await storeText(context, table, text, now, onNewJson));
+        if (outcomes.some(({ status }) => status === 'replaced')) replacing.add(id);
+        else replacing.delete(id);
+        return outcomes;
+      });
+    },
+
+    deleteDocuments: (id, ids, keep) =>
+      withTable(id, async (table) => {
+        const distinct = [...new Set(ids)];
+        const deleted = await context.transaction<Map<string, unknown> | Set<string>>((sql) =>
+          keep === undefined ? deleteExisting(sql, table, distinct) : trashExisting(sql, table, distinct, keep),
+        );
+        return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
+      }),
+
+    restoreDocuments: (trash, id, after, onNewJson) =>
+      withTable(id, async (table) => {
+        const documents = await context.transaction((sql) => readKept(sql, table, trash));
+        const ids = documents.map((document) => document.id);
+        const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+        const finish = async (sql: Sql) => {
+          restored.left = await forgetKept(sql, trash, ids);
+          restored.leftIds = await keptIds(sql, trash, LEFT_IDS_MAX);
+          for (const change of after(restored.left)) await storeRecord(sql, change);
+        };
+        if (ids.length === 0) await context.transaction(finish);
+        else await storeDocuments(context, table, documents, { finish, onNewJson });
+        return restored;
+      }),
+
+    changeDocuments: (id, ids, change, fields, onNewJson) =>
+      withTable(id, async (table) => {
+        const part = fields === undefined ? undefined : partOf(table.shape, fields);
+        const done = part && (await changePart(context, table, part, ids, change));
+        if (done !== undefined) return done;
+        const { changed, outcomes } = await context.transaction(async (sql) => {
+          const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
+          return changeAll(await readDocuments(sql, table, rows), ids, change);
+        });
+        await storeDocuments(context, table, [...changed.values()], { onNewJson });
+        return outcomes;
+      }),
+
+    purge: (id) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table))),
+  };
+}
+
+/** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
+async function storeDocuments(
+  context: WritesContext,
+  before: Table,
+  documents: readonly AcceptedDocument[],
+  { finish, onNewJson }: { finish?: (sql: Sql) => Promise<void>; onNewJson?: OnNewJson | undefined } = {},
+): Promise<Map<string, bigint>> {
+  if (documents.length === 0) return new Map();
+  const widening = widenTable(before.shape);
+  const extraKeys = documents.map(({ fields }) => widening.add(fields));
+  const ids = documents.map(({ id }) => id);
+  const stored = { shape: widening.result(), ids, wideners: () => documents, onNewJson };
+  return store(context, before, stored, async (sql, table, timeOf) => {
+    const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
+      id,
+      fields,
+      eventTimeMicros: eventTimeMicros ?? timeOf(id),
+      extraKeys: extraKeys[index] ?? [],
+    }));
+    await insertDocuments(sql.again, table, fitted);
+    await finish?.(sql);
+  });
+}
+
+/** The ids that may already exist: a generated one cannot. */
+function givenIds(documents: readonly TextDocument[]): string[] {
+  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+}
+
+/**
+ * Adds documents none of which exists, with one statement and no transaction around it. Undefined means that nothing
+ * was done, since that does not suffice. The caller holds the table's lock, so no document can appear in between.
+ */
+async function addNew(
+  { select, statement, knownIds }: WritesContext,
+  table: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+): Promise<TextOutcome[] | undefined> {
+  if (shape !== table.shape || !isOneStatement(documents)) return undefined;
+  if (await mayExist(select, table, knownIds.mayHave(table.id, givenIds(documents)))) return undefined;
+  const now = BigInt(Date.now()) * 1_000n;
+  const ids = documents.map(({ id }) => id);
+  knownIds.add(table.id, ids);
+  await insertText(statement, table, bytes, documents, ({ parsed }) => parsed?.eventTimeMicros ?? now);
+  knownIds.stored(table.id, ids.length);
+  return documents.map(({ id, start, end }) => ({ id, status: 'added', bytes: end - start }));
+}
+
+async function storeText(
+  context: WritesContext,
+  before: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+  onNewJson: OnNewJson | undefined,
+): Promise<TextOutcome[]> {
+  const ids = documents.map(({ id }) => id);
+  const wideners = () =>
+    documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, fields: parsed.fields }]));
+  const stored = { shape, ids, given: givenIds(documents), wideners, onNewJson };
+  const existed = await store(context, before, stored, (sql, table, timeOf) =>
+    insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
+  );
+  return documents.map(({ id, start, end }) => ({
+    id,
+    status: existed.has(id) ? 'replaced' : 'added',
+    bytes: end - start,
+  }));
+}
+
+/** The documents that `store` stores. */
+interface Stored {
+  /** Shape of the table afterwards. */
+  shape: TableShape;
+  ids: readonly string[];
+  /** The ids that may already exist; default: all. */
+  given?: readonly string[];
+  /** The documents that may have widened the shape, in order. */
+  wideners: () => readonly { id: string; fields: JsonObject }[];
+  onNewJson: OnNewJson | undefined;
+}
+
+/**
+ * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the
+ * replaced ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the
+ * table's wider shape is put into the catalog once it is durable.
+ */
+async function store(
+  { catalog, locks, transaction, knownIds }: WritesContext,
+  before: Table,
+  { shape, ids, given = ids, wideners, onNewJson }: Stored,
+  insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
+): Promise<Map<string, bigint>> {
+  const isWider = shape !== before.shape;
+  const table = isWider ? tableOf(before, shape) : before;
+  const now = BigInt(Date.now()) * 1_000n;
+  const sought = knownIds.mayHave(before.id, given);
+  knownIds.add(before.id, ids);
+  const run = async () => {
+    const stored = await transaction(async (sql) => {
+      if (isWider) await alterTable(sql, catalog, before, table);
+      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
+      await insert(sql, table, (id) => existed.get(id) ?? now);
+      return existed;
+    });
+    knownIds.stored(before.id, ids.length);
+    return stored;
+  };
+  if (!isWider) return run();
+  const turned = onNewJson && newJsonOf(before.shape, shape, wideners());
+  return locks.hold([METADATA_LOCK], async () => {
+    const existed = await run();
+    putTable(catalog, table);
+    if (turned !== undefined) onNewJson?.(turned);
+    return existed;
+  });
+}
+
+/** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
+async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Table): Promise<void> {
+  const statements = alterStatements(dataTable(after.id), before.shape, after.shape);
+  for (const statement of statements) await sql(statement);
+  // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
+  if (statements.length > 0) await createView(sql, after);
+  for (const alias of aliasesOver(catalog, after.id)) {
+    const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
+    await createAliasView(sql, alias, tables);
+  }
+  await updateShape(sql, after);
+}
+
+/** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
+async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await findRows(sql, table, ids);
+  await deleteRows(sql, table, rows);
+  return new Map(visibleOf(table, rows).map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
+}
+
+/** Moves the visible documents with these ids to the trash; returns their ids. */
+async function trashExisting(sql: Sql, table: Table, ids: readonly string[], keep: Keep): Promise<Set<string>> {
+  const rows = visibleOf(table, await findRows(sql, table, ids));
+  if (rows.length > 0) {
+    const bytes = await keepDocuments(sql, table, rows, keep.trash);
+    await storeRecord(sql, keep.record({ docCount: rows.length, bytes }));
+    await deleteRows(sql, table, rows);
+  }
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor
+ * stored anew. Undefined means that nothing was done, since the result does not fit into these columns.
+ */
+function changePart(
+  { transaction }: WritesContext,
+  table: Table,
+  part: TableShape,
+  ids: readonly string[],
+  change: Change,
+): Promise<WriteOutcome[] | undefined> {
+  return transaction(async (sql) => {
+    const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
+    const { changed, outcomes } = changeAll(await readDocuments(sql, table, rows, part), ids, change);
+    const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
+      const document = changed.get(row.id);
+      return document === undefined ? [] : [[row, document.fields]];
+    });
+    const fields = documents.map(([, fields]) => fields);
+    if (!fits(part, fields)) return undefined;
+    await updateRows(sql, table, part, documents);
+    return outcomes;
+  });
+}
+
+type Change = Parameters<Engine['changeDocuments']>[2];
+
+/** Applies `change` to each document; returns the documents to store, by id. */
+function changeAll(
+  stored: ReadonlyMap<string, StoredDocument>,
+  ids: readonly string[],
+  change: Change,
+): { changed: Map<string, AcceptedDocument>; outcomes: WriteOutcome[] } {
+  const changed = new Map<string, AcceptedDocument>();
+  const outcomes = ids.map((one, index) => changeOne(stored, changed, one, (fields) => change(fields, index)));
+  return { changed, outcomes };
+}
+
+/**
+ * Applies `change` to one document; the result goes into `changed` and is what the next change of that document sees.
+ */
+function changeOne(
+  stored: ReadonlyMap<string, StoredDocument>,
+  changed: Map<string, AcceptedDocument>,
+  id: string,
+  change: (fields: JsonObject) => JsonObject,
+): WriteOutcome {
+  const document = stored.get(id);
+  if (document === undefined) return missing(id);
+  try {
+    const fields = change(document.read());
+    const fault = describeFault(fields);
+    if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
+    // A copy, which the next change is free to modify.
+    document.read = () => parseJson(exactText(fields)) as JsonObject;
+    changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
+    return { status: 'changed' };
+  } catch (error) {
+    return { status: 'error', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function missing(id: string): WriteOutcome {
+  return { status: 'error', message: `document ${JSON.stringify(id)} does not exist` };
+}

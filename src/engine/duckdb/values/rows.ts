@@ -1,0 +1,128 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
+import type { JsonValue } from '../../../contract/json.ts';
+import type { QueryOutcome } from '../../engine.ts';
+import { uniqueNames } from '../sql/result-names.ts';
+import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
+import { itemsIn, vectorBytes } from './vector-bytes.ts';
+
+export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
+
+export interface Caps {
+  rowsMax: number;
+  bytesMax: number;
+  /** Absent: as for answers. */
+  numbers?: Numbers | undefined;
+  /** Names of the columns; absent: the engine's. */
+  names?: readonly string[] | undefined;
+}
+
+/** Receives every chunk of a result, even beyond what is returned; returns whether it wants the next one. */
+export type TakeChunk = (chunk: DuckDBDataChunk) => Promise<boolean>;
+
+/** Reads chunk by chunk, so that never more of a result is in memory than may be returned. */
+export async function readRows(
+  result: DuckDBResult,
+  caps: Caps,
+  signal: AbortSignal,
+  take?: TakeChunk | undefined,
+): Promise<Rows> {
+  const types = result.columnTypes();
+  const names = uniqueNames(caps.names ?? result.columnNames());
+  const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
+  const decode = decoder(
+    types.map((type) => readerOf(type, caps.numbers)),
+    caps,
+  );
+  const rows: JsonValue[][] = [];
+  let cut: Rows['cut'] = null;
+  const next = nextOf(result);
+  for (let chunk = await next(); chunk !== null && chunk.rowCount > 0; chunk = await next()) {
+    if (signal.aborted) throw signal.reason;
+    cut ??= await decode(chunk, rows);
+    if (take === undefined ? cut !== null : !(await take(chunk))) break;
+  }
+  return { columns, rows, cut };
+}
+
+/** A function that returns the chunks of a result in order, then null. */
+function nextOf(result: DuckDBResult): () => Promise<DuckDBDataChunk | null> | DuckDBDataChunk | null {
+  if (!(result instanceof DuckDBMaterializedResult)) return () => result.fetchChunk();
+  let index = 0;
+  return () => (index < result.chunkCount ? result.getChunk(index++) : null);
+}
+
+/** How many times more space values may take in the engine than as JSON text. */
+const FAR = 3;
+
+/** Maximum time to read rows in one go before yielding to other work. */
+const TURN_MS = 10;
+/** Rows between two checks of the clock, at most; and about as many bytes. */
+const LOOK_ROWS = 64;
+const LOOK_BYTES = 64 * 1024;
+/**
+ * If a column's chunk has more list items than this, its values are read bit by bit: one value may have all of them.
+ */
+const BITWISE_ITEMS = 50_000;
+
+/** Adds the rows of one chunk after another to `rows`; returns which limit it reached. */
+function decoder(readers: readonly Reader[], caps: Caps) {
+  let bytes = 0;
+  return async (chunk: DuckDBDataChunk, rows: JsonValue[][]): Promise<Rows['cut']> => {
+    let turnedAt = performance.now();
+    let looked = { row: 0, bytes };
+    const vectors = rows.length === caps.rowsMax ? [] : readers.map((_, index) => chunk.getColumnVector(index));
+    const { rowCount } = chunk;
+    if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
+      return { reason: 'bytes', limit: caps.bytesMax };
+    }
+    const bitwise = readers.map(({ bits }, index) => {
+      const vector = vectors[index];
+      return vector !== undefined && bits !== undefined && itemsIn(vector) > BITWISE_ITEMS ? bits : undefined;
+    });
+    const giveTurn = async () => {
+      if (performance.now() - turnedAt < TURN_MS) return;
+      await turn();
+      turnedAt = performance.now();
+    };
+    /** Undefined if the value exceeds the limit. */
+    const readBits = async (read: NonNullable<Reader['bits']>, vector: DuckDBVector, row: number) => {
+      const bits = read(vector, row);
+      for (let bit = bits.next(); ; bit = bits.next()) {
+        if (bit.done === true) return bit.value;
+        bytes += bit.value;
+        if (bytes > caps.bytesMax) return undefined;
+        await giveTurn();
+      }
+    };
+    for (let row = 0; row < rowCount; row++) {
+      if (rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
+      const values: JsonValue[] = new Array(readers.length);
+      for (let index = 0; index < readers.length; index++) {
+        const reader = readers[index];
+        const vector = vectors[index];
+        const bits = bitwise[index];
+        if (bits !== undefined && vector !== undefined) {
+          const value = await readBits(bits, vector, row);
+          if (value === undefined) return { reason: 'bytes', limit: caps.bytesMax };
+          values[index] = value;
+          continue;
+        }
+        const value = reader === undefined || vector === undefined ? null : reader(vector, row);
+        values[index] = value;
+        bytes += estimateBytes(value);
+      }
+      if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
+      rows.push(values);
+      if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
+      looked = { row, bytes };
+      await giveTurn();
+    }
+    return null;
+  };
+}
+
+/** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */
+function isFarTooLarge(vectors: readonly DuckDBVector[], { bytesMax }: Caps): boolean {
+  return vectors.reduce((sum, vector) => sum + vectorBytes(vector), 0) > FAR * bytesMax;
+}

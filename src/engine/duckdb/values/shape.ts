@@ -1,0 +1,165 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
+import { foldName } from '../sql/names.ts';
+
+/**
+ * What the documents of a collection have in common at one place: the narrowest type that keeps every value exactly.
+ *
+ * - `null`: nothing but null so far.
+ * - `int53`: integers that a double holds exactly; `int64` and `hugeint`: larger ones, up to 2^63-1 and 2^127-1.
+ * - `json`: values that have no common type, kept as JSON text.
+ */
+export type Scalar = 'null' | 'boolean' | 'int53' | 'int64' | 'hugeint' | 'double' | 'string' | 'json';
+export interface ListShape {
+  readonly element: Shape;
+}
+export interface ObjectShape {
+  readonly fields: ReadonlyMap<string, Shape>;
+}
+export type Shape = Scalar | ListShape | ObjectShape;
+
+/** An object with more keys than this is a map keyed by data: it stays JSON. */
+const FIELDS_MAX = 256;
+/** Objects and lists nested deeper than this inside a column stay JSON. */
+const LEVELS_MAX = 16;
+const KEY_LENGTH_MAX = 255;
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+const HUGEINT_MAX = 2n ** 127n - 1n;
+
+export const EMPTY_OBJECT: ObjectShape = { fields: new Map() };
+const EMPTY_LIST: ListShape = { element: 'null' };
+
+/**
+ * Whether a key can be the name of a column or of a struct's field; the caller has to check for names differing only in
+ * case.
+ */
+export function isFieldName(key: string): boolean {
+  return key !== '' && key.length <= KEY_LENGTH_MAX && !key.includes('\0');
+}
+
+export function isObjectShape(shape: Shape): shape is ObjectShape {
+  return typeof shape === 'object' && 'fields' in shape;
+}
+
+export function isListShape(shape: Shape): shape is ListShape {
+  return typeof shape === 'object' && 'element' in shape;
+}
+
+/** The names of the fields of each object in a shape. */
+export function objectsIn(shape: Shape): string[][] {
+  if (isListShape(shape)) return objectsIn(shape.element);
+  if (!isObjectShape(shape)) return [];
+  return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
+}
+
+/**
+ * The narrowest shape that holds `value` and everything that `shape` holds; `shape` itself if it holds `value` already.
+ */
+export function widen(shape: Shape, value: JsonValue | undefined, level = 0): Shape {
+  if (shape === 'json' || value === null || value === undefined) return shape;
+  if (typeof value !== 'object') return joinScalars(shape, scalarOf(value));
+  if (level >= LEVELS_MAX) return 'json';
+  if (Array.isArray(value)) return widenList(shape, value, level);
+  return widenObject(shape, value as JsonObject, level);
+}
+
+function scalarOf(value: boolean | number | bigint | string): Scalar {
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int53' : 'double';
+  if (Number.isSafeInteger(Number(value))) return 'int53';
+  if (value >= INT64_MIN && value <= INT64_MAX) return 'int64';
+  return value >= -HUGEINT_MAX && value <= HUGEINT_MAX ? 'hugeint' : 'json';
+}
+
+const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
+
+function joinScalars(shape: Shape, scalar: Scalar): Shape {
+  if (shape === scalar || shape === 'null') return scalar;
+  const rank = INTEGERS.indexOf(shape);
+  const otherRank = INTEGERS.indexOf(scalar);
+  if (rank >= 0 && otherRank >= 0) return rank > otherRank ? shape : scalar;
+  // A double would lose digits of the larger integers.
+  if ((shape === 'double' && scalar === 'int53') || (shape === 'int53' && scalar === 'double')) return 'double';
+  return 'json';
+}
+
+function widenList(shape: Shape, value: readonly JsonValue[], level: number): Shape {
+  const list = shape === 'null' ? EMPTY_LIST : shape;
+  if (!isListShape(list)) return 'json';
+  let element = list.element;
+  for (const item of value) {
+    // JSON holds everything, so no further item can change it.
+    if (element === 'json') break;
+    element = widen(element, item, level + 1);
+  }
+  return element === list.element ? list : { element };
+}
+
+function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
+  const object = shape === 'null' ? EMPTY_OBJECT : shape;
+  if (!isObjectShape(object)) return 'json';
+  let changed: Map<string, Shape> | undefined;
+  for (const key of Object.keys(value)) {
+    const before = (changed ?? object.fields).get(key);
+    const after = widen(before ?? 'null', value[key], level + 1);
+    if (after === before) continue;
+    changed ??= new Map(object.fields);
+    changed.set(key, after);
+  }
+  if (changed === undefined) return object;
+  return changed.size > object.fields.size && !areFieldNames(changed) ? 'json' : { fields: changed };
+}
+
+/** The narrowest shape that holds everything that either holds. */
+export function joinShapes(a: Shape, b: Shape): Shape {
+  if (a === 'null' || b === 'null') return a === 'null' ? b : a;
+  if (isListShape(a) && isListShape(b)) return { element: joinShapes(a.element, b.element) };
+  if (isObjectShape(a) && isObjectShape(b)) {
+    const fields = new Map(a.fields);
+    for (const [key, field] of b.fields) fields.set(key, joinShapes(fields.get(key) ?? 'null', field));
+    return areFieldNames(fields) ? { fields } : 'json';
+  }
+  return typeof a === 'string' && typeof b === 'string' ? joinScalars(a, b) : 'json';
+}
+
+/** Whether these keys can be fields of one struct: no two may differ only in case. */
+function areFieldNames(fields: ReadonlyMap<string, Shape>): boolean {
+  if (fields.size > FIELDS_MAX) return false;
+  const folded = new Set<string>();
+  for (const key of fields.keys()) {
+    if (!isFieldName(key)) return false;
+    folded.add(foldName(key));
+  }
+  return folded.size === fields.size;
+}
+
+/** A shape as JSON, to be stored: scalars as they are, `{list: …}`, and `{object: [[key, …], …]}` in field order. */
+export function shapeToJson(shape: Shape): JsonValue {
+  if (typeof shape === 'string') return shape;
+  if (isListShape(shape)) return { list: shapeToJson(shape.element) };
+  return { object: [...shape.fields].map(([key, field]) => [key, shapeToJson(field)]) };
+}
+
+const SCALARS: readonly string[] = ['null', 'boolean', 'int53', 'int64', 'hugeint', 'double', 'string', 'json'];
+
+/** Reads what `shapeToJson` wrote. Throws `TypeError` on anything else. */
+export function shapeFromJson(json: JsonValue | undefined): Shape {
+  if (typeof json === 'string' && SCALARS.includes(json)) return json as Scalar;
+  if (isObject(json)) {
+    if ('list' in json) return { element: shapeFromJson(json['list']) };
+    if (Array.isArray(json['object'])) return { fields: fieldsFromJson(json['object']) };
+  }
+  throw new TypeError('a stored shape is malformed');
+}
+
+/** Reads `[[key, shape], …]`. Throws `TypeError` on anything else. */
+export function fieldsFromJson(entries: readonly JsonValue[]): Map<string, Shape> {
+  const fields = new Map<string, Shape>();
+  for (const entry of entries) {
+    if (!Array.isArray(entry) || typeof entry[0] !== 'string') throw new TypeError('a stored shape is malformed');
+    fields.set(entry[0], shapeFromJson(entry[1]));
+  }
+  return fields;
+}

@@ -1,0 +1,59 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { KeptStatements, sqlOn } from '../../../src/engine/duckdb/storage/writer.ts';
+import { newTable } from '../../../src/engine/duckdb/tables/catalog.ts';
+import { deleteRows, findRows } from '../../../src/engine/duckdb/tables/find-rows.ts';
+import { createDocs, doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(() => {
+  folder.dispose();
+});
+
+/** Four pieces of a table, as the engine divides it; the first goes, so that a checkpoint moves the others. */
+const PIECE = 122_880;
+const DOCUMENTS = 4 * PIECE;
+
+test('a checkpoint between two statements moves no document from its place', { timeout: 120_000 }, async () => {
+  const engine = await openSmall(folder.file);
+  await createDocs(engine);
+  await engine.addDocuments('t', [doc('first', {})]);
+  await engine.close();
+
+  const instance = await DuckDBInstance.create(':memory:');
+  const [writer, other] = [await instance.connect(), await instance.connect()];
+  const sql = sqlOn(writer, new KeptStatements());
+  try {
+    await sql(`ATTACH '${folder.file}' AS "_colloquy"`);
+    await sql(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "_meta")
+      SELECT 'a' || i, now(), md5_number_lower('a' || i) FROM range(${DOCUMENTS}) t(i)`);
+    await sql('CHECKPOINT "_colloquy"');
+    await sql(`DELETE FROM "_colloquy"."_data"."t" WHERE rowid < ${PIECE}`);
+
+    const ids = [`a${PIECE}`, `a${2 * PIECE}`, `a${DOCUMENTS - 1}`];
+    const table = newTable('t', 'commons', 'docs', null);
+    await sql('BEGIN TRANSACTION');
+    const rows = await findRows(sql, table, ids);
+    expect(rows.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    await other.run('CHECKPOINT "_colloquy"');
+    await deleteRows(sql, table, rows);
+    await sql('COMMIT');
+
+    const count = `SELECT count(*) FROM "_colloquy"."_data"."t"`;
+    const [[left], [found]] = [
+      (await sql(count))[0] ?? [],
+      (await sql(`${count} WHERE "_id" IN ('${ids.join("','")}')`))[0] ?? [],
+    ];
+    expect(found).toBe(0n);
+    expect(left).toBe(BigInt(DOCUMENTS + 1 - PIECE - ids.length));
+  } finally {
+    writer.closeSync();
+    other.closeSync();
+    instance.closeSync();
+  }
+});

@@ -1,0 +1,219 @@
+import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { HASH_COLUMN } from '../../../src/engine/duckdb/tables/columns.ts';
+import { createKnownIds, type KnownIds } from '../../../src/engine/duckdb/tables/known-ids.ts';
+import { propertyRuns } from '../../property.ts';
+import { ODD_IDS } from '../fixture.ts';
+import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from '../harness.ts';
+
+const NEW = ['new', 'neu', 'x'.repeat(10_000), '\u{1F601}'];
+
+describe('createKnownIds()', () => {
+  let instance: DuckDBInstance;
+  let connection: DuckDBConnection;
+  let known: KnownIds;
+  let warn: ReturnType<typeof vi.fn<() => void>>;
+  /** Of each statement, whether it was asked for in peace. */
+  let asked: boolean[];
+  let isUndisturbed: boolean;
+
+  async function connect() {
+    const made = await instance.connect();
+    for (const method of ['run', 'runAndReadAll'] as const) {
+      const own = made[method].bind(made);
+      vi.spyOn(made, method).mockImplementation((sql: string) => {
+        asked.push(isUndisturbed);
+        return own(sql) as never;
+      });
+    }
+    return made;
+  }
+  async function undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    isUndisturbed = true;
+    return work().finally(() => {
+      isUndisturbed = false;
+    });
+  }
+
+  beforeEach(async () => {
+    instance = await DuckDBInstance.create(':memory:');
+    connection = await instance.connect();
+    await connection.run(`ATTACH ':memory:' AS "_colloquy"; CREATE SCHEMA "_colloquy"."_data";
+      CREATE TABLE "_colloquy"."_data"."t" (_id VARCHAR, _meta UBIGINT)`);
+    asked = [];
+    isUndisturbed = false;
+    warn = vi.fn();
+    const source = { connect, undisturbed };
+    known = createKnownIds(source, { info: () => undefined, warn, error: () => undefined });
+  });
+  afterEach(async () => {
+    await known.close();
+    connection.closeSync();
+    instance.closeSync();
+  });
+
+  async function insert(ids: readonly string[], hash = 'md5_number_lower($1)') {
+    for (const id of ids) await connection.run(`INSERT INTO "_colloquy"."_data"."t" VALUES ($1, ${hash})`, [id]);
+  }
+  /** Makes the filter; what is known of ids tells when it is there. */
+  async function make() {
+    for (let write = 0; write < 2; write++) known.stored('t', 1);
+    await expect.poll(() => known.mayHave('t', ['none']), { timeout: 20_000 }).toEqual([]);
+  }
+
+  test('knows nothing before there were small writes, nor after large ones', () => {
+    known.stored('t', 10_000);
+    known.stored('t', 10_000);
+    known.stored('t', 1);
+    expect(known.mayHave('t', NEW)).toEqual(NEW);
+  });
+
+  test('never says of an id that is there that it is not, whatever its text', async () => {
+    const ids = [...ODD_IDS, 'a\u0000b', ...Array.from({ length: 5_000 }, (_, n) => `doc-${n}`)];
+    await insert(ODD_IDS);
+    await connection.run(
+      `INSERT INTO "_colloquy"."_data"."t" SELECT 'doc-' || i, md5_number_lower('doc-' || i) FROM range(5000) r(i)`,
+    );
+    await insert(['a\u0000b']);
+    await make();
+    expect(known.mayHave('t', ids)).toEqual(ids);
+    expect(known.mayHave('t', NEW)).toEqual([]);
+  });
+
+  test('knows what is added while the filter is made, and after', async () => {
+    known.stored('t', 1);
+    known.stored('t', 1);
+    known.add('t', ['early']);
+    await expect.poll(() => known.mayHave('t', ['none']), { timeout: 20_000 }).toEqual([]);
+    known.add('t', ['late']);
+    expect(known.mayHave('t', ['early', 'late', 'other'])).toEqual(['early', 'late']);
+  });
+
+  test('takes half of a character for an id that may be there', async () => {
+    await make();
+    expect(known.mayHave('t', ['\ud800', 'a'])).toEqual(['\ud800']);
+  });
+
+  test('reads the table in peace: a merge beside it could hide rows', async () => {
+    await insert(['a', 'b']);
+    await make();
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked).not.toContain(false);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  test('says where a table cannot be read', async () => {
+    for (let write = 0; write < 2; write++) known.stored('gone', 1);
+    await vi.waitFor(() =>
+      expect(warn).toHaveBeenCalledWith(expect.objectContaining({ table: 'gone' }), expect.anything()),
+    );
+    expect(known.mayHave('gone', NEW)).toEqual(NEW);
+  });
+
+  test('has no filter where hashes are made otherwise', async () => {
+    await insert(['a', 'b'], '7');
+    known.stored('t', 1);
+    known.stored('t', 1);
+    await known.close();
+    expect(known.mayHave('t', NEW)).toEqual(NEW);
+  });
+
+  test('drops a filter that has become full, rather than let it say of all ids that they may be there', async () => {
+    await make();
+    known.add(
+      't',
+      Array.from({ length: 5_000 }, (_, n) => `more-${n}`),
+    );
+    expect(known.mayHave('t', ['none'])).toEqual(['none']);
+  });
+});
+
+test('ids stay unique through any sequence of small writes', { timeout: 120_000 }, async () => {
+  const id = fc.integer({ min: 0, max: 12 }).map((n) => `d${n}`);
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ add: fc.uniqueArray(id, { minLength: 1, maxLength: 4 }) }) },
+    { weight: 1, arbitrary: fc.record({ remove: fc.uniqueArray(id, { minLength: 1, maxLength: 3 }) }) },
+    { weight: 1, arbitrary: fc.record({ widen: id }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
+      const folder = temporaryFolder();
+      const engine = await openSmall(folder.file);
+      try {
+        await createDocs(engine);
+        const model = new Map<string, number>();
+        for (const [round, one] of steps.entries()) {
+          if ('add' in one) {
+            const outcomes = await engine.addDocuments(
+              't',
+              one.add.map((key) => doc(key, { n: round })),
+            );
+            expect(statusesOf(outcomes)).toEqual(one.add.map((key) => (model.has(key) ? 'replaced' : 'added')));
+            for (const key of one.add) model.set(key, round);
+          } else if ('remove' in one) {
+            await engine.deleteDocuments('t', one.remove);
+            for (const key of one.remove) model.delete(key);
+          } else {
+            await engine.addDocuments('t', [doc(one.widen, { n: round, [`f${round}`]: true })]);
+            model.set(one.widen, round);
+          }
+        }
+        const rows = await rowsOf(engine, 'SELECT _id, n FROM docs ORDER BY _id');
+        expect(rows).toEqual([...model].sort(([a], [b]) => (a < b ? -1 : 1)));
+      } finally {
+        await engine.close();
+        folder.dispose();
+      }
+    }),
+    propertyRuns(3),
+  );
+});
+
+test('what writes come while a filter is made is found again', { timeout: 60_000 }, async () => {
+  const folder = temporaryFolder();
+  const engine = await openSmall(folder.file);
+  try {
+    await createDocs(engine);
+    const ids = Array.from({ length: 60 }, (_, n) => `id-${n}`);
+    const adds = ids.map((key) => engine.addDocuments('t', [doc(key, { n: 1 })]));
+    const load = engine.addDocuments(
+      't',
+      Array.from({ length: 3_000 }, (_, n) => doc(`load-${n}`, { n: 1 })),
+    );
+    await Promise.all([...adds, load]);
+    const again = await Promise.all(
+      [...ids, 'load-0', 'load-2999'].map((key) => engine.addDocuments('t', [doc(key, { n: 2 })])),
+    );
+    expect(new Set(again.flatMap(statusesOf))).toEqual(new Set(['replaced']));
+    expect(await rowsOf(engine, 'SELECT count(*)::INT, count(DISTINCT _id)::INT FROM docs')).toEqual([[3_060, 3_060]]);
+  } finally {
+    await engine.close();
+    folder.dispose();
+  }
+});
+
+test('the engine does not look for new ids once it has the filter of a table', { timeout: 60_000 }, async () => {
+  const folder = temporaryFolder();
+  const engine = await openSmall(folder.file);
+  const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');
+  try {
+    await createDocs(engine);
+    const sought = async (id: string) => {
+      prepare.mockClear();
+      await engine.addText('t', textOf([{ _id: id, n: 1 }]));
+      return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT 1') && sql.includes(`"${HASH_COLUMN}" =`))
+        .length;
+    };
+    await engine.addDocuments('t', [doc('first', { n: 1 })]);
+    expect(await sought('second')).toBe(1);
+    for (let round = 0; ; round++) {
+      if ((await sought(`id-${round}`)) === 0) break;
+    }
+    expect(await sought('first')).toBe(1);
+  } finally {
+    prepare.mockRestore();
+    await engine.close();
+    folder.dispose();
+  }
+});

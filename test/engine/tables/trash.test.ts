@@ -1,0 +1,301 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/contract/json.ts';
+import type { Change, Engine, Keep, Kept, RecordChange } from '../../../src/engine/engine.ts';
+import {
+  createDocs,
+  doc,
+  openAfterCrash,
+  openSmall,
+  readBack,
+  rowsOf,
+  statusesOf,
+  temporaryFolder,
+} from '../harness.ts';
+import { exited, runScript } from '../script.ts';
+
+let engine: Engine;
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await createDocs(engine);
+});
+
+afterEach(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const record = (key: string, value: Kept): RecordChange => ({
+  do: 'putRecord',
+  kind: 'trash',
+  key,
+  value: { docCount: value.docCount },
+});
+const keep = (trash: string): Keep => ({ trash, record: (kept) => record(trash, kept) });
+const leaving = (trash: string) => (left: Kept) =>
+  left.docCount === 0 ? [{ do: 'deleteRecord' as const, kind: 'trash', key: trash }] : [record(trash, left)];
+
+async function reopen(): Promise<void> {
+  await engine.close();
+  engine = await openSmall(folder.file);
+}
+
+/** Every corner of what a document can hold. */
+const ODD: JsonObject[] = [
+  { n: 1, s: 'text', o: { a: 1, deep: { list: [{ x: 1 }, { y: null }] } }, gone: null },
+  { n: -0.1, big: 2n ** 64n, list: [1, 'two', null], json: { 'a.b': null, A: 1, a: 2 } },
+  JSON.parse('{"n": 1.5e300, "__proto__": {"x": null}, "N": 3, "": "empty", "o": "not an object"}'),
+  {},
+];
+
+/** What a read gives of a document: null members of objects are as if they were not there. */
+async function documentsOf(ids: string[]) {
+  return {
+    fields: await readBack(engine, 't', ids),
+    times: await rowsOf(engine, 'SELECT _id, epoch_us(_event_time)::VARCHAR FROM docs ORDER BY _id'),
+  };
+}
+
+describe('documents in the trash', () => {
+  test('come back equal, with their event times, though the collection became wider', async () => {
+    const ids = ODD.map((_, index) => `d${index}`);
+    await engine.addDocuments(
+      't',
+      ODD.map((fields, index) => doc(`d${index}`, fields, BigInt(index) * 1_234_567_891n)),
+    );
+    await engine.addDocuments('t', [doc('stays', { n: 1 }, 5n)]);
+    const before = await documentsOf(ids);
+    expect(statusesOf(await engine.deleteDocuments('t', [...ids, 'd0', 'none'], keep('k')))).toEqual([
+      ...ids.map(() => 'deleted'),
+      'error',
+      'error',
+    ]);
+    expect(engine.records).toEqual([]);
+    await reopen();
+    expect(engine.records).toEqual([{ kind: 'trash', key: 'k', value: { docCount: 4 } }]);
+    expect((await engine.stats('t')).docCount).toBe(1);
+    // Every column changes its type, and there are new ones.
+    await engine.addDocuments('t', [
+      doc('wide', { n: 'text', s: 5, o: [1], big: {}, list: 'x', json: 1.5, more: true }, 6n),
+    ]);
+    await engine.deleteDocuments('t', ['wide']);
+    const seen: Kept[] = [];
+    const restored = await engine.restoreDocuments('k', 't', (left) => {
+      seen.push(left);
+      return leaving('k')(left);
+    });
+    expect(restored).toEqual({ docCount: 4, left: { docCount: 0, bytes: 0 }, leftIds: [] });
+    expect(seen).toEqual([restored.left]);
+    expect(await documentsOf(ids)).toEqual(before);
+    await reopen();
+    expect(engine.records).toEqual([]);
+    expect(await documentsOf(ids)).toEqual(before);
+    expect(await engine.restoreDocuments('k', 't', () => [])).toMatchObject({ docCount: 0 });
+  });
+
+  test('widen a collection again that lost their fields, and the aliases over it', async () => {
+    await engine.commit([{ do: 'putAlias', workspace: 'commons', name: 'also', tables: ['t'] }]);
+    await engine.addDocuments('t', [doc('a', { deep: { er: [1] } })]);
+    await engine.deleteDocuments('t', ['a'], keep('k'));
+    await engine.commit([
+      { do: 'createCollection', table: 'other', workspace: 'commons', name: 'other' },
+      { do: 'putAlias', workspace: 'commons', name: 'also', tables: ['other'] },
+    ]);
+    await engine.restoreDocuments('k', 'other', leaving('k'));
+    expect(await rowsOf(engine, 'SELECT deep.er[1] FROM also')).toEqual([[1]]);
+  });
+
+  test('stay there where their id exists again, and say so', async () => {
+    await engine.addDocuments('t', [doc('a', { v: 1 }), doc('b', { v: 1 }), doc('c', { v: 1 })]);
+    await engine.deleteDocuments('t', ['a', 'b', 'c'], keep('k'));
+    await engine.addDocuments('t', [doc('b', { v: 2 })]);
+    const first = await engine.restoreDocuments('k', 't', leaving('k'));
+    expect(first).toMatchObject({ docCount: 2, left: { docCount: 1 }, leftIds: ['b'] });
+    expect(await readBack(engine, 't', ['a', 'b', 'c'])).toEqual([{ v: 1 }, { v: 2 }, { v: 1 }]);
+    expect(await engine.restoreDocuments('k', 't', leaving('k'))).toMatchObject({ docCount: 0, leftIds: ['b'] });
+    await engine.deleteDocuments('t', ['b']);
+    await engine.restoreDocuments('k', 't', leaving('k'));
+    expect(await readBack(engine, 't', ['b'])).toEqual([{ v: 1 }]);
+  });
+
+  test('are as if they were not there, for everything else', async () => {
+    await engine.addDocuments('t', [doc('a', { v: 1 })]);
+    await engine.deleteDocuments('t', ['a'], keep('k'));
+    expect(await rowsOf(engine, 'SELECT count(*) FROM docs')).toEqual([[0]]);
+    for (const table of ['_meta.trash_documents', '"_meta"."trash"', '_data.t']) {
+      await expect(engine.query({ sql: `SELECT * FROM ${table}` })).rejects.toMatchObject({ code: 'query_error' });
+    }
+    expect(statusesOf(await engine.deleteDocuments('t', ['a'], keep('k2')))).toEqual(['error']);
+    await reopen();
+    expect(engine.records.map(({ key }) => key)).toEqual(['k']);
+  });
+
+  test('are not those that retention hides', async () => {
+    await engine.commit([
+      { do: 'createCollection', table: 'r', workspace: 'commons', name: 'r', retentionSecs: 3_600 },
+    ]);
+    const now = BigInt(Date.now()) * 1_000n;
+    await engine.addDocuments('r', [doc('old', {}, 0n), doc('new', {}, now)]);
+    await engine.deleteDocuments('r', ['old', 'new'], keep('k'));
+    expect(await engine.restoreDocuments('k', 'r', leaving('k'))).toMatchObject({ docCount: 1 });
+    expect(await rowsOf(engine, 'SELECT _id FROM r')).toEqual([['new']]);
+    expect(await engine.restoreDocuments('k', 'r', leaving('k'))).toMatchObject({ docCount: 0, left: { docCount: 0 } });
+  });
+
+  test('come back in steps, ten thousand of them', async () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `d${index}`);
+    await engine.addDocuments(
+      't',
+      ids.map((id, index) => doc(id, { index, tags: [id], o: { text: 'x'.repeat(index % 50) } }, BigInt(index))),
+    );
+    const sum = `SELECT count(*), sum(index)::BIGINT, sum(len(o.text))::BIGINT, max(_event_time)::VARCHAR FROM docs`;
+    const before = await rowsOf(engine, sum);
+    await engine.deleteDocuments('t', ids, keep('k'));
+    expect((await engine.stats('t')).docCount).toBe(0);
+    const steps: number[] = [];
+    for (;;) {
+      const { docCount } = await engine.restoreDocuments('k', 't', leaving('k'));
+      if (docCount === 0) break;
+      steps.push(docCount);
+    }
+    expect(steps).toEqual([5_000, 5_000]);
+    expect(await rowsOf(engine, sum)).toEqual(before);
+  });
+
+  test('come back whole where one step is smaller than a document', async () => {
+    const text = 'x'.repeat(9 * 1024 * 1024);
+    await engine.addDocuments('t', [doc('a', { text }), doc('b', { text }), doc('c', { text })]);
+    await engine.deleteDocuments('t', ['a', 'b', 'c'], keep('k'));
+    expect(await engine.restoreDocuments('k', 't', leaving('k'))).toMatchObject({ docCount: 2, leftIds: ['c'] });
+    expect(await engine.restoreDocuments('k', 't', leaving('k'))).toMatchObject({ docCount: 1, leftIds: [] });
+  });
+
+  test('can be dropped for good', async () => {
+    await engine.addDocuments('t', [doc('a', {}), doc('b', {})]);
+    await engine.deleteDocuments('t', ['a'], keep('k1'));
+    await engine.deleteDocuments('t', ['b'], keep('k2'));
+    await engine.commit([{ do: 'dropDocuments', trash: 'k1' }]);
+    expect(await engine.restoreDocuments('k1', 't', () => [])).toMatchObject({ docCount: 0, left: { docCount: 0 } });
+    expect(await engine.restoreDocuments('k2', 't', () => [])).toMatchObject({ docCount: 1 });
+  });
+
+  test('are there, and gone from the collection, when the process is killed right after', async () => {
+    const { child } = await runScript(
+      folder.folder,
+      `
+      import { openEngine } from '../../../src/engine/duckdb/open.ts';
+      const engine = await openEngine({ file: ${JSON.stringify(join(folder.folder, 'other', 'd.duckdb'))}, limits: { threads: 2 } });
+      await engine.commit([
+        { do: 'createWorkspace', workspace: 'commons' },
+        { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+      ]);
+      await engine.addDocuments('t', [{ id: 'a', eventTimeMicros: 7n, fields: { n: [1] } }]);
+      const record = { do: 'putRecord', kind: 'trash', key: 'k', value: {} };
+      await engine.deleteDocuments('t', ['a'], { trash: 'k', record: () => record });
+      console.log('done');
+      process.kill(process.pid, 'SIGKILL');
+    `,
+    );
+    await exited(child);
+    const killed = await openSmall(join(folder.folder, 'other', 'd.duckdb'));
+    expect(killed.records).toEqual([{ kind: 'trash', key: 'k', value: {} }]);
+    expect((await killed.stats('t')).docCount).toBe(0);
+    await killed.restoreDocuments('k', 't', leaving('k'));
+    expect(await rowsOf(killed, 'SELECT _id, n, epoch_us(_event_time)::INT FROM docs')).toEqual([['a', [1], 7]]);
+    await killed.close();
+  });
+});
+
+describe('a collection in the trash', () => {
+  const trash: Change = { do: 'trashCollection', table: 't' };
+  const restore: Change = { do: 'restoreCollection', table: 't' };
+
+  test('has no name, and comes back with its documents, also after a crash', async () => {
+    await engine.addDocuments('t', [doc('a', { n: 1, o: { x: 'y' } })]);
+    await engine.commit([trash, { do: 'putRecord', kind: 'trash', key: 't', value: {} }]);
+    await expect(engine.query({ sql: 'SELECT * FROM docs' })).rejects.toMatchObject({ code: 'query_error' });
+    await expect(engine.addDocuments('t', [doc('b', {})])).rejects.toMatchObject({ code: 'not_found' });
+    expect((await engine.stats('t')).docCount).toBe(1);
+    const crashed = await openAfterCrash(folder.file, join(folder.folder, 'crashed'));
+    expect((await crashed.stats('t')).docCount).toBe(1);
+    await expect(crashed.query({ sql: 'SELECT * FROM docs' })).rejects.toMatchObject({ code: 'query_error' });
+    await crashed.commit([restore]);
+    expect(await rowsOf(crashed, 'SELECT n, o.x FROM docs')).toEqual([[1, 'y']]);
+    await crashed.close();
+    await reopen();
+    const { namesVersion } = engine;
+    await engine.commit([restore]);
+    expect(engine.namesVersion).toBeGreaterThan(namesVersion);
+    await engine.addDocuments('t', [doc('b', { n: 'wider' })]);
+    await reopen();
+    expect(await rowsOf(engine, 'SELECT _id, n FROM docs ORDER BY _id')).toEqual([
+      ['a', 1],
+      ['b', 'wider'],
+    ]);
+  });
+
+  test('leaves its name to another one, which then keeps it from coming back', async () => {
+    await engine.commit([trash, { do: 'createCollection', table: 't2', workspace: 'commons', name: 'DOCS' }]);
+    await engine.addDocuments('t2', [doc('new', {})]);
+    await expect(engine.commit([restore])).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([['new']]);
+    await engine.commit([{ do: 'dropCollection', table: 't2' }, restore]);
+    expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([]);
+  });
+
+  test('does not keep its workspace from being deleted, and waits for it', async () => {
+    await engine.commit([
+      { do: 'createWorkspace', workspace: 'w' },
+      { do: 'createCollection', table: 'x', workspace: 'w', name: 'docs' },
+    ]);
+    await engine.addDocuments('x', [doc('a', {})]);
+    await engine.commit([
+      { do: 'trashCollection', table: 'x' },
+      { do: 'dropWorkspace', workspace: 'w' },
+    ]);
+    await reopen();
+    await expect(engine.commit([{ do: 'restoreCollection', table: 'x' }])).rejects.toMatchObject({ code: 'not_found' });
+    await engine.commit([
+      { do: 'createWorkspace', workspace: 'w' },
+      { do: 'restoreCollection', table: 'x' },
+    ]);
+    expect(await rowsOf(engine, 'SELECT _id FROM w.docs')).toEqual([['a']]);
+  });
+
+  test('can be dropped for good, and then its table id is free', async () => {
+    await engine.commit([trash]);
+    await expect(
+      engine.commit([{ do: 'createCollection', table: 'T', workspace: 'commons', name: 'docs' }]),
+    ).rejects.toMatchObject({ code: 'already_exists' });
+    await engine.commit([{ do: 'dropCollection', table: 't' }]);
+    await expect(engine.commit([restore])).rejects.toMatchObject({ code: 'not_found' });
+    await expect(engine.stats('t')).rejects.toMatchObject({ code: 'not_found' });
+    await reopen();
+    await engine.commit([{ do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' }]);
+    expect(await rowsOf(engine, 'SELECT _id FROM docs')).toEqual([]);
+  });
+
+  test.each<[string, Change[], string]>([
+    ['one that is there already', [trash, trash], 'not_found'],
+    ['one that is not there', [{ do: 'trashCollection', table: 'none' }], 'not_found'],
+    [
+      'one that an alias stands for',
+      [{ do: 'putAlias', workspace: 'commons', name: 'a', tables: ['t'] }, trash],
+      'dependent_resources',
+    ],
+    ['restoring one that was not trashed', [restore], 'not_found'],
+    ['restoring one twice', [trash, restore, restore], 'not_found'],
+    [
+      'an alias for one that is there',
+      [trash, { do: 'putAlias', workspace: 'commons', name: 'a', tables: ['t'] }],
+      'not_found',
+    ],
+  ])('refuses %s', async (_, changes, code) => {
+    await expect(engine.commit(changes)).rejects.toMatchObject({ code });
+    await reopen();
+    expect(await rowsOf(engine, 'SELECT count(*) FROM docs')).toEqual([[0]]);
+  });
+});
