@@ -2,6 +2,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { applied } from './applied.mjs';
 import { contentOf, stampBuild, UNSTAMPED } from './build-time.mjs';
 import { makeDemoData } from './demo-data.mjs';
 import { writeThirdPartyNotices } from './third-party.mjs';
@@ -85,7 +86,7 @@ try {
     legalComments: 'none',
     metafile: true,
     define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(UNSTAMPED) },
-    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)],
+    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)].map(applied),
     // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
     // engine too, which take longer to read than all the rest.
     external: ['@duckdb/node-bindings'],

@@ -3,14 +3,14 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 /**
- * Puts in the place of `src/mcp/tool-cards.ts` what it returns, as JSON. `folder`: where it may write meanwhile;
+ * Puts in the place of `src/mcp/tools/tool-cards.ts` what it returns, as JSON. `folder`: where it may write meanwhile;
  * `options`: of esbuild, as for the bundle itself.
  */
 export function computedToolCards(folder, options) {
   return {
     name: 'computed-tool-cards',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]mcp[\\/]tool-cards\.ts$/ }, async ({ path }) => {
+      onLoad({ filter: /[\\/]src[\\/]mcp[\\/]tools[\\/]tool-cards\.ts$/ }, async ({ path }) => {
         const outfile = `${folder}/tool-cards.mjs`;
         await build({ ...options, entryPoints: [path], bundle: true, format: 'esm', outfile });
         try {

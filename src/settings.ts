@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
-import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/toolsets.ts';
+import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/tools/toolsets.ts';
 import { PLACES } from './places.ts';
-import { parseRange } from './service/addresses.ts';
+import { parseRange } from './service/app/addresses.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
 export const COMMANDS = [

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { readAuditLog } from '../local/audit-log.ts';
-import { toolCards } from '../mcp/tool-cards.ts';
+import { toolCards } from '../mcp/tools/tool-cards.ts';
 import type { Config } from '../settings.ts';
 import { errorLine, plainText } from './log.ts';
 

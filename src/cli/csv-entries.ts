@@ -2,8 +2,8 @@ import { parse } from 'csv-parse';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { CsvRows, FileRequest } from '../mcp/file.ts';
-import { csvDocument, csvRules } from '../service/csv.ts';
+import type { CsvRows, FileRequest } from '../mcp/tools/file.ts';
+import { csvDocument, csvRules } from '../service/ingest/csv.ts';
 import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
 
 const SHORT_SHOWN = 5;

@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
-import { FILE_NOT_FOUND } from '../mcp/file.ts';
+import { FILE_NOT_FOUND } from '../mcp/tools/file.ts';
 
 /** Where files may be read from. */
 export interface AllowedFolders {

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
-import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../mcp/file.ts';
+import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../mcp/tools/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
 

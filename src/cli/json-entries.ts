@@ -1,7 +1,7 @@
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../contract/json.ts';
-import type { CsvRows, FileEntry } from '../mcp/file.ts';
+import type { CsvRows, FileEntry } from '../mcp/tools/file.ts';
 
 /** An entry of a file with the bytes that it takes there. */
 export interface SizedEntry {

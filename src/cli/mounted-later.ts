@@ -1,4 +1,4 @@
-import type { Mount } from '../service/mounts.ts';
+import type { Mount } from '../service/app/mounts.ts';
 
 /**
  * A mount whose code is loaded after so many milliseconds, or with the first request that it gets: a service that starts

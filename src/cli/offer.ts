@@ -1,8 +1,8 @@
 import type { Logger } from '../mcp/assistant.ts';
 import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
-import type { ToolCard } from '../mcp/tool-cards.ts';
-import { chosenToolsets } from '../mcp/toolsets.ts';
+import type { ToolCard } from '../mcp/tools/tool-cards.ts';
+import { chosenToolsets } from '../mcp/tools/toolsets.ts';
 import type { Config } from '../settings.ts';
 import { fileMeans } from './means.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { VERSION } from '../config.ts';
-import { createApprovals } from '../mcp/signed-states.ts';
-import { runStdio } from '../mcp/stdio.ts';
+import { createApprovals } from '../mcp/guard/signed-states.ts';
+import { runStdio } from '../mcp/transports/stdio.ts';
 import type { Config } from '../settings.ts';
 import { connectService, loadConnection } from './connect.ts';
 import { ownCommand } from './connect-lines.ts';

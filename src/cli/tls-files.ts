@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ApiError } from '../contract/errors.ts';
-import type { TlsFiles } from '../service/listen.ts';
+import type { TlsFiles } from '../service/app/listen.ts';
 import type { Config } from '../settings.ts';
 
 /** Certificate and key from the files that the settings name; undefined: none are. Throws `invalid_input`, which names the file. */

@@ -1,10 +1,10 @@
 import type { Client } from '../http/client.ts';
 import type { Audit } from './audit.ts';
 import type { Changes } from './changes.ts';
-import type { OpenFile } from './file.ts';
+import type { Approvals } from './guard/signed-states.ts';
 import type { Hidden } from './offer.ts';
-import type { Approvals } from './signed-states.ts';
-import type { ToolCard } from './tool-cards.ts';
+import type { OpenFile } from './tools/file.ts';
+import type { ToolCard } from './tools/tool-cards.ts';
 
 /** The part of a pino logger that is used here. */
 export interface Logger {

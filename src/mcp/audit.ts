@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { mapSecrets, secrecyOf } from '../contract/secret.ts';
 import { visibleText } from '../contract/visible.ts';
 import { cutWithoutKeys } from '../contract/without-keys.ts';
-import { isAnyJson, structureIn, unwrapped } from './arguments.ts';
-import type { Argument } from './catalog.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
-import type { Human, Verdict } from './guard.ts';
-import type { Arguments } from './relations.ts';
+import type { Human, Verdict } from './guard/guard.ts';
 import { estimateTokens } from './results.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
-import type { Tool } from './tools.ts';
+import { isAnyJson, structureIn, unwrapped } from './tools/arguments.ts';
+import type { Argument } from './tools/catalog.ts';
+import type { Arguments } from './tools/relations.ts';
+import type { Tool } from './tools/tools.ts';
 
 /** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
 export interface AuditRecord {

@@ -4,15 +4,15 @@ import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from './assistant.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
-import type { Blast } from './blast.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, lineText, type ToolResult } from './fence.ts';
-import { type Human, nobody, outgrown, type Question } from './guard.ts';
+import type { Blast } from './guard/blast.ts';
+import { type Human, nobody, outgrown, type Question } from './guard/guard.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
-import type { Arguments } from './relations.ts';
 import { secretsOfCall } from './secrets.ts';
-import { type Tool, tools } from './tools.ts';
+import type { Arguments } from './tools/relations.ts';
+import { type Tool, tools } from './tools/tools.ts';
 
 export interface Run {
   tool: Tool;

@@ -1,11 +1,11 @@
 import type { Client } from '../http/client.ts';
 import type { Logger } from './assistant.ts';
-import type { Arguments } from './relations.ts';
-import type { Look } from './resource-kinds.ts';
-import type { ToolCard } from './tool-cards.ts';
+import type { Look } from './resources/resource-kinds.ts';
+import type { Arguments } from './tools/relations.ts';
+import type { ToolCard } from './tools/tool-cards.ts';
 
 /** How a resource is looked at, which is loaded at the first look. */
-type State = Pick<typeof import('./resource-state.ts'), 'resourceState' | 'listState' | 'mayConcern'>;
+type State = Pick<typeof import('./resources/resource-state.ts'), 'resourceState' | 'listState' | 'mayConcern'>;
 
 /** Where somebody is told of changes. The same object is told once, however often it listens for the same. */
 export interface Notify {
@@ -59,7 +59,7 @@ const EVERY_MS_MAX = 60_000;
 const LIST = 'list';
 const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
 
-const loadState = () => import('./resource-state.ts');
+const loadState = () => import('./resources/resource-state.ts');
 
 /**
  * Watches the resources that somebody listens for. While nobody does, it asks nothing of the service; a local service

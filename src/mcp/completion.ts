@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprot
 import type { Assistant } from './assistant.ts';
 import { lineText } from './fence.ts';
 import { promptValues } from './prompts.ts';
-import { asProtocolErrors, resourceValues } from './resources.ts';
+import { asProtocolErrors, resourceValues } from './resources/resources.ts';
 
 const VALUES_MAX = 100;
 

@@ -3,7 +3,7 @@ import { nearest } from '../contract/nearest.ts';
 import type { Row } from '../contract/row.ts';
 import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
-import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './relations.ts';
+import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './tools/relations.ts';
 
 /** What to do about an error, where its message does not say it. */
 const NEXT: Partial<Record<ErrorCode, string>> = {

@@ -1,11 +1,11 @@
 import type { Server } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
 import { registerCompletion } from './completion.ts';
-import { loadDocs } from './docs-resources.ts';
 import { registerPrompts } from './prompts.ts';
-import { registerResources } from './resources.ts';
+import { loadDocs } from './resources/docs-resources.ts';
+import { registerResources } from './resources/resources.ts';
 import type { LaterHandler } from './server.ts';
-import { registerToolCalls } from './tool-calls.ts';
+import { registerToolCalls } from './tools/tool-calls.ts';
 
 /** The handlers of the methods that `server.ts` loads later, by method. */
 export function laterHandlers(

@@ -1,7 +1,7 @@
 import { ROLES } from '../contract/row.ts';
 import type { Means } from './assistant.ts';
-import { type ToolCard, toolCards } from './tool-cards.ts';
-import type { Choice } from './toolsets.ts';
+import { type ToolCard, toolCards } from './tools/tool-cards.ts';
+import type { Choice } from './tools/toolsets.ts';
 
 /** What decides which tools there are: the operator's settings, and what the key may do. */
 export interface Offer {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { lambdaNames, workspaceNames } from './data-resources.ts';
-import type { Names, ResourceContext } from './resource-kinds.ts';
+import { lambdaNames, workspaceNames } from './resources/data-resources.ts';
+import type { Names, ResourceContext } from './resources/resource-kinds.ts';
 
 /** The tools there are, by name. */
 export type Offered = Pick<ReadonlyMap<string, unknown>, 'has'>;

@@ -10,7 +10,7 @@ import {
   type Prompt,
   type PromptArgument,
 } from './prompt-texts.ts';
-import type { Names } from './resource-kinds.ts';
+import type { Names } from './resources/resource-kinds.ts';
 
 /** In the order they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ResourceKind } from './resource-kinds.ts';
+import type { ResourceKind } from './resources/resource-kinds.ts';
 
 /**
  * The view that a host with MCP Apps (SEP-1865, 2026-01-26) shows a result in: `src/view`, built into one file. Hosts

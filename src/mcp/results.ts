@@ -4,7 +4,7 @@ import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
-import { nameOf } from './relations.ts';
+import { nameOf } from './tools/relations.ts';
 
 /** Limits of one answer; whichever is reached first cuts it. */
 export interface Budget {

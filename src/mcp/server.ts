@@ -6,9 +6,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
-import { answerMissesAs2025 } from './resource-misses.ts';
+import { answerMissesAs2025 } from './resources/resource-misses.ts';
+import { loadResources, registerSubscriptions } from './resources/subscriptions.ts';
 import { VIEW_EXTENSION } from './result-view.ts';
-import { loadResources, registerSubscriptions } from './subscriptions.ts';
 
 const INSTRUCTIONS = `Colloquy holds JSON documents in collections, in workspaces, and answers SQL over them.
 Start with list_workspaces, then list_workspace_collections, then describe_collection for fields and types, then run_query.

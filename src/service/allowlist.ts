@@ -1,10 +1,10 @@
 import type { AllowlistEntry } from '../contract/allowlist.ts';
 import { ApiError } from '../contract/errors.ts';
-import { contains, isLoopback, parseRange } from './addresses.ts';
+import { contains, isLoopback, parseRange } from './app/addresses.ts';
+import type { Origin } from './app/origin.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { byName, requireAllowlistEntry } from './not-found.ts';
-import type { Origin } from './origin.ts';
 import type { AllowlistRecord } from './records.ts';
 
 const SHOWN_MAX = 80;

@@ -1,10 +1,10 @@
 import type { Approval, ApprovalAnswer } from '../contract/approvals.ts';
 import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
-import { isLoopback } from './addresses.ts';
-import { type Asked, noSuchQuestion } from './approval-desk.ts';
+import { isLoopback } from './app/addresses.ts';
+import type { Origin } from './app/origin.ts';
 import type { CallContext } from './context.ts';
-import type { Origin } from './origin.ts';
+import { type Asked, noSuchQuestion } from './pages/approval-desk.ts';
 
 /**
  * Puts a question to a human, or gives its answer out, once. The page's address is for callers on this machine: it is on

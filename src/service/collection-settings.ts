@@ -2,10 +2,10 @@ import type { FieldSchema, PartitionSpec } from '../contract/collections.ts';
 import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import { readEventTimeInfo } from './event-time-info.ts';
-import { type Refuse, readFieldMappings } from './field-mappings.ts';
+import { readEventTimeInfo } from './ingest/event-time-info.ts';
+import { type Refuse, readFieldMappings } from './ingest/field-mappings.ts';
+import { readSources } from './ingest/sources.ts';
 import type { CollectionRecord } from './records.ts';
-import { readSources } from './sources.ts';
 
 /** What a collection is created with, and never changes afterwards. */
 export type CollectionSettings = Pick<

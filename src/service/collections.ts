@@ -7,9 +7,9 @@ import { put } from './catalog.ts';
 import { readCollectionSettings } from './collection-settings.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
+import { toSource } from './ingest/sources.ts';
 import { collectionKey, collectionsOf, requireCollection, requireWorkspace } from './not-found.ts';
 import type { CollectionRecord } from './records.ts';
-import { toSource } from './sources.ts';
 import { requireFreeName } from './table-names.ts';
 import { collectionDeletion } from './trash-entries.ts';
 

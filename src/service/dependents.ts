@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import type { Catalog } from './catalog.ts';
-import { lambdasNaming, lambdasOf, versionsOf } from './lambda-records.ts';
+import { lambdasNaming, lambdasOf, versionsOf } from './lambdas/lambda-records.ts';
 import { aliasesOf, childrenOf, collectionKey, collectionsOf } from './not-found.ts';
 import type { AliasRecord, CollectionRecord, LambdaRecord } from './records.ts';
 

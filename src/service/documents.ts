@@ -4,15 +4,15 @@ import { ApiError } from '../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
 import type { CallContext, DocumentList } from './context.ts';
-import { newDocumentId } from './document-id.ts';
-import { isNear1970 } from './event-time.ts';
-import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './intake.ts';
+import { newDocumentId } from './ingest/document-id.ts';
+import { isNear1970 } from './ingest/event-time.ts';
+import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from './ingest/intake.ts';
+import { applyPatch, fieldsOf } from './ingest/patch.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from './ingest/write-warnings.ts';
 import { collectionKey, findCollection, requireCollection } from './not-found.ts';
-import { applyPatch, fieldsOf } from './patch.ts';
 import type { CollectionRecord } from './records.ts';
 import { documentsDeletion } from './trash-entries.ts';
 import { measure } from './values.ts';
-import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from './write-warnings.ts';
 
 interface Target {
   workspace: string;

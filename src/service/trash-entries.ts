@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Change, Keep, Kept, RecordChange } from '../engine/engine.ts';
 import { type Catalog, put, remove } from './catalog.ts';
-import { lambdaKey, versionKey } from './lambda-records.ts';
+import { lambdaKey, versionKey } from './lambdas/lambda-records.ts';
 import { collectionKey } from './not-found.ts';
 import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, TrashRecord } from './records.ts';
 

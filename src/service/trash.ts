@@ -4,12 +4,12 @@ import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../contract/trash.
 import type { Change, Kept, NewJson, Restored } from '../engine/engine.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 import type { CallContext, ServiceContext } from './context.ts';
-import { findLambda, lambdaKey, lambdasOf, versionKey } from './lambda-records.ts';
+import { fieldWarnings } from './ingest/write-warnings.ts';
+import { findLambda, lambdaKey, lambdasOf, versionKey } from './lambdas/lambda-records.ts';
 import { aliasesOf, collectionKey, collectionsOf, findCollection } from './not-found.ts';
 import type { CollectionRecord, LambdaRecord, TrashRecord } from './records.ts';
 import { documentsIn } from './trash-entries.ts';
 import { foldedMatch } from './workspaces.ts';
-import { fieldWarnings } from './write-warnings.ts';
 
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
 type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;

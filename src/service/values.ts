@@ -1,5 +1,5 @@
 import type { JsonValue } from '../contract/json.ts';
-import { escapeToken } from './pointer.ts';
+import { escapeToken } from './ingest/pointer.ts';
 
 /** Values nested deeper than this are refused, so that nothing that walks them runs out of stack. */
 export const DEPTH_MAX = 200;

@@ -10,7 +10,7 @@ import { BINARY, buildIfStale, dataFolder } from '../scenarios/binary.ts';
 import { legacyStdio, modernStdio, openLegacy, openModern } from '../scenarios/drivers.ts';
 
 import { type CallResult, type Session, serverEnvironment } from '../scenarios/session.ts';
-import { pairAt } from '../service/browser.ts';
+import { pairAt } from '../service/pages/browser.ts';
 
 beforeAll(buildIfStale, 60_000);
 

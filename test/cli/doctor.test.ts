@@ -21,7 +21,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { clockFinding, localFindings } from '../../src/cli/doctor-local.ts';
 import { createClient } from '../../src/http/client.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 
 const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
 

@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDocuments } from '../../src/cli/file-documents.ts';
 import { fileMeans } from '../../src/cli/means.ts';
-import { FILE_NOT_FOUND, type FileEntry, type FileRequest } from '../../src/mcp/file.ts';
+import { FILE_NOT_FOUND, type FileEntry, type FileRequest } from '../../src/mcp/tools/file.ts';
 
 let root: string;
 let allowed: { folders: string[]; dataDir: string };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type EntryReader, jsonReader, linesReader } from '../../src/cli/json-entries.ts';
 import { WRITE_BYTES_MAX } from '../../src/contract/documents.ts';
 import { type JsonObject, parseJson } from '../../src/contract/json.ts';
-import type { FileEntry } from '../../src/mcp/file.ts';
+import type { FileEntry } from '../../src/mcp/tools/file.ts';
 
 /** What a reader makes of text that comes in pieces of some bytes. */
 async function readAll(reader: EntryReader, text: string | Buffer, pieceBytes = 7) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { mountedLater } from '../../src/cli/mounted-later.ts';
-import type { Mount, MountCaller } from '../../src/service/mounts.ts';
+import type { Mount, MountCaller } from '../../src/service/app/mounts.ts';
 
 const NEVER_MS = 3_600_000;
 const request = {} as IncomingMessage;

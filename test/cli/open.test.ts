@@ -7,7 +7,7 @@ import { leaveService } from '../../src/cli/leave-service.ts';
 import { browserOpener } from '../../src/config.ts';
 import { BINARY, buildIfStale, dataFolder } from '../scenarios/binary.ts';
 import { serverEnvironment } from '../scenarios/session.ts';
-import { pairAt } from '../service/browser.ts';
+import { pairAt } from '../service/pages/browser.ts';
 
 beforeAll(buildIfStale, 60_000);
 

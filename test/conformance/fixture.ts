@@ -13,7 +13,7 @@ import {
   type ServerNotifier,
 } from '@modelcontextprotocol/server';
 import { ApiError } from '../../src/contract/errors.ts';
-import { createHttpServing, type Party } from '../../src/mcp/http.ts';
+import { createHttpServing, type Party } from '../../src/mcp/transports/http.ts';
 import { FIXTURE_TOOLS, PIXEL } from './tools.ts';
 
 const CAPABILITIES = {

@@ -5,7 +5,7 @@ import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
-import { readGiven } from '../../src/service/intake.ts';
+import { readGiven } from '../../src/service/ingest/intake.ts';
 
 /** A folder of its own, for as long as `dispose` is not called. */
 export function temporaryFolder() {

@@ -3,8 +3,8 @@ import { ApiError } from '../../src/contract/errors.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
 import { type AuditRecord, auditedArguments } from '../../src/mcp/audit.ts';
 import { callTool } from '../../src/mcp/call.ts';
-import { createApprovals } from '../../src/mcp/signed-states.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { fakeClient } from './fake-client.ts';
 import { agree, PEERS } from './peers.ts';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import type { Means } from '../../src/mcp/assistant.ts';
-import { rowTools } from '../../src/mcp/catalog.ts';
 import { type Offer, offeredTools } from '../../src/mcp/offer.ts';
-import { tools } from '../../src/mcp/tools.ts';
-import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/toolsets.ts';
+import { rowTools } from '../../src/mcp/tools/catalog.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
+import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/tools/toolsets.ts';
 
 /** What every conversation pays for the list of tools. */
 const ENDPOINT_TOKENS_MAX = 9_000;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import { callTool, notOffered, unknownTool } from '../../src/mcp/call.ts';
 import { hiddenTools } from '../../src/mcp/offer.ts';
-import type { Arguments } from '../../src/mcp/relations.ts';
-import { parseUri } from '../../src/mcp/resources.ts';
+import { parseUri } from '../../src/mcp/resources/resources.ts';
+import type { Arguments } from '../../src/mcp/tools/relations.ts';
 import { fakeClient, notFound } from './fake-client.ts';
 
 const never = async () => {

@@ -7,9 +7,9 @@ import {
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { type Client, createClient } from '../../src/http/client.ts';
 import type { Assistant } from '../../src/mcp/assistant.ts';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { type Offer, offeredTools } from '../../src/mcp/offer.ts';
-import { createApprovals } from '../../src/mcp/signed-states.ts';
-import { serveOver } from '../../src/mcp/stdio.ts';
+import { serveOver } from '../../src/mcp/transports/stdio.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 
 const INFO = { name: 'test', version: '1' };

@@ -6,7 +6,7 @@ import type { ToolResult } from '../../src/mcp/fence.ts';
 import { profileTable, wholeOf } from '../../src/mcp/kept.ts';
 import type { Progress } from '../../src/mcp/progress.ts';
 import { BUDGET, estimateTokens, presentRows } from '../../src/mcp/results.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { fakeClient } from './fake-client.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';

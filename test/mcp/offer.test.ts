@@ -2,10 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { type Noun, nouns } from '../../src/contract/contract.ts';
 import type { Contract } from '../../src/contract/row.ts';
 import type { Means } from '../../src/mcp/assistant.ts';
-import { toolName } from '../../src/mcp/catalog.ts';
 import { hiddenTools, type Offer, offeredTools } from '../../src/mcp/offer.ts';
-import { tools } from '../../src/mcp/tools.ts';
-import { chosenToolsets, type PROFILE_NAMES, readToolsets, TOOLSET_OF_NOUN, TOOLSETS } from '../../src/mcp/toolsets.ts';
+import { toolName } from '../../src/mcp/tools/catalog.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
+import {
+  chosenToolsets,
+  type PROFILE_NAMES,
+  readToolsets,
+  TOOLSET_OF_NOUN,
+  TOOLSETS,
+} from '../../src/mcp/tools/toolsets.ts';
 
 /** A process that lends everything that any tool needs. */
 const means = Object.fromEntries(

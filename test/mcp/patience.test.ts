@@ -3,9 +3,9 @@ import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { expect, it } from 'vitest';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { createServer } from '../../src/mcp/server.ts';
-import { createApprovals } from '../../src/mcp/signed-states.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { fakeClient } from './fake-client.ts';
 
 it('tells a client of the 2025 era that its call goes on while the human reads the question', async () => {

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tools } from '../../src/mcp/tools.ts';
-import { readToolsets } from '../../src/mcp/toolsets.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
+import { readToolsets } from '../../src/mcp/tools/toolsets.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 
 /** A prompt is read whole before the work begins. */

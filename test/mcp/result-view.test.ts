@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toolCards } from '../../src/mcp/tool-cards.ts';
+import { toolCards } from '../../src/mcp/tools/tool-cards.ts';
 import { buildIfStale } from '../scenarios/binary.ts';
 import { ERAS, openStage, type Stage } from './era-clients.ts';
 

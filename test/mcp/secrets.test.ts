@@ -3,9 +3,9 @@ import { contract, inputShape, OPERATIONS } from '../../src/contract/contract.ts
 import { INTEGRATION_KINDS } from '../../src/contract/integrations.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool, runTool } from '../../src/mcp/call.ts';
-import { elicitingHuman } from '../../src/mcp/guard.ts';
-import { createApprovals } from '../../src/mcp/signed-states.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { elicitingHuman } from '../../src/mcp/guard/guard.ts';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 
 const SECRET = 'Zk9-plain-secret-Q7';

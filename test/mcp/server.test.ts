@@ -5,9 +5,9 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
+import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { hiddenTools, type Offer, offeredTools } from '../../src/mcp/offer.ts';
 import { createServer } from '../../src/mcp/server.ts';
-import { createApprovals } from '../../src/mcp/signed-states.ts';
 import { type FakeClient, fakeClient } from './fake-client.ts';
 
 const INFO = { name: 'test', version: '1' };

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { contract, OPERATIONS } from '../../src/contract/contract.ts';
 import type { Row } from '../../src/contract/row.ts';
-import { blastRadius } from '../../src/mcp/blast.ts';
-import { rowTools, toolName } from '../../src/mcp/catalog.ts';
+import { blastRadius } from '../../src/mcp/guard/blast.ts';
+import { rowTools, toolName } from '../../src/mcp/tools/catalog.ts';
 import { fakeClient, notFound } from './fake-client.ts';
 
 const DAY_MS = 86_400_000;

@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bytesOf, packagesFor } from '../../scripts/production.mjs';
-import { toolCards } from '../../src/mcp/tool-cards.ts';
+import { toolCards } from '../../src/mcp/tools/tool-cards.ts';
 import { buildIfStale } from './binary.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import { OPERATIONS } from '../../src/contract/contract.ts';
 import { createClient } from '../../src/http/client.ts';
 import { openFolder } from '../../src/local/folder.ts';
-import { toolName } from '../../src/mcp/catalog.ts';
-import { pairAt } from '../service/browser.ts';
+import { toolName } from '../../src/mcp/tools/catalog.ts';
+import { pairAt } from '../service/pages/browser.ts';
 import { BINARY } from './binary.ts';
 import type { Answer, CallResult, Question, Session } from './session.ts';
 

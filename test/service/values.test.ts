@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, parseJson } from '../../src/contract/json.ts';
-import { newDocumentId } from '../../src/service/document-id.ts';
+import { newDocumentId } from '../../src/service/ingest/document-id.ts';
 import { DEPTH_MAX, measure, problemOf } from '../../src/service/values.ts';
 
 function nested(levels: number): JsonValue {

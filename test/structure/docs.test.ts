@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInvocation, SUBCOMMANDS } from '../../src/commands.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { SETTINGS, type Setting } from '../../src/settings.ts';
 import { blocksOf, commandsOf, PAGES, ROOT, readPage } from '../docs/pages.ts';
 import { withPart } from './parts.ts';

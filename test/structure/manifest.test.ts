@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { checkManifest } from '../../scripts/mcpb-manifest.mjs';
 import { readInvocation } from '../../src/commands.ts';
 import { offeredPrompts } from '../../src/mcp/prompts.ts';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 import { SETTINGS, type Setting } from '../../src/settings.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tools } from '../../src/mcp/tools.ts';
+import { tools } from '../../src/mcp/tools/tools.ts';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 const BELOW = ['service', 'engine', 'http'];

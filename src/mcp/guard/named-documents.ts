@@ -1,0 +1,84 @@
+import { DOCUMENTS_MAX } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { OWN_QUERY } from '../../contract/own-query.ts';
+import type { Client } from '../../http/client.ts';
+import { quotedIdentifier } from '../tools/infer.ts';
+import type { Arguments } from '../tools/relations.ts';
+import { listed, quoted } from './target.ts';
+
+/** A human should not wait long for a question. */
+const COUNT_TIMEOUT_MS = 10_000;
+
+/** Documents that are named one by one, as they are now. */
+export interface NamedDocuments {
+  /** For the question. */
+  line: string;
+  /** How many of them exist, and which; undefined where the service does not say. */
+  count: number | undefined;
+  existing: ReadonlySet<string> | undefined;
+}
+
+/**
+ * What a delete of named documents takes away; `documents` is how many the collection has. Throws `invalid_input` where
+ * none is named, too many are, or none exists.
+ */
+export async function namedDocuments(
+  client: Client,
+  args: Arguments,
+  named: readonly unknown[],
+  documents: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<NamedDocuments> {
+  const ids = [...new Set(named.map((item) => (item as { _id?: unknown } | null)?._id ?? item))];
+  const { length } = ids;
+  if (length === 0) throw new ApiError('invalid_input', 'Cannot delete documents: none is named.');
+  if (named.length > DOCUMENTS_MAX) {
+    throw new ApiError(
+      'invalid_input',
+      `Cannot delete ${counted(named.length, 'documents')} at once: at most ${DOCUMENTS_MAX.toLocaleString('en-US')} may be named in one call.`,
+    );
+  }
+  const found = await existingOf(client, args, ids, signal);
+  const { count } = found;
+  if (count === 0) {
+    const none = length === 1 ? `it has no document ${quoted(ids[0])}` : `it has none of the ${length} that are named`;
+    throw new ApiError(
+      'invalid_input',
+      `Cannot delete documents of collection ${quoted(args['collection'])}: ${none}. Find the _id with run_query.`,
+    );
+  }
+  const shown = listed(ids);
+  const of = documents === undefined ? '' : ` of the ${documents.toLocaleString('en-US')} it has`;
+  if (count === length) return { ...found, line: `${counted(length, 'documents')}${of} will be gone: ${shown}.` };
+  const those = `${counted(length, 'documents')} named (${shown})`;
+  if (count === undefined) {
+    return { ...found, line: `Of ${those}, what exists will be gone; it could not be counted.` };
+  }
+  const line = `Of ${those}, ${count.toLocaleString('en-US')} ${count === 1 ? 'exists' : 'exist'}: ${counted(count, 'documents')}${of} will be gone.`;
+  return { ...found, line };
+}
+
+async function existingOf(
+  client: Client,
+  args: Arguments,
+  ids: readonly unknown[],
+  signal: AbortSignal | undefined,
+): Promise<Pick<NamedDocuments, 'count' | 'existing'>> {
+  const { workspace, collection } = args;
+  if (typeof workspace !== 'string' || typeof collection !== 'string') return { count: undefined, existing: undefined };
+  const table = `${quotedIdentifier(workspace)}.${quotedIdentifier(collection)}`;
+  const query = `${OWN_QUERY} SELECT count(*) AS n, list(_id ORDER BY _id) AS ids FROM ${table} WHERE _id IN (SELECT unnest(:ids))`;
+  const sql = { query, parameters: [{ name: 'ids', type: 'array' as const, value: ids.map(String) }] };
+  try {
+    const { results } = await client.runQuery({ sql }, { signal, timeoutMs: COUNT_TIMEOUT_MS });
+    const { n, ids: there } = results?.[0] ?? {};
+    return {
+      count: typeof n === 'number' ? n : undefined,
+      existing: Array.isArray(there) ? new Set(there.map(String)) : undefined,
+    };
+  } catch {
+    // What cannot be counted is said to be so; the human decides.
+    return { count: undefined, existing: undefined };
+  }
+}

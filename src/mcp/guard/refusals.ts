@@ -1,0 +1,91 @@
+import type { Operation } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { Row } from '../../contract/row.ts';
+import type { Client } from '../../http/client.ts';
+import { type Arguments, nameOf, pathParameters } from '../tools/relations.ts';
+import { listed, quoted, type Read, siblingCount } from './target.ts';
+
+/** A delete that may be refused. */
+export interface Deletion {
+  row: Row;
+  /** The last path parameter: what kind of thing goes. */
+  noun: string | undefined;
+  name: string;
+}
+
+/** Throws what the service answers to a delete of something that goes by this name, whatever it is. */
+export function refuseName({ row, noun, name }: Deletion): void {
+  const why = row.refuses?.names?.[name];
+  if (why !== undefined) throw refusal('invalid_input', noun, name, why);
+  if (row.refuses?.own === true && name === 'self') throw refusal('dependent_resources', noun, name, OWN_USER);
+}
+
+/**
+ * Rejects with what the service would answer to the delete of a thing that is there, so that no human is asked in vain.
+ * What cannot be found out is left to the service.
+ */
+export async function refuseInVain(deletion: Deletion, target: Arguments | undefined, read: Read): Promise<void> {
+  const { row, noun, name } = deletion;
+  const { last, usedIn, own, lastOf } = row.refuses ?? {};
+  if (last === true && (await siblingCount(read, row.path)) === 1) {
+    throw refusal('invalid_input', noun, name, 'it is the only one. Delete what it belongs to instead.');
+  }
+  const users = usedIn === undefined ? undefined : target?.[usedIn];
+  if (Array.isArray(users) && users.length > 0) {
+    const names = users.map((user) => fullName(user));
+    throw refusal('dependent_resources', noun, name, `its ${usedIn} ${listed(names)} use it. Delete these first.`);
+  }
+  if (own === true && isSame((await currentUser(read))?.['email'], target?.['email'])) {
+    throw refusal('dependent_resources', noun, name, OWN_USER);
+  }
+  if (lastOf !== undefined && (await isLastOf(read, lastOf, target))) {
+    throw refusal('dependent_resources', noun, name, `it is the last ${lastOf}. Create another one first.`);
+  }
+}
+
+/** Throws where something that has to be empty is not; `contents` has a line for each kind. */
+export function refuseContents({ row, noun, name }: Deletion, contents: readonly string[]): void {
+  if (contents.length === 0 || row.refuses?.contents !== true) return;
+  throw refusal('dependent_resources', noun, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
+}
+
+/** Whether a delete takes the API key away that it is called with; undefined where the service does not say. */
+export async function takesOwnKey(
+  { row, name }: Deletion,
+  { client, args, signal }: { client: Client; args: Arguments; signal: AbortSignal | undefined },
+): Promise<boolean | undefined> {
+  if (row.locksOut !== true) return false;
+  if (pathParameters(row.path).includes('user') && args['user'] !== 'self') {
+    const user = await client.getCurrentUser({}, { signal }).catch(() => undefined);
+    if (user !== undefined && !isSame(user.email, args['user'])) return false;
+  }
+  const about = await client.getAbout({}, { signal }).catch(() => undefined);
+  return about?.api_key == null ? undefined : about.api_key === name;
+}
+
+const OWN_USER = 'the API key of this server belongs to it. Use the key of another admin.';
+
+function refusal(code: 'invalid_input' | 'dependent_resources', noun: string | undefined, name: string, why: string) {
+  return new ApiError(code, `Cannot delete ${noun ?? 'it'} ${quoted(name)}: ${why}`);
+}
+
+function fullName(item: unknown): string {
+  const { workspace } = item as Arguments;
+  const name = nameOf(item) ?? '';
+  return typeof workspace === 'string' ? `${workspace}.${name}` : name;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return typeof a === 'string' && typeof b === 'string' && a.toLowerCase() === b.toLowerCase();
+}
+
+async function currentUser(read: Read): Promise<Arguments | undefined> {
+  return (await read('getCurrentUser' satisfies Operation).catch(() => undefined)) as Arguments | undefined;
+}
+
+async function isLastOf(read: Read, role: string, target: Arguments | undefined): Promise<boolean> {
+  const users = await read('listUsers' satisfies Operation).catch(() => undefined);
+  if (!Array.isArray(users)) return false;
+  const having = (users as Arguments[]).filter(({ roles }) => Array.isArray(roles) && roles.includes(role));
+  return having.length === 1 && isSame(having[0]?.['email'], target?.['email']);
+}

@@ -1,0 +1,93 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { APPROVAL_TTL_MS } from '../../contract/approvals.ts';
+import { Extent } from '../../contract/extent.ts';
+
+/** What an approval is for; it holds for nothing else. */
+export interface Binding {
+  tool: string;
+  args: unknown;
+  /** Who calls: what a human allowed one principal, no other one may do. */
+  principal: string;
+}
+
+/** What a human was asked about, as it was then. */
+export interface Subject {
+  target: string;
+  extent: Extent;
+  /** Whether it was asked for the second time, since more would have gone than was said. */
+  isAgain: boolean;
+}
+
+export type Settled = { outcome: 'valid'; subject: Subject } | { outcome: 'forged' | 'expired' | 'used' | 'changed' };
+
+/**
+ * States that travel through the client while a human is asked: signed, expiring and good for one use.
+ *
+ * The key lives as long as the process, so a state from another process is a forged one.
+ */
+export interface Approvals {
+  /** How long a human may take to answer, in milliseconds. */
+  readonly ttlMs: number;
+  /** A new state for a question about something as it is now. */
+  open(binding: Binding, subject: Subject): string;
+  /** Uses the state up, whatever the answer was; `valid` only for the same binding, once and in time. */
+  settle(state: string, binding: Binding): Settled;
+}
+
+const State = z.object({
+  nonce: z.string(),
+  expires: z.number(),
+  binding: z.string(),
+  subject: z.object({ target: z.string(), extent: Extent, isAgain: z.boolean() }),
+});
+
+export function createApprovals(options: { ttlMs?: number; now?: () => number } = {}): Approvals {
+  const { ttlMs = APPROVAL_TTL_MS, now = Date.now } = options;
+  const key = randomBytes(32);
+  const used = new Map<string, number>();
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest();
+
+  return {
+    ttlMs,
+    open(binding, subject) {
+      for (const [nonce, expires] of used) if (expires < now()) used.delete(nonce);
+      const state = {
+        nonce: randomBytes(12).toString('base64url'),
+        expires: now() + ttlMs,
+        binding: digest(binding),
+        subject,
+      };
+      const text = Buffer.from(JSON.stringify(state)).toString('base64url');
+      return `${text}.${sign(text).toString('base64url')}`;
+    },
+    settle(wire, binding) {
+      const [text = '', mac = ''] = wire.split('.');
+      const given = Buffer.from(mac, 'base64url');
+      const expected = sign(text);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { outcome: 'forged' };
+      const state = State.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+      if (state.expires < now()) return { outcome: 'expired' };
+      if (used.has(state.nonce)) return { outcome: 'used' };
+      used.set(state.nonce, state.expires);
+      if (state.binding !== digest(binding)) return { outcome: 'changed' };
+      return { outcome: 'valid', subject: state.subject };
+    },
+  };
+}
+
+/** A short text that is equal for equal JSON values, whatever the order of their keys. */
+export function digest(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(tagged(value)) ?? '')
+    .digest('base64url');
+}
+
+/** Each kind of value under a name of its own, so that no two values look the same as text. */
+function tagged(value: unknown): unknown {
+  if (typeof value === 'bigint') return { bigint: String(value) };
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return { array: value.map(tagged) };
+  const entries = Object.entries(value).map(([key, field]) => [key, tagged(field)] as const);
+  return { object: entries.sort(([a], [b]) => (a < b ? -1 : 1)) };
+}

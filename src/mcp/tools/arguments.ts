@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { ApiError } from '../../contract/errors.ts';
+import { isObject, parseJson } from '../../contract/json.ts';
+import { nearest } from '../../contract/nearest.ts';
+import { holdsSecret, secrecyOf } from '../../contract/secret.ts';
+import type { CallSecrets } from '../secrets.ts';
+import type { Argument } from './catalog.ts';
+import type { Arguments } from './relations.ts';
+
+const ISSUES_MAX = 5;
+
+/**
+ * Checks what a model sent and puts it into the shape the client takes. Throws `ApiError` `invalid_input` whose message
+ * names every wrong argument.
+ *
+ * Unknown arguments, and unknown fields in them, are refused with the nearest known ones, but for what is free-form such
+ * as documents. Three slips that models make are put right: null for an
+ * absent argument, an array or object sent as its JSON text, and the flattened fields sent in the object that the API
+ * has for them. `secrets` puts secrets in the place of the references to them.
+ */
+export function readArguments(
+  tool: string,
+  known: readonly Argument[],
+  given: Arguments,
+  secrets?: CallSecrets,
+): Arguments {
+  const sent = flattened(known, given);
+  const problems = unknownArguments(known, sent);
+  const input: Record<string, unknown> = {};
+  const takesSecrets = known.some(({ schema }) => holdsSecret(schema));
+  for (const argument of known) {
+    const settled = settle(argument.schema, sent[argument.name]);
+    const path = argument.name;
+    problems.push(...unknownFields(argument.schema, settled, path));
+    if (secrets !== undefined && takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
+    // What a reference stood for may be the JSON of an object as well.
+    const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
+    const parsed = argument.schema.safeParse(value);
+    if (!parsed.success) {
+      problems.push(...describeIssues(argument, parsed.error.issues, sent[argument.name] === undefined));
+    } else if (parsed.data !== undefined) {
+      place(input, argument, parsed.data);
+    }
+  }
+  if (problems.length > 0) {
+    const more = problems.length > ISSUES_MAX ? ` (and ${problems.length - ISSUES_MAX} more)` : '';
+    throw new ApiError('invalid_input', `Cannot call ${tool}: ${problems.slice(0, ISSUES_MAX).join('; ')}${more}.`);
+  }
+  return input;
+}
+
+/** The arguments with the object that they were flattened from taken apart, where it stands alone for all its fields. */
+function flattened(known: readonly Argument[], sent: Arguments): Arguments {
+  const wrapper = known.find(({ into }) => into !== undefined && Object.hasOwn(sent, into))?.into;
+  if (wrapper === undefined || known.some(({ name }) => name === wrapper)) return sent;
+  const inside = known.filter(({ into }) => into === wrapper);
+  const { [wrapper]: whole, ...rest } = sent;
+  const fields = typeof whole === 'string' ? structureIn(whole) : whole;
+  if (!isObject(fields) || inside.some(({ name }) => Object.hasOwn(rest, name))) return sent;
+  const named = Object.entries(fields).map(([field, value]) => {
+    return [inside.find((argument) => argument.field === field)?.name ?? field, value] as const;
+  });
+  return { ...rest, ...Object.fromEntries(named) };
+}
+
+function unknownArguments(known: readonly Argument[], sent: Arguments): string[] {
+  const names = known.map((argument) => argument.name);
+  return Object.keys(sent)
+    .filter((name) => !names.includes(name))
+    .map((name) => {
+      const inside = known.filter((argument) => argument.into === name).map((argument) => argument.name);
+      if (inside.length > 0) return `there is no argument "${name}": its fields are arguments, ${quoted(inside)}`;
+      const close = nearest(name, names);
+      if (close.length > 0) return `there is no argument "${name}"; did you mean ${quoted(close)}?`;
+      return `there is no argument "${name}"; it takes ${names.length === 0 ? 'none' : quoted(names)}`;
+    });
+}
+
+/** The fields, at any depth, that the schema does not know. */
+function unknownFields(schema: unknown, value: unknown, path: string): string[] {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    return value.flatMap((item, index) => unknownFields(inner.element, item, `${path}[${index}]`));
+  }
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return [];
+  const shape = inner.shape as Record<string, unknown>;
+  const names = Object.keys(shape);
+  return Object.entries(value).flatMap(([name, field]) => {
+    if (Object.hasOwn(shape, name)) return unknownFields(shape[name], field, `${path}.${name}`);
+    const close = nearest(name, names);
+    const hint = close.length > 0 ? `did you mean ${quoted(close)}?` : `it takes ${quoted(names)}`;
+    return [`there is no field "${name}" in "${path}"; ${hint}`];
+  });
+}
+
+/** References that stand where no secret belongs: they would be stored as the text they are. */
+function misplaced(schema: unknown, value: unknown, path: string): string[] {
+  const takers = secretFields(schema);
+  // A description may begin with "file:"; what a variable for secrets is called means only one thing.
+  const meant = takers.length > 0 ? /^(env|file):\S+$/ : /^env:COLLOQUY_SECRET_/;
+  const look = (inside: unknown, found: unknown, at: string): string[] => {
+    if (secrecyOf(inside) !== undefined) return [];
+    const inner = unwrapped(inside);
+    if (inner instanceof z.ZodArray && Array.isArray(found)) {
+      return found.flatMap((item, index) => look(inner.element, item, `${at}[${index}]`));
+    }
+    if (inner instanceof z.ZodObject && isObject(found)) {
+      const shape = inner.shape as Record<string, unknown>;
+      return Object.entries(found).flatMap(([name, field]) => look(shape[name], field, `${at}.${name}`));
+    }
+    if (typeof found !== 'string' || !meant.test(found)) return [];
+    const others = takers.length > 0 ? `in "${path}" only ${quoted(takers)} takes one` : 'only a secret takes one';
+    return [`argument "${at}" takes no reference to a secret: ${others}; give its value itself`];
+  };
+  return look(schema, value, path);
+}
+
+/** The names of the fields, at any depth, that take references. */
+function secretFields(schema: unknown): string[] {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray) return secretFields(inner.element);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const found = Object.entries(inner.shape as Record<string, unknown>).flatMap(([name, field]) =>
+    secrecyOf(field) === 'given' ? [name] : secretFields(field),
+  );
+  return [...new Set(found)];
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+function place(input: Record<string, unknown>, { field, into }: Argument, value: unknown): void {
+  if (into === undefined) {
+    input[field] = value;
+    return;
+  }
+  const inner = (input[into] ?? {}) as Record<string, unknown>;
+  inner[field] = value;
+  input[into] = inner;
+}
+
+function settle(schema: z.ZodType, value: unknown): unknown {
+  if (value === null && !schema.safeParse(null).success) return undefined;
+  return withStructures(schema, value);
+}
+
+/**
+ * The value with JSON text parsed where only an array or object can be meant: where the schema takes no text, and for
+ * the items of an array of any JSON, which are documents. All other text stays the text it is, digits too.
+ */
+function withStructures(schema: unknown, value: unknown): unknown {
+  const inner = unwrapped(schema);
+  if (typeof value === 'string') {
+    const takesText = inner instanceof z.ZodType && inner.safeParse(value).success;
+    const parsed = takesText ? undefined : structureIn(value);
+    return parsed === undefined ? value : withStructures(inner, parsed);
+  }
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    if (!isAnyJson(unwrapped(inner.element))) return value.map((item) => withStructures(inner.element, item));
+    return value.map((item) => (typeof item === 'string' ? (structureIn(item) ?? item) : item));
+  }
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
+  const shape = inner.shape as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withStructures(shape[name], field)]));
+}
+
+/** The schema without what allows the value to be absent. */
+export function unwrapped(schema: unknown): unknown {
+  let inner = schema;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) inner = inner.unwrap();
+  return inner;
+}
+
+/** Whether a schema takes any JSON: a document, or the value of a parameter. */
+export function isAnyJson(schema: unknown): boolean {
+  return schema instanceof z.ZodCustom && schema.safeParse('').success;
+}
+
+/** The array or object that a text is the JSON of; undefined where it is none. */
+export function structureIn(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[], isMissing: boolean): string[] {
+  if (isMissing) {
+    const inner = unwrapped(argument.schema);
+    const choices = inner instanceof z.ZodEnum ? `: one of ${quoted(inner.options.map(String))}` : '';
+    return [`argument "${argument.name}" is missing${choices}`];
+  }
+  return issues.map((issue) => {
+    const path = issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+    const what = `argument "${argument.name}${path}"`;
+    if (issue.code === 'too_small' && issue.origin === 'string') return `${what} must not be empty`;
+    return `${what}: ${issue.message.replace(/^Invalid input: /, '')}`;
+  });
+}

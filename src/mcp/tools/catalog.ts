@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../../contract/contract.ts';
+import type { Effect, Row } from '../../contract/row.ts';
+import { secrecyOf } from '../../contract/secret.ts';
+import { RESULT_VIEW_META } from '../result-view.ts';
+import { inputSchema, outputSchema, type Schema } from './schemas.ts';
+import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
+
+/** What the answer of a tool is made of; decided by the shape of the row's result. */
+export type ResultKind = 'rows' | 'writes' | 'list' | 'object';
+
+/** One argument of a tool; `into` names the body object that it belongs into. */
+export interface Argument {
+  name: string;
+  field: string;
+  into: string | undefined;
+  schema: z.ZodType;
+}
+
+export interface Annotations {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
+}
+
+/** A tool as listed. A type, not an interface: the SDK's own type has an index signature. */
+export type ToolListing = {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: Schema & { type: 'object' };
+  outputSchema: Schema & { type: 'object' };
+  annotations: Annotations;
+  /** Which view a host may show the answer in. */
+  _meta?: typeof RESULT_VIEW_META;
+};
+
+/** A tool computed from a row of the contract. */
+export interface RowTool {
+  operation: Operation;
+  row: Row;
+  kind: ResultKind;
+  arguments: Argument[];
+  listing: ToolListing;
+}
+
+const ROWS_OUTPUT: Schema = {
+  type: 'object',
+  properties: {
+    columns: { type: 'array' },
+    types: { type: 'array' },
+    rows: { type: 'array' },
+    returned: { type: 'integer' },
+    total: { type: 'integer' },
+    truncated: { type: 'boolean' },
+  },
+};
+const LIST_OUTPUT: Schema = {
+  type: 'object',
+  properties: {
+    items: { type: 'array' },
+    total: { type: 'integer' },
+    truncated: { type: 'boolean' },
+  },
+};
+const WRITES_OUTPUT: Schema = {
+  type: 'object',
+  properties: {
+    counts: { type: 'object' },
+    failed: { type: 'array' },
+    ids: { type: 'array' },
+    last_offset: { type: 'string' },
+  },
+};
+
+/** The hints of an operation's effect; the world is closed, since every tool acts on this service alone. */
+export function annotationsOf(effect: Effect): Annotations {
+  return {
+    readOnlyHint: effect === 'read',
+    destructiveHint: effect === 'update' || effect === 'delete',
+    idempotentHint: effect === 'read' || effect === 'delete',
+    openWorldHint: false,
+  };
+}
+
+/** The tool name of an operation: `listWorkspaces` → `list_workspaces`. */
+export function toolName(operation: string): string {
+  return operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The toolset of an operation: that of the noun it is about. */
+export function toolsetOf(operation: Operation): Toolset {
+  const noun = (Object.keys(nouns) as Noun[]).find((name) => Object.hasOwn(nouns[name], operation));
+  if (noun === undefined) throw new Error(`${operation} belongs to no noun`);
+  return TOOLSET_OF_NOUN[noun];
+}
+
+/**
+ * The arguments of a row as one flat list: path parameters, query-string parameters, body fields.
+ *
+ * A body whose only field is an object is flattened one level, so that a query's text is an argument and not wrapped in
+ * one. An inner field whose name is taken by then gets the object's name in front: `parameters` → `sql_parameters`.
+ */
+export function argumentsOf(row: Row): Argument[] {
+  const found: Argument[] = [];
+  const add = (fields: Readonly<Record<string, unknown>>) => {
+    for (const [name, schema] of Object.entries(fields)) {
+      found.push({ name, field: name, into: undefined, schema: schema as z.ZodType });
+    }
+  };
+  add(row.params.shape);
+  add(row.query?.shape ?? {});
+  const body = Object.entries(row.body?.shape ?? {});
+  const wrapper = body.length === 1 ? body[0] : undefined;
+  const inner = wrapper === undefined ? undefined : objectInside(wrapper[1] as z.ZodType);
+  if (wrapper === undefined || inner === undefined) {
+    add(Object.fromEntries(body));
+    return found;
+  }
+  const taken = new Set(found.map((argument) => argument.name));
+  for (const [field, schema] of Object.entries(inner.object.shape)) {
+    const type = schema as z.ZodType;
+    found.push({
+      name: taken.has(field) ? `${wrapper[0]}_${field}` : field,
+      field,
+      into: wrapper[0],
+      schema: inner.optional ? type.optional() : type,
+    });
+  }
+  return found;
+}
+
+function objectInside(schema: z.ZodType): { object: z.ZodObject; optional: boolean } | undefined {
+  let optional = false;
+  let inner: unknown = schema;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) {
+    optional = true;
+    inner = inner.unwrap();
+  }
+  return inner instanceof z.ZodObject ? { object: inner, optional } : undefined;
+}
+
+/** How the answer of a row is shown to a model. */
+export function resultKindOf(row: Row): ResultKind {
+  if (row.result.type === 'array') return 'list';
+  const shape = resultShape(row);
+  if ('column_fields' in shape && 'results' in shape) return 'rows';
+  if ('data' in shape && 'last_offset' in shape) return 'writes';
+  return 'object';
+}
+
+function resultShape(row: Row): Readonly<Record<string, z.ZodType>> {
+  return row.result instanceof z.ZodObject ? (row.result.shape as Record<string, z.ZodType>) : {};
+}
+
+function outputOf(kind: ResultKind, row: Row): Schema {
+  if (kind === 'rows') return ROWS_OUTPUT;
+  if (kind === 'list') return LIST_OUTPUT;
+  if (kind === 'writes') return WRITES_OUTPUT;
+  return outputSchema(resultShape(row));
+}
+
+function descriptionOf(row: Row): string {
+  if (row.effect === 'delete') return `${row.summary} A human is asked first.`;
+  if (issuesSecret(row)) return `${row.summary} The key goes into a file for the human, not to you.`;
+  return row.summary;
+}
+
+/** Whether the answer of a row tells a secret, once. */
+export function issuesSecret(row: Row): boolean {
+  return row.result instanceof z.ZodObject && Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued');
+}
+
+/** The tool of one row of the contract. */
+export function rowTool(operation: Operation): RowTool {
+  const row: Row = contract[operation];
+  const kind = resultKindOf(row);
+  const found = argumentsOf(row);
+  const shape = Object.fromEntries(found.map(({ name, schema }) => [name, schema]));
+  return {
+    operation,
+    row,
+    kind,
+    arguments: found,
+    listing: {
+      name: toolName(operation),
+      title: row.title,
+      description: descriptionOf(row),
+      inputSchema: { ...inputSchema(shape), type: 'object' },
+      outputSchema: { ...outputOf(kind, row), type: 'object' },
+      annotations: annotationsOf(row.effect),
+      ...(kind === 'rows' ? { _meta: RESULT_VIEW_META } : {}),
+    },
+  };
+}
+
+let computed: ReadonlyMap<string, RowTool> | undefined;
+
+/** The tools of all rows by name, in the contract's order; computed at the first use. */
+export function rowTools(): ReadonlyMap<string, RowTool> {
+  computed ??= new Map(OPERATIONS.map((operation) => [toolName(operation), rowTool(operation)]));
+  return computed;
+}

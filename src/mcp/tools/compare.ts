@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { contract } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { LATEST, LambdaSql, type QueryLambdaVersion } from '../../contract/lambdas.ts';
+import { nearest } from '../../contract/nearest.ts';
+import type { Client } from '../../http/client.ts';
+import { nearestNames } from '../errors.ts';
+import type { Fenced } from '../fence.ts';
+import { presentObject } from '../results.ts';
+import { handTool } from './hand-tool.ts';
+import { type ColumnChange, columnDiff, type LambdaColumns, lambdaColumns } from './lambda-columns.ts';
+import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
+import { lineDiff } from './line-diff.ts';
+import type { Arguments } from './relations.ts';
+import type { Tool, ToolContext } from './tools.ts';
+
+/**
+ * What differs between two versions of a Query Lambda, or between one and a draft. No endpoint says it, and a model that
+ * compares two texts by eye overlooks what breaks callers.
+ */
+
+const NAME = 'compare_lambda_versions';
+
+interface CompareInput {
+  workspace: string;
+  queryLambda: string;
+  from?: string | undefined;
+  to?: string | undefined;
+  sql?: LambdaSql | undefined;
+}
+
+async function compareVersions({ client, signal }: ToolContext, input: CompareInput): Promise<Fenced> {
+  const place = { workspace: input.workspace, lambda: input.queryLambda };
+  const get = (versionOrTag: string) => lambdaVersion(client, place, versionOrTag, { signal });
+  const draft: QueryLambdaVersion | undefined = input.sql && { sql: input.sql };
+  const [from, to] = await Promise.all([get(input.from ?? LATEST), draft ?? get(input.to ?? LATEST)]);
+  const [before, after] = await Promise.all([from, to].map((version) => lambdaParameters(client, version, { signal })));
+  const sql = lineDiff(from.sql?.query ?? '', to.sql?.query ?? '');
+  const parameters = parameterDiff(before ?? [], after ?? []);
+  const description =
+    draft === undefined && (from.description ?? '') !== (to.description ?? '')
+      ? { from: from.description ?? '', to: to.description ?? '' }
+      : undefined;
+  const isChanged = sql !== '' || parameters.length > 0;
+  const answers = isChanged ? await Promise.all([from, to].map((one) => lambdaColumns(client, one, signal))) : [];
+  const result = resultDiff(answers[0], answers[1]);
+  const { data, next } = presentObject({
+    lambda: `${input.workspace}.${input.queryLambda}`,
+    from: named(input.from ?? LATEST, from),
+    to: draft === undefined ? named(input.to ?? LATEST, to) : 'draft',
+    same: !isChanged && description === undefined,
+    sql_diff: sql,
+    parameters,
+    ...result,
+    ...(description === undefined ? {} : { description }),
+  });
+  const parts = [next, breakWarning(parameters, result), unknownWarning(result), nullWarning(result)].filter(
+    (part) => part !== undefined,
+  );
+  return { data, next: parts.join(' ') || undefined };
+}
+
+interface ResultDiff {
+  /** Absent where the columns of one side are not known. */
+  columns?: ColumnChange[];
+  /** Why SQL does not run now, by side. */
+  does_not_run?: Record<string, string>;
+  /** Why columns could not be found, by side. */
+  columns_unknown?: Record<string, string>;
+  /** Parameters for which NULL was taken to find the columns: types that hang on them are not known. */
+  null_taken_for?: string[];
+}
+
+function resultDiff(before: LambdaColumns | undefined, after: LambdaColumns | undefined): ResultDiff {
+  const reasons = (kind: 'invalid' | 'unknown') =>
+    Object.entries({ from: before, to: after }).flatMap(([side, one]) =>
+      one?.kind === kind ? [[side, one.why] as const] : [],
+    );
+  const [invalid, unknown] = [reasons('invalid'), reasons('unknown')];
+  const found: ResultDiff = {};
+  if (before?.kind === 'found' && after?.kind === 'found') {
+    const assumed = [...new Set([...before.assumed, ...after.assumed])];
+    found.columns = columnDiff(before.columns, after.columns);
+    if (assumed.length > 0) found.null_taken_for = assumed;
+  }
+  if (invalid.length > 0) found.does_not_run = Object.fromEntries(invalid);
+  if (unknown.length > 0) found.columns_unknown = Object.fromEntries(unknown);
+  return found;
+}
+
+function breakWarning(parameters: readonly ParameterChange[], result: ResultDiff): string | undefined {
+  const breaking = (changes: readonly { breaks: boolean }[] = []) => changes.filter(({ breaks }) => breaks).length;
+  const [ofParameters, ofColumns] = [breaking(parameters), breaking(result.columns)];
+  const what = [
+    ...(ofParameters > 0 ? [`${counted(ofParameters, 'changes')} of parameters`] : []),
+    ...(ofColumns > 0 ? [`${counted(ofColumns, 'changes')} of result columns`] : []),
+    ...(result.does_not_run?.['to'] === undefined ? [] : ['SQL that does not run']),
+  ];
+  if (what.length === 0) return;
+  const isOne = what.length === 1 && ofParameters <= 1 && ofColumns <= 1;
+  return `${what.join(' and ')} ${isOne ? 'breaks' : 'break'} callers: ask the human before going on.`;
+}
+
+/** What this comparison does not say; a model would take silence for a no. */
+function unknownWarning({ does_not_run: invalid, columns_unknown: unknown }: ResultDiff): string | undefined {
+  if (invalid === undefined && unknown === undefined) return;
+  return 'The result columns could not be compared: whether a column goes or changes its type is not known.';
+}
+
+/** NULL has no type of its own: a column that is made of such a parameter has any. */
+function nullWarning({ null_taken_for: assumed, columns }: ResultDiff): string | undefined {
+  if (assumed === undefined || !columns?.some(({ change }) => change === 'changed')) return;
+  return 'Types were found with NULL for the parameters in null_taken_for: of columns made of these they may be others.';
+}
+
+function named(asked: string, { version }: QueryLambdaVersion): string {
+  return asked === version ? asked : `${version} (${asked})`;
+}
+
+interface ParameterChange {
+  name: string;
+  change: 'added' | 'removed' | 'changed';
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Whether a call that was right before can fail or mean something else now. */
+  breaks: boolean;
+}
+
+function parameterDiff(before: readonly LambdaParameter[], after: readonly LambdaParameter[]): ParameterChange[] {
+  const names = [...new Set([...before, ...after].map(({ name }) => name))];
+  return names.flatMap((name): ParameterChange[] => {
+    const from = before.find((parameter) => parameter.name === name);
+    const to = after.find((parameter) => parameter.name === name);
+    if (from === undefined) return [{ name, change: 'added', to: shown(to), breaks: to?.required === true }];
+    if (to === undefined) return [{ name, change: 'removed', from: shown(from), breaks: true }];
+    if (shown(from) === shown(to)) return [];
+    const breaks = from.type !== to.type || (to.required === true && from.required !== true);
+    return [{ name, change: 'changed', from: shown(from), to: shown(to), breaks }];
+  });
+}
+
+function shown(parameter: LambdaParameter | undefined): string {
+  const type = parameter?.type ?? 'any type';
+  return parameter?.required === true ? `${type}, required` : `${type}, default ${JSON.stringify(parameter?.default)}`;
+}
+
+/** The tool; made at its first use, since schemas take their time. */
+export function compareTool(): Tool {
+  const { workspace, queryLambda } = contract.listLambdaVersions.params.shape;
+  const shape = {
+    workspace,
+    queryLambda,
+    from: z.string().min(1).optional().describe('Version or tag (default latest)'),
+    to: z.string().min(1).optional().describe('Version or tag; or give sql'),
+    sql: LambdaSql.optional().describe('A draft to compare with'),
+  };
+  return handTool<CompareInput>({
+    name: NAME,
+    effect: 'read',
+    role: 'read-only',
+    toolset: 'lambdas',
+    title: 'Compare lambda versions',
+    description:
+      'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, result columns, description, and what breaks callers.',
+    shape,
+    output: {
+      same: { type: 'boolean' },
+      sql_diff: { type: 'string' },
+      parameters: { type: 'array' },
+      columns: { type: 'array' },
+    },
+    check: checkCompare,
+    run: compareVersions,
+    nearest: ({ client, signal }, input, error) => nearestOf(client, input, error, signal),
+  });
+}
+
+function checkCompare(input: Arguments): void {
+  if ((input['to'] === undefined) !== (input['sql'] === undefined)) return;
+  const given = input['to'] === undefined ? 'neither "to" nor "sql" is given' : 'both "to" and "sql" are given';
+  throw new ApiError(
+    'invalid_input',
+    `Cannot call ${NAME}: ${given}. Give "to" for a version or tag, or "sql" for a draft.`,
+  );
+}
+
+async function nearestOf(client: Client, input: Arguments, error: ApiError, signal: AbortSignal | undefined) {
+  const near = await nearestNames(client, contract.listLambdaVersions, input, error, signal);
+  if (near.length > 0 || error.code !== 'not_found' || /did you mean/i.test(error.message)) return near;
+  const { workspace, queryLambda, from, to } = input as unknown as CompareInput;
+  const names = await versionNames(client, { workspace, lambda: queryLambda }, { signal }).catch((): string[] => []);
+  return [from, to].flatMap((name) => (name === undefined || names.includes(name) ? [] : nearest(name, names)));
+}

@@ -1,0 +1,115 @@
+import type { Output } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { LATEST, type QueryLambdaVersion } from '../../contract/lambdas.ts';
+import type { Client } from '../../http/client.ts';
+
+export interface LambdaPlace {
+  workspace: string;
+  lambda: string;
+}
+
+interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** How the service writes the name of a version. */
+const VERSION = /^[0-9a-f]{16}$/;
+
+/** The version with this name, or else the one that the tag with this name is on. Rejects `not_found`. */
+export async function lambdaVersion(
+  client: Client,
+  { workspace, lambda }: LambdaPlace,
+  versionOrTag: string,
+  options: CallOptions,
+): Promise<QueryLambdaVersion> {
+  const place = { workspace, queryLambda: lambda };
+  if (VERSION.test(versionOrTag)) {
+    try {
+      return await client.getLambdaVersion({ ...place, version: versionOrTag }, options);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+      const tag = await tagged(client, place, versionOrTag, options).catch(() => undefined);
+      if (tag === undefined) throw error;
+      return tag;
+    }
+  }
+  return tagged(client, place, versionOrTag, options);
+}
+
+async function tagged(
+  client: Client,
+  place: { workspace: string; queryLambda: string },
+  tag: string,
+  options: CallOptions,
+): Promise<QueryLambdaVersion> {
+  const { version } = await client.getLambdaTag({ ...place, tag }, options);
+  if (version) return version;
+  throw new ApiError('not_found', `Cannot get version "${tag}" of lambda "${place.queryLambda}": the tag names none.`);
+}
+
+/** What a version may be called: its tags, latest first, and then all versions, newest first. */
+export async function versionNames(
+  client: Client,
+  { workspace, lambda }: LambdaPlace,
+  options: CallOptions,
+): Promise<string[]> {
+  const place = { workspace, queryLambda: lambda };
+  const [tags, versions] = await Promise.all([
+    client.listLambdaTags(place, options),
+    client.listLambdaVersions(place, options),
+  ]);
+  return [...tags.flatMap(({ tag_name }) => tag_name ?? []), ...versions.flatMap(({ version }) => version ?? [])];
+}
+
+/** The tags by the version they are on. */
+export function tagsByVersion(tags: Output<'listLambdaTags'>): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { tag_name, version } of tags) {
+    const name = version?.version;
+    if (tag_name && name) found.set(name, [...(found.get(name) ?? []), tag_name]);
+  }
+  return found;
+}
+
+/** The version that `latest` is on, or else the newest. */
+export function latestOf(
+  tags: Output<'listLambdaTags'>,
+  versions: readonly QueryLambdaVersion[],
+): QueryLambdaVersion | undefined {
+  return tags.find(({ tag_name }) => tag_name === LATEST)?.version ?? versions[0];
+}
+
+export interface LambdaParameter {
+  name: string;
+  type?: string | undefined;
+  default?: unknown;
+  required?: true;
+}
+
+/** The parameters of a version: those its SQL uses, with type and default where it has them, and unused defaults. */
+export async function lambdaParameters(
+  client: Client,
+  version: QueryLambdaVersion,
+  { signal }: CallOptions,
+): Promise<LambdaParameter[]> {
+  const defaults = (version.sql?.default_parameters ?? []).map(({ name, type, value }) => ({
+    name: name ?? '',
+    ...(type ? { type } : {}),
+    default: value ?? null,
+  }));
+  const query = version.sql?.query;
+  const used = query ? await parametersUsed(client, query, signal) : [];
+  const without = used.filter((name) => !defaults.some((parameter) => parameter.name === name));
+  return [...defaults, ...without.map((name) => ({ name, required: true as const }))];
+}
+
+/** The names of the parameters of a statement; none where it does not bind now, which its state tells. */
+async function parametersUsed(client: Client, query: string, signal: AbortSignal | undefined): Promise<string[]> {
+  try {
+    const { parameters } = await client.validateQuery({ parameters: true, sql: { query } }, { signal });
+    return parameters ?? [];
+  } catch (error) {
+    if (error instanceof ApiError && (error.code === 'query_error' || error.code === 'invalid_input')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,169 @@
+import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
+import { counted } from '../../contract/in-words.ts';
+import type { Fenced } from '../fence.ts';
+import { cutText } from '../results.ts';
+import { WARNINGS_HINT } from '../write-warnings.ts';
+import type { CsvRows, DocumentFile } from './file.ts';
+import { quotedIdentifier } from './infer.ts';
+import { count, type Load, type LoadInput } from './load.ts';
+
+const FIELD_CHARS_MAX = 200;
+
+/** What a load answers, when it is over. */
+export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): Fenced {
+  const { failed, failedAt, failures, stopped } = load;
+  const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
+  const nulled = file.unwritable();
+  const asText = file.asText();
+  const rows = file.rows?.();
+  const list = load.entries === 1 ? load.only : undefined;
+  return {
+    data: {
+      file: file.path,
+      bytes: file.bytes,
+      format: file.format,
+      collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
+      ...(load.isCreated ? { collection_created: true } : {}),
+      complete: stopped === undefined,
+      ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
+      entries: load.entries,
+      ...(input.skip === undefined ? {} : { skipped: Math.min(input.skip, load.entries) }),
+      counts: { ...load.counts, ...(failures > 0 ? { ERROR: failures } : {}) },
+      ...(failed.length > 0
+        ? {
+            failed: failed.toSorted(byPlace).map(({ at, id, error }) => ({
+              [file.unit]: at,
+              ...(id === null ? {} : { _id: id }),
+              error,
+            })),
+          }
+        : {}),
+      ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
+      ...(list === undefined ? {} : { list_field: cutText(list.field, FIELD_CHARS_MAX), list_items: list.items }),
+      ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
+      ...(nulled > 0 ? { values_made_null: nulled } : {}),
+      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
+      ...load.warnings.shown(),
+    },
+    next: hints(file, load, input, inside, nulled),
+    isError: stopped !== undefined || (failures > 0 && inside === 0),
+  };
+}
+
+const byPlace = (a: { at: number }, b: { at: number }) => a.at - b.at;
+
+/** Numbers as text: `3, 7-9`. */
+function rangesText(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && number <= last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
+}
+
+/** How to go on after a stop. */
+function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
+  if (stopped === undefined) return [];
+  const { isUnsure, isBroken } = stopped;
+  const texts = [
+    `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
+  ];
+  if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
+  const next = isUnsure ? entries + sending.entries : entries;
+  if (isUnsure) texts.push(`whether entries ${entries + 1} to ${next} are in too is not known`);
+  if (isUnsure && sending.withoutId > 0) {
+    texts.push(
+      `they have no _id, so that sending them again may add them twice: first count the documents of the collection, or look for one of these, with run_query; if they are in, call again with "skip": ${next}, otherwise with "skip": ${entries}`,
+    );
+  } else {
+    const again = isUnsure ? ', which replaces those of them that are in' : '';
+    const first = isBroken === true ? 'correct the file behind them and ' : '';
+    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}`);
+  }
+  return texts;
+}
+
+/** What is odd about the rows of a CSV file. */
+function rowHints(rows: CsvRows | undefined): string[] {
+  if (rows === undefined) return [];
+  const texts: string[] = [];
+  if (rows.short > 0) {
+    texts.push(
+      `${rows.short} rows have fewer fields than there are columns, and lack the last fields: look at short_at_lines`,
+    );
+  }
+  if (rows.separator !== undefined) {
+    texts.push(
+      `the file has one column, whose name holds ${JSON.stringify(rows.separator)}: if that separates the columns, delete what was loaded and load again with it as "csv_separator"`,
+    );
+  }
+  return texts;
+}
+
+/** Which refused entries are shown, and how. */
+function failureHints({ failed, failedAt, failures }: Load, unit: DocumentFile['unit']): string[] {
+  if (failures === 0) return [];
+  const texts = ['what failed is not in; correct the file, and load again'];
+  if (failedAt.length > 0) {
+    const more = `the first ${failed.length} of ${failures} failures are shown with their reason`;
+    const left = failures - failed.length - failedAt.length;
+    texts.unshift(
+      `${more}, and of ${failedAt.length} more the ${unit}s, in failed_at_${unit}s${left > 0 ? `; ${left} are not shown` : ''}`,
+    );
+  }
+  return texts;
+}
+
+const ITEMS_ALONE =
+  'have them written to a file of their own, one per line (jq -c \'.["FIELD"][]\' FILE > items.jsonl, with the name of the field for FIELD), load that';
+
+/** What to do where a file is one object around the documents. */
+function listHints({ format, bytes }: DocumentFile, { entries, failures, only }: Load): string[] {
+  if (format !== 'json' || entries !== 1) return [];
+  if (failures === 1 && bytes > WRITE_BYTES_MAX) {
+    return [`if the file is one object that holds a list, and the items of the list are the documents, ${ITEMS_ALONE}`];
+  }
+  if (only === undefined) return [];
+  const isIn = failures === 0 ? ', and delete this document' : '';
+  return [
+    `the file is one document, with a list of objects in the field that list_field names: if these items are to be the documents, ${ITEMS_ALONE}${isIn}`,
+  ];
+}
+
+function hints(file: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
+  const { format, asText, rows, unit } = file;
+  const { stopped, withoutId, entries } = load;
+  const { skip = 0 } = input;
+  const texts = [
+    ...stopHint(load, inside),
+    ...rowHints(rows?.()),
+    ...failureHints(load, unit),
+    ...listHints(file, load),
+    ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
+  ];
+  if (count(load, 'REPLACED') > 0)
+    texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
+  if (withoutId > 0) {
+    texts.push(
+      `${withoutId} documents had no _id and got a new one: loading the file again would add them again, unless "id_field" names a field that tells them apart`,
+    );
+  }
+  if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
+  if (asText().length > 0) {
+    texts.push(
+      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
+    );
+  }
+  if (format === 'csv' && input.csv_types === undefined && inside > 0) {
+    texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
+  }
+  if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
+  else if (stopped === undefined && entries <= skip) {
+    texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
+  }
+  if (stopped === undefined && load.isMissing) texts.push('the collection was not created');
+  if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
+  return `${texts.join('; ')}.`;
+}

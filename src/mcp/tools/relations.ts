@@ -1,0 +1,72 @@
+import { contract, OPERATIONS, type Operation } from '../../contract/contract.ts';
+import type { Row } from '../../contract/row.ts';
+
+/**
+ * How endpoints relate, read from their paths: `/ws/{workspace}` is got one by one there, listed at `/ws`, and holds
+ * what is listed at `/ws/{workspace}/collections`. Guards, error hints and listings build on this instead of on names.
+ */
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+const getters = OPERATIONS.filter((operation) => contract[operation].method === 'GET');
+
+function isList(row: Row): boolean {
+  return row.result.type === 'array';
+}
+
+/** Names of the path parameters of a template, in order. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+}
+
+/** The arguments that an operation's path needs, taken from those of a longer path. */
+export function pathArguments(operation: Operation, args: Arguments): Arguments {
+  return Object.fromEntries(pathParameters(contract[operation].path).map((name) => [name, args[name]]));
+}
+
+/** The operation that gets the one thing a path is about: the thing at the path, or else the nearest one above it. */
+export function getterOf(path: string): { operation: Operation; exact: boolean } | undefined {
+  const whole = asListed(path);
+  for (let at = whole; at.includes('{'); at = at.slice(0, at.lastIndexOf('/'))) {
+    const operation = getters.find((name) => contract[name].path === at && !isList(contract[name]));
+    if (operation !== undefined && at.endsWith('}')) return { operation, exact: at === whole };
+  }
+  return undefined;
+}
+
+/** The path at which a thing is read: the interface description deletes a version under `version`, not `versions`. */
+function asListed(path: string): string {
+  return path.replace(/\/version(?=\/\{version\}$)/, '/versions');
+}
+
+/** The operation that lists the things a path parameter can name. */
+export function listerOf(path: string, parameter: string): Operation | undefined {
+  const listed = asListed(path);
+  const end = listed.indexOf(`/{${parameter}}`);
+  if (end < 0) return undefined;
+  return getters.find((name) => contract[name].path === listed.slice(0, end) && isList(contract[name]));
+}
+
+/** What lies directly under the thing at a path, as the operations that list it; `kind` is the plural noun. */
+export function contentsOf(path: string): { operation: Operation; kind: string }[] {
+  return getters.flatMap((operation) => {
+    const row: Row = contract[operation];
+    const kind = row.path.slice(path.length + 1);
+    const isChild = row.path.startsWith(`${path}/`) && !kind.includes('/') && !kind.includes('{');
+    return isChild && isList(row) ? [{ operation, kind: KINDS[kind] ?? kind }] : [];
+  });
+}
+
+/** Path segments that are no plural nouns for people. */
+const KINDS: Readonly<Record<string, string>> = { ws: 'child workspaces', apikeys: 'API keys' };
+
+/** What a listed thing is called: the value that the path parameter `parameter` takes for it. */
+export function nameOf(item: unknown, parameter = 'name'): string | undefined {
+  if (typeof item !== 'object' || item === null) return undefined;
+  const fields = item as Arguments;
+  for (const key of [parameter, 'name', 'tag_name', 'email', 'version', 'id']) {
+    const value = fields[key];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
+}

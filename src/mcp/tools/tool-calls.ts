@@ -1,0 +1,100 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Assistant } from '../assistant.ts';
+import { type Caller, refusedCall } from '../audit.ts';
+import { notOffered, runTool, unknownTool } from '../call.ts';
+import { canShowForms, elicitingHuman, nobody, type Round } from '../guard/guard.ts';
+import { askInSession } from '../guard/session-elicitation.ts';
+import { type Progress, reportedWait } from '../progress.ts';
+import { tellAfter } from '../resources/subscriptions.ts';
+import { tools } from './tools.ts';
+
+/** In the 2025 era a call carries no answer; this server asks for it in between. */
+const FIRST_ROUND = { state: undefined, responses: undefined };
+
+/** Registers tool calls. `server` is that of the connection, which knows its client. */
+export function registerToolCalls(
+  on: Pick<Server, 'setRequestHandler'>,
+  assistant: Assistant,
+  { server, era }: { server: Server; era: 'legacy' | 'modern' },
+): void {
+  const { hidden = [], approvals, connect, log, means, guard, audit, changes } = assistant;
+  const capabilitiesOf = (ctx: ServerContext): { elicitation?: unknown } | undefined => {
+    if (era === 'legacy') return server.getClientCapabilities();
+    return envelopeOf(ctx)?.[CLIENT_CAPABILITIES_META_KEY];
+  };
+
+  const callerOf = (ctx: ServerContext): Caller => ({
+    principal: assistant.principal,
+    client: era === 'legacy' ? server.getClientVersion() : envelopeOf(ctx)?.[CLIENT_INFO_META_KEY],
+    era,
+  });
+
+  const nameOf = (ctx: ServerContext): string | undefined => {
+    const name = callerOf(ctx).client?.name;
+    return typeof name === 'string' && name.trim() !== '' ? name : undefined;
+  };
+
+  on.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const offered = await assistant.tools;
+    const tool = offered.has(params.name) ? tools().get(params.name) : undefined;
+    if (tool === undefined) {
+      const refusal = notOffered(params.name, await hidden);
+      const outcome = refusal === undefined ? 'unknown_tool' : 'not_offered';
+      audit?.observe(refusedCall(params.name, outcome, callerOf(ctx), audit));
+      if (refusal !== undefined) return refusal;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, offered));
+    }
+    const run = (round: Round) =>
+      runTool({
+        tool,
+        args: params.arguments ?? {},
+        connect,
+        human: guard === 'off' ? nobody : elicitingHuman(approvals, round, { ...assistant, clientName: nameOf(ctx) }),
+        signal: ctx.mcpReq.signal,
+        progress: progressOf(ctx),
+        means,
+        audit,
+        caller: callerOf(ctx),
+        onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),
+      }).then(tellAfter(changes, tool, params.arguments));
+    const canAsk = canShowForms(capabilitiesOf(ctx));
+    if (era === 'modern') {
+      return run({ canAsk, state: ctx.mcpReq.requestState(), responses: ctx.mcpReq.inputResponses });
+    }
+    const ask = (asked: InputRequiredResult) =>
+      reportedWait(progressOf(ctx), params.name, ctx.mcpReq.signal, () => askInSession(ctx, asked, approvals.ttlMs));
+    let result = await run({ ...FIRST_ROUND, canAsk });
+    // How often a human is asked again is bounded by the guard.
+    while (isInputRequiredResult(result)) {
+      result = await run((await ask(result)) ?? { ...FIRST_ROUND, canAsk: false });
+    }
+    return result;
+  });
+}
+
+/** Reports a call's progress to the client; undefined if it did not ask for that. */
+function progressOf(ctx: ServerContext): Progress | undefined {
+  const progressToken = ctx.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress, total, message) => {
+    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
+    // A client that has gone does not need to know.
+    ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
+}
+
+type Envelope = Readonly<Record<string, { elicitation?: unknown; name?: unknown; version?: unknown } | undefined>>;
+
+/** What a request of the modern era says about the client. */
+function envelopeOf(ctx: ServerContext): Envelope | undefined {
+  return ctx.mcpReq.envelope as Envelope | undefined;
+}

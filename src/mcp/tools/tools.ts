@@ -1,0 +1,174 @@
+import type { WriteResult } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { QueryResponse } from '../../contract/queries.ts';
+import { holdsSecret } from '../../contract/secret.ts';
+import { shownEscape } from '../../contract/visible.ts';
+import type { CallOptions, Client } from '../../http/client.ts';
+import type { Means } from '../assistant.ts';
+import { nearestNames } from '../errors.ts';
+import type { Fenced } from '../fence.ts';
+import { type Blast, blastRadius } from '../guard/blast.ts';
+import { profileOf, wholeOf } from '../kept.ts';
+import type { Progress } from '../progress.ts';
+import { docsTool } from '../resources/docs-resources.ts';
+import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
+import { type CallSecrets, masked } from '../secrets.ts';
+import { warned } from '../write-warnings.ts';
+import { readArguments } from './arguments.ts';
+import { type Argument, issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
+import { compareTool } from './compare.ts';
+import { describeTool } from './describe.ts';
+import { callIssuing } from './issued.ts';
+import { loadFileTool } from './load-file.ts';
+import { nextStepFor } from './next-steps.ts';
+import { type Arguments, pathParameters } from './relations.ts';
+import { exportResultTool, fetchResultTool } from './result-tools.ts';
+import type { ToolCard } from './tool-cards.ts';
+
+/** What a tool needs from outside. */
+export interface ToolContext {
+  client: Client;
+  signal: AbortSignal | undefined;
+  /** Reports progress to whoever waits. */
+  progress: Progress;
+  means: Means;
+}
+
+/** A tool as this server runs it. */
+export interface Tool extends ToolCard {
+  /** All its arguments. */
+  arguments: readonly Argument[];
+  /** The arguments that can contain secrets. */
+  secretArguments?: readonly Argument[];
+  /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
+  read(sent: Arguments, secrets?: CallSecrets): Arguments;
+  /** What a human is asked about before it runs; set if and only if it deletes. */
+  blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
+  /** `blast`: what was found out beforehand, if it deletes. */
+  run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
+  /** What to do about an error, if the tool knows more than its code says. */
+  next?(error: ApiError): string | undefined;
+  /** Existing names similar to one that was not found. */
+  nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
+}
+
+type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
+
+function toolOf(rowTool: RowTool): Tool {
+  const { row, listing } = rowTool;
+  const canTell = holdsSecret(row.result);
+  return {
+    listing,
+    effect: row.effect,
+    role: row.role,
+    toolset: toolsetOf(rowTool.operation),
+    arguments: rowTool.arguments,
+    secretArguments: rowTool.arguments.filter(({ schema }) => holdsSecret(schema)),
+    read: (sent, secrets) => {
+      const input = readArguments(listing.name, rowTool.arguments, sent, secrets);
+      refuseShownNames(rowTool, input);
+      return input;
+    },
+    ...(row.effect === 'delete'
+      ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
+      : {}),
+    run: async (context, input, blast) => {
+      const { client, signal } = context;
+      if (issuesSecret(row)) return callIssuing(rowTool, context, input);
+      const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
+      const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
+      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
+      const result = canTell ? masked(row.result, told) : told;
+      if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
+      if (rowTool.kind === 'writes') {
+        const written = result as WriteResult;
+        return warned(presentWrites(written, blast), written.warnings);
+      }
+      if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
+      return presentObject(result);
+    },
+    next: (error) => nextStepFor(row, error),
+    nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
+  };
+}
+
+/**
+ * A name of something to change must not be the displayed form of another name: a document whose `_id` looks like an
+ * escape is not the one whose `_id` contains the character.
+ */
+function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): void {
+  const items = kind === 'writes' && Array.isArray(input['data']) ? input['data'] : [];
+  const ids = items.map((item: unknown) => (item as { _id?: unknown } | null)?._id);
+  const names = row.effect === 'delete' ? pathParameters(row.path).map((parameter) => input[parameter]) : [];
+  for (const name of [...names, ...ids]) {
+    const shown = typeof name === 'string' ? shownEscape(name) : undefined;
+    if (shown === undefined) continue;
+    throw new ApiError(
+      row.method === 'POST' ? 'invalid_input' : 'not_found',
+      `Cannot call ${listing.name} with ${JSON.stringify(String(name).slice(0, SHOWN_CHARS_MAX))}: ${shown} is how an invisible character is shown, and no name. Give the character itself, which in JSON is its escape with one backslash.`,
+    );
+  }
+}
+
+const SHOWN_CHARS_MAX = 200;
+
+/** The rows; if they are only a part of a kept result, with profiles of its columns. */
+async function presentQuery(
+  { client, signal }: ToolContext,
+  response: QueryResponse,
+  rowsMax: number,
+  limit: number | undefined,
+): Promise<Fenced> {
+  const budget = { ...BUDGET, rowsMax };
+  const whole = wholeOf(response);
+  const shown = presentRows(response, budget, limit, whole);
+  if (whole?.queryId == null || Number(shown.data['returned']) >= whole.total) return shown;
+  const profile = await profileOf(client, whole.queryId, signal);
+  return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
+}
+
+/** If a tool can warn, for example of an unused parameter, it does unless that is declined. */
+function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
+  const argument = rowTool.arguments.find(({ field }) => field === 'generate_warnings');
+  if (argument === undefined) return input;
+  const { field, into } = argument;
+  if (into === undefined) return { [field]: true, ...input };
+  return { ...input, [into]: { [field]: true, ...((input[into] ?? {}) as Arguments) } };
+}
+
+/**
+ * If a tool that returns rows takes `default_row_limit`, a limit avoids transferring a whole table only to cut it here.
+ * A limit given by the model is what it wants to see.
+ */
+function withRowLimit(rowTool: RowTool, input: Arguments): { ready: Arguments; rowsMax: number; limit?: number } {
+  const argument = rowTool.arguments.find(({ field }) => field === 'default_row_limit');
+  if (rowTool.kind !== 'rows' || argument === undefined) return { ready: input, rowsMax: BUDGET.rowsMax };
+  const { field, into } = argument;
+  const holder = (into === undefined ? input : (input[into] ?? {})) as Arguments;
+  const wanted = holder[field];
+  if (typeof wanted === 'number') return { ready: input, rowsMax: wanted, limit: wanted };
+  const limited = { ...holder, [field]: ROWS_FETCHED };
+  const ready = into === undefined ? limited : { ...input, [into]: limited };
+  return { ready, rowsMax: BUDGET.rowsMax, limit: ROWS_FETCHED };
+}
+
+let all: ReadonlyMap<string, Tool> | undefined;
+
+/** All tools by name, in the order they are listed: always the same. */
+export function tools(): ReadonlyMap<string, Tool> {
+  if (all === undefined) {
+    const computed = [...rowTools().values()].map(toolOf);
+    all = new Map(
+      [
+        describeTool(),
+        fetchResultTool(),
+        exportResultTool(),
+        compareTool(),
+        docsTool(),
+        loadFileTool(),
+        ...computed,
+      ].map((tool) => [tool.listing.name, tool]),
+    );
+  }
+  return all;
+}

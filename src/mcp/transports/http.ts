@@ -1,0 +1,262 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHttpHandler,
+  type McpServer,
+  type Server,
+  type ServerNotifier,
+  type SubscriptionFilter,
+} from '@modelcontextprotocol/server';
+import type { Logger } from '../assistant.ts';
+import { type Access, createAccess } from './http-access.ts';
+import { closing, failed, notAllowed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
+import { createSessions, type Sessions } from './http-sessions.ts';
+
+/** Who a request comes from; it was authenticated before it got here. */
+export interface Caller {
+  /** Names the key without giving it away. */
+  keyHash: string;
+  /** Whether the key still exists. */
+  isKnown: () => boolean;
+}
+
+/** What the connections of one key share. */
+export interface Party {
+  /** A server for one session of the 2025 protocols, or for one request of the later ones. */
+  createServer(era: 'legacy' | 'modern'): Server | McpServer;
+  /**
+   * A client of the later protocols begins to listen for what `filter` names; it is told through `notify`. What this
+   * returns is called when it stops. Clients of the 2025 protocols are told by the server of their session.
+   */
+  listening?(filter: SubscriptionFilter, notify: ServerNotifier): () => void;
+  close(): Promise<void>;
+}
+
+export interface HttpLimits {
+  /** Keys that are served at once (default 256). */
+  partiesMax: number;
+  /** Sessions of the 2025 protocols at once (default 512), and of one key (default 64). */
+  sessionsMax: number;
+  sessionsPerPartyMax: number;
+  /** Streams of one key on which clients only listen (default 64). */
+  listeningMax: number;
+  /** Messages of one key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
+  readingMax: number;
+  /** A session, and what is kept for a key, ends after so long without a request, in milliseconds (default 30 minutes). */
+  idleMs: number;
+  /** How often that is looked after, and whether keys still exist, in milliseconds (default 15,000). */
+  sweepMs: number;
+  /** Time for what runs to be answered when the service closes, in milliseconds (default 3,000). */
+  graceMs: number;
+}
+
+export interface HttpServingOptions<C extends Caller> extends Access {
+  /** Called at the first request of a key, and again when what is kept for it was let go. */
+  open: (caller: C) => Party;
+  log: Logger;
+  limits?: Partial<HttpLimits> | undefined;
+}
+
+/** MCP over Streamable HTTP, in both protocol eras, for a server that listens and authenticates by itself. */
+export interface HttpServing<C extends Caller> {
+  /** Checks `Host` and `Origin`. Throws `forbidden`; true: the request is answered. */
+  admit(request: IncomingMessage, response: ServerResponse): boolean;
+  handle(request: IncomingMessage, response: ServerResponse, caller: C, signal: AbortSignal): Promise<void>;
+  /** Ends every stream; what runs is answered first, if that is soon. */
+  close(): Promise<void>;
+}
+
+const LIMITS: HttpLimits = {
+  partiesMax: 256,
+  sessionsMax: 512,
+  sessionsPerPartyMax: 64,
+  listeningMax: 64,
+  readingMax: 16,
+  idleMs: 30 * 60_000,
+  sweepMs: 15_000,
+  graceMs: 3_000,
+};
+
+const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
+
+interface Seat {
+  party: Party;
+  isKnown: () => boolean;
+  sessions: Sessions;
+  /** Calls of the later protocols. */
+  calls: McpHttpHandler;
+  /** Listening ones, apart so that they can end before calls do. */
+  listeners: McpHttpHandler;
+  /** Gives out the right to read a body. */
+  reading: Turns;
+  open: number;
+  lastUsedAt: number;
+}
+
+export function createHttpServing<C extends Caller>(options: HttpServingOptions<C>): HttpServing<C> {
+  const limits = { ...LIMITS, ...options.limits };
+  const { log } = options;
+  const seats = new Map<string, Seat>();
+  const waiting = new Set<() => void>();
+  let isClosing = false;
+  // What a client does wrong it is told itself.
+  const onerror = (error: Error) => log.info({ reason: error.message }, 'MCP over HTTP');
+  const sweeper = setInterval(() => sweep().catch(onerror), limits.sweepMs).unref();
+
+  function seatOf(caller: C): Seat {
+    const found = seats.get(caller.keyHash);
+    if (found !== undefined) return found;
+    if (seats.size >= limits.partiesMax) makeRoom();
+    const party = options.open(caller);
+    const handler = () =>
+      createMcpHandler(({ era }) => party.createServer(era), {
+        legacy: 'reject',
+        maxSubscriptions: limits.listeningMax,
+        onerror,
+      });
+    const sessions = createSessions({
+      createServer: () => party.createServer('legacy'),
+      max: limits.sessionsPerPartyMax,
+      hasRoom: () => [...seats.values()].reduce((sum, seat) => sum + seat.sessions.size, 0) < limits.sessionsMax,
+      onError: onerror,
+    });
+    const { isKnown } = caller;
+    const seat = {
+      party,
+      isKnown,
+      sessions,
+      calls: handler(),
+      listeners: handler(),
+      reading: createTurns(limits.readingMax),
+      open: 0,
+      lastUsedAt: Date.now(),
+    };
+    seats.set(caller.keyHash, seat);
+    return seat;
+  }
+
+  function makeRoom(): void {
+    const idle = [...seats].filter(([, seat]) => seat.open === 0);
+    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
+    if (oldest === undefined) {
+      throw new Refusal(503, REFUSED, 'Too many clients are being served. Try again later.', { 'retry-after': '30' });
+    }
+    void leave(oldest[0]);
+  }
+
+  async function leave(keyHash: string): Promise<void> {
+    const seat = seats.get(keyHash);
+    if (seat === undefined) return;
+    seats.delete(keyHash);
+    const { listeners, calls, sessions, party } = seat;
+    const ended = await Promise.allSettled([listeners.close(), calls.close(), sessions.close()]);
+    for (const one of [...ended, ...(await Promise.allSettled([party.close()]))]) {
+      if (one.status === 'rejected') log.warn({ err: one.reason }, 'a client of MCP over HTTP was not let go cleanly');
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const until = Date.now() - limits.idleMs;
+    for (const [keyHash, seat] of seats) {
+      const isUnused = seat.open === 0 && seat.lastUsedAt <= until;
+      // What a deleted key has opened must not go on listening.
+      if (!seat.isKnown() || isUnused) await leave(keyHash);
+      else await seat.sessions.closeIdle(limits.idleMs);
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse, caller: C, signal: AbortSignal) {
+    try {
+      if (isClosing) throw closing();
+      if (!METHODS.includes(request.method ?? '')) throw notAllowed(request.method);
+      const seat = seatOf(caller);
+      seat.open++;
+      onceOver(response, () => {
+        seat.open--;
+        seat.lastUsedAt = Date.now();
+        for (const look of waiting) look();
+      });
+      await answer(seat, request, response, signal);
+    } catch (error) {
+      if (!(error instanceof Refusal)) log.error({ err: error }, 'a request of MCP over HTTP failed');
+      refuse(response, error instanceof Refusal ? error : failed());
+    }
+  }
+
+  async function answer(seat: Seat, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
+    const message = request.method === 'POST' ? await seat.reading(() => readMessages(request, signal)) : undefined;
+    if (isClosing) throw closing();
+    const head = withoutBody(request);
+    if (await isLegacyRequest(await toWebRequest(head), message)) {
+      return seat.sessions.handle(request, response, message);
+    }
+    const filter = listenFilter(message);
+    const handler = filter === undefined ? seat.calls : seat.listeners;
+    if (filter !== undefined) {
+      const stop = seat.party.listening?.(filter, seat.listeners.notify);
+      if (stop !== undefined) onceOver(response, stop);
+    }
+    // The message goes beside the request: as text again it would lose what was read exactly.
+    const respond = toNodeHandler({ fetch: (web) => handler.fetch(web, { parsedBody: message }) }, { onerror });
+    return respond(head, response);
+  }
+
+  async function answered(): Promise<void> {
+    const isDone = () => [...seats.values()].every((seat) => seat.open === 0);
+    if (isDone()) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limits.graceMs);
+      waiting.add(() => {
+        if (!isDone()) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    clearInterval(sweeper);
+    for (const { listeners, sessions } of seats.values()) {
+      sessions.endListening();
+      await listeners.close();
+    }
+    await answered();
+    await Promise.all([...seats.keys()].map(leave));
+  }
+
+  return { admit: createAccess(options), handle, close };
+}
+
+type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Runs so much at once; the rest waits in order. */
+function createTurns(max: number): Turns {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  return async (work) => {
+    if (running >= max) await new Promise<void>((resolve) => queue.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+/** What the SDK needs of a request whose body was read already. */
+function withoutBody({ method = 'GET', url = '/', headers }: IncomingMessage) {
+  const { 'content-length': _, ...rest } = headers;
+  return { method, url, headers: rest, async *[Symbol.asyncIterator]() {} };
+}
+
+/** What a message asks to be told of; undefined: it is another message. */
+function listenFilter(message: unknown): SubscriptionFilter | undefined {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: { notifications?: SubscriptionFilter } };
+  return method === 'subscriptions/listen' ? (params?.notifications ?? {}) : undefined;
+}

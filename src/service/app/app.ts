@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type AnyOperation, allRows } from '../../contract/contract.ts';
+import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { type JsonValue, stringifyJson } from '../../contract/json.ts';
+import { KEEP_HEADER } from '../../contract/results.ts';
+import type { Row } from '../../contract/row.ts';
+import { requireAllowed } from '../allowlist.ts';
+import { authenticate, type Principal, requireCaller } from '../auth.ts';
+import type { CallContext, ServiceContext } from '../context.ts';
+import { handlers } from '../handlers.ts';
+import { lowerFirst, requireRole } from '../roles.ts';
+import type { AddressRange } from './addresses.ts';
+import { encodeAnswer } from './answer.ts';
+import { dataListOf, RawBody, readBody } from './body.ts';
+import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
+import { parseInput } from './input.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import { addMount, type Mount } from './mounts.ts';
+import { type Hops, type Origin, originOf } from './origin.ts';
+import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
+import { allowedMethods, routerPath } from './paths.ts';
+
+/** What the HTTP side needs beyond the service itself. */
+export interface AppContext extends ServiceContext {
+  lifecycle: Lifecycle;
+  /** Answer browsers of other origins. */
+  cors: boolean;
+  /** Proxies whose word on a caller's address is believed. */
+  trustedProxies: readonly AddressRange[];
+  /** Whether a connection came over the local socket. */
+  isLocal: (socket: Socket) => boolean;
+  /** Closes the service; called after the answer that announces it. */
+  leave: () => void;
+  /** Whether it is run by `serve`; a newer program then leaves it alone. */
+  isForeground: boolean;
+  /** Handlers mounted beside the API. */
+  mounts: readonly Mount[];
+}
+
+/** What is known of a request while it runs. */
+interface RequestState {
+  startedAt: number;
+  signal: AbortSignal;
+  operation: string | null;
+  origin: Origin;
+  caller?: Principal;
+}
+
+/** Longer than any name may be, so that a long one is "not found" like every other wrong name. */
+const PARAM_LENGTH_MAX = 16 * 1024;
+const JSON_CONTENT = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i;
+
+const noCompiler = () => () => {
+  throw new Error('no route has a schema of the framework');
+};
+const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
+
+/** The API over HTTP: one route per row of the contract, and the service's own paths. It does not listen by itself. */
+export function buildApp(ctx: AppContext): FastifyInstance {
+  const states = new WeakMap<FastifyRequest, RequestState>();
+  const passes = createOriginPasses();
+  const app = Fastify({
+    genReqId: () => randomUUID(),
+    bodyLimit: WRITE_BYTES_MAX,
+    // A request that arrives while the service is closing is answered here, in the API's own format.
+    return503OnClosing: false,
+    // The contract's own schemas check requests and answers, so the framework's compilers need not be loaded.
+    schemaController: { compilersFactory: NO_COMPILERS },
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
+    frameworkErrors: (error, request, reply) => {
+      sendError(reply, toApiError(error, ctx.log, request.id), request.id);
+    },
+  });
+  app.setErrorHandler((error, request, reply) => sendError(reply, toApiError(error, ctx.log, request.id), request.id));
+  app.setNotFoundHandler((request) => {
+    throw noSuchEndpoint(request.method, request.url);
+  });
+  acceptJson(app);
+  app.addHook('onRequest', async (request, reply) => {
+    states.set(request, begin(ctx, passes, request, reply));
+    if (ctx.cors) allowOrigins(reply);
+    const allow = request.method === 'OPTIONS' ? allowedMethods(request.url) : [];
+    if (allow.length > 0) {
+      return reply.removeHeader('content-type').header('allow', allow.join(', ')).code(204).send();
+    }
+    // Before the body is read: it does not matter what it holds.
+    if (request.is404) throw noSuchEndpoint(request.method, request.url);
+    return undefined;
+  });
+  addServiceRoutes(app, ctx, states);
+  for (const mount of ctx.mounts) addMount(app, { ...ctx, passes }, mount, (request) => stateOf(states, request));
+  for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
+  return app;
+}
+
+/** Counts the request and follows it until it is answered or its caller hangs up. */
+function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, reply: FastifyReply): RequestState {
+  const visit = ctx.lifecycle.enter();
+  const state: RequestState = {
+    startedAt: performance.now(),
+    signal: visit.abort.signal,
+    operation: null,
+    origin: placeOf(ctx, passes, request),
+  };
+  // A custom serializer keeps the framework from adding a charset, which JSON does not have.
+  reply.serializer(stringifyJson).header('x-trace-id', request.id).header('content-type', JSON_TYPE);
+  // A connection kept open would be cut when the service is gone.
+  if (ctx.lifecycle.phase === 'closing') reply.header('connection', 'close');
+  reply.raw.once('close', () => {
+    const answered = reply.raw.writableFinished;
+    if (!answered) visit.abort.abort();
+    visit.end();
+    const line = {
+      trace_id: request.id,
+      operation: state.operation,
+      status: answered ? reply.raw.statusCode : null,
+      ms: Math.round((performance.now() - state.startedAt) * 10) / 10,
+    };
+    // Probes and wrong paths are not worth a line by default.
+    ctx.log[state.operation === null ? 'debug' : 'info'](line, answered ? 'request' : 'request given up by its caller');
+  });
+  return state;
+}
+
+/** Where a request came from; over the local socket, a mount of this process may be calling for somebody else. */
+function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest): Origin {
+  const hops = hopsOf(ctx, request);
+  const passed = hops.isLocal ? passes.originOf(request.headers[PASS_HEADER]) : undefined;
+  return passed ?? originOf(hops, ctx.trustedProxies);
+}
+
+function hopsOf(ctx: AppContext, request: FastifyRequest): Hops {
+  const { 'x-forwarded-for': forwardedFor } = request.headers;
+  const { socket } = request.raw;
+  return { isLocal: ctx.isLocal(socket), peer: socket.remoteAddress, forwardedFor: forwardedFor?.toString() };
+}
+
+function acceptJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(JSON_CONTENT, async (request: FastifyRequest, payload: FastifyRequest['raw']) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') {
+      throw new ApiError(
+        'unsupported_media_type',
+        `The request body has the Content-Encoding "${encoding}". Send it without.`,
+      );
+    }
+    return readBody(payload);
+  });
+}
+
+function allowOrigins(reply: FastifyReply): void {
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-allow-methods', 'GET, POST, PATCH, DELETE')
+    .header('access-control-allow-headers', 'authorization, content-type')
+    .header('access-control-expose-headers', 'x-trace-id, retry-after')
+    .header('access-control-max-age', '86400');
+}
+
+function addOperation(
+  app: FastifyInstance,
+  ctx: AppContext,
+  states: WeakMap<FastifyRequest, RequestState>,
+  operation: AnyOperation,
+): void {
+  const row: Row = allRows[operation];
+  // The handler takes what the row's schemas produce, which the compiler cannot infer through the loop.
+  const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
+  const answer = async (request: FastifyRequest, body: RawBody | undefined): Promise<unknown> => {
+    const { caller, origin, signal } = stateOf(states, request);
+    if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+    // A body may take its time to arrive, and the key may be gone by then.
+    requireCaller(ctx.catalog, caller);
+    const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
+    // Documents are not parsed if the engine can take their text.
+    const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
+    const text =
+      body === undefined || list === undefined
+        ? undefined
+        : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
+    const input = read(text === undefined ? body?.parse() : { data: [] });
+    const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
+    const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
+    return row.envelope === 'data' ? { data: result } : streamed(result);
+  };
+  app.route({
+    method: row.method,
+    url: routerPath(row.path),
+    // Before the body is read, so that nobody without a key makes the service parse one.
+    onRequest: async (request) => {
+      const state = stateOf(states, request);
+      state.operation = operation;
+      if (row.localOnly === true) requireLocal(state.origin, row.title);
+      requireReady(ctx.lifecycle);
+      requireAllowed(ctx.catalog, state.origin);
+      state.caller = await authenticate(ctx, request.headers.authorization);
+      requireRole(state.caller.user, row);
+    },
+    handler: async (request) => {
+      const body = request.body instanceof RawBody ? request.body : undefined;
+      try {
+        return await answer(request, body);
+      } finally {
+        body?.release();
+      }
+    },
+  });
+}
+
+/** A bare answer, to be sent in pieces if it is long; anything else is left to the reply's serializer. */
+function streamed(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
+  const text = encodeAnswer(result);
+  return typeof text === 'string' ? Buffer.from(text) : text;
+}
+
+/** The rows that the header asks to keep. Anything malformed is ignored: the header is a hint, not part of the API. */
+function keepRowsOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
+}
+
+function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {
+  const about = { version: ctx.version, build: ctx.build, pid: process.pid, foreground: ctx.isForeground };
+  app.get('/', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
+  app.get('/health', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
+  app.get('/ready', async () => {
+    requireReady(ctx.lifecycle);
+    return { message: 'Colloquy is ready.', ...about, ready: true };
+  });
+  app.post('/local/leave', {
+    onRequest: async (request) => {
+      const { origin } = stateOf(states, request);
+      requireLocal(origin, 'Close the service');
+      requireAllowed(ctx.catalog, origin);
+      const caller = await authenticate(ctx, request.headers.authorization);
+      requireRole(caller.user, { title: 'Close the service', role: 'admin' });
+      stateOf(states, request).operation = 'leave';
+    },
+    handler: async (_, reply) => {
+      reply.header('connection', 'close');
+      reply.raw.once('close', ctx.leave);
+      return { message: 'Colloquy is closing.', ...about };
+    },
+  });
+}
+
+function requireLocal({ isLocal }: Origin, title: string): void {
+  if (isLocal) return;
+  throw new ApiError(
+    'forbidden',
+    `Cannot ${lowerFirst(title)}: this is accepted over the service's local socket only.`,
+  );
+}
+
+function requireReady(lifecycle: Lifecycle): void {
+  if (lifecycle.phase !== 'ready') throw notReady(lifecycle.phase);
+}
+
+function stateOf(states: WeakMap<FastifyRequest, RequestState>, request: FastifyRequest): RequestState {
+  const state = states.get(request);
+  if (state === undefined) throw new ApiError('internal', 'The request was not counted.');
+  return state;
+}

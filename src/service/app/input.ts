@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { ApiError } from '../../contract/errors.ts';
+import { isObject } from '../../contract/json.ts';
+import type { Row } from '../../contract/row.ts';
+import { lowerFirst } from '../roles.ts';
+
+const ISSUES_SHOWN_MAX = 3;
+
+/** What a request brings, before it is checked. */
+export interface RawInput {
+  params: unknown;
+  query: unknown;
+  body: unknown;
+}
+
+/**
+ * The flat, checked input of an operation: path parameters, query-string parameters and body fields; unknown ones are
+ * left out. Throws `invalid_input` naming each field's path and what was expected.
+ */
+export function parseInput(row: Row, raw: RawInput): Record<string, unknown> {
+  const body = parsePart(row, row.body, bodyFields(row, raw.body));
+  return { ...body, ...parseQuery(row, raw), ...parsePart(row, row.params, raw.params) };
+}
+
+function parsePart(row: Row, schema: z.ZodObject | undefined, value: unknown): Record<string, unknown> {
+  if (schema === undefined) return {};
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
+  const more = parsed.error.issues.length - issues.length;
+  throw new ApiError(
+    'invalid_input',
+    `Cannot ${lowerFirst(row.title)}: ${issues.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+  );
+}
+
+/** The body's fields; null in the place of an optional field means that it is not given. */
+function bodyFields(row: Row, body: unknown): unknown {
+  if (row.body === undefined || body === undefined) return {};
+  return withoutNulls(row.body, body);
+}
+
+function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  if (inner instanceof z.ZodArray && inner.element instanceof z.ZodObject && Array.isArray(value)) {
+    return value.map((item) => withoutNulls(inner.element, item));
+  }
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([key, field]): [string, unknown][] => {
+    const known: z.core.$ZodType | undefined = Object.hasOwn(inner.shape, key) ? inner.shape[key] : undefined;
+    if (known === undefined) return [[key, field]];
+    const dropped = field === null && known instanceof z.ZodOptional && !known.safeParse(null).success;
+    return dropped ? [] : [[key, withoutNulls(known, field)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function parseQuery(row: Row, raw: RawInput): Record<string, unknown> {
+  if (row.query === undefined) return {};
+  const fields: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(row.query.shape)) {
+    const inQuery = isObject(raw.query) && Object.hasOwn(raw.query, name) ? raw.query[name] : undefined;
+    const inBody = isObject(raw.body) && Object.hasOwn(raw.body, name) ? raw.body[name] : undefined;
+    const value = inQuery === undefined ? (inBody ?? undefined) : fromText(schema as z.ZodType, inQuery);
+    if (value !== undefined) fields[name] = value;
+  }
+  return parsePart(row, row.query, fields);
+}
+
+/** A query-string value as the type that its schema takes. */
+function fromText(schema: z.ZodType, text: unknown): unknown {
+  if (typeof text !== 'string' || schema.safeParse(text).success) return text;
+  const lower = text.toLowerCase();
+  if (lower === 'true' || lower === 'false') return lower === 'true';
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const field = issue.path.length === 0 ? 'the request body' : `"${pathText(issue.path)}"`;
+  if (issue.code === 'invalid_type') {
+    if (issue.input === undefined) return `${field} is missing, expected ${withArticle(issue.expected)}`;
+    return `${field}: expected ${withArticle(issue.expected)}, got ${typeName(issue.input)}`;
+  }
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map((value) => JSON.stringify(value)).join(', ');
+    if (issue.input === undefined) return `${field} is missing, expected one of ${values}`;
+    return `${field}: expected one of ${values}, got ${shown(issue.input)}`;
+  }
+  if (issue.code === 'too_small' && issue.input === '') return `${field} must not be empty`;
+  if (issue.code === 'invalid_format') return `${field}: ${issue.message}, got ${shown(issue.input)}`;
+  if (issue.code === 'custom' && issue.input === undefined) return `${field} is missing`;
+  if (issue.code === 'invalid_union') {
+    const [first] = issue.errors.flat();
+    return first === undefined
+      ? `${field}: ${issue.message}`
+      : describeIssue({ ...first, path: [...issue.path, ...first.path] });
+  }
+  return `${field}: ${lowerFirst(issue.message)}`;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return 'a number that is too large';
+  if (typeof value === 'number' && !Number.isInteger(value)) return 'a number with a fraction';
+  return withArticle(typeof value === 'bigint' ? 'integer beyond 53 bits' : typeof value);
+}
+
+function withArticle(type: string): string {
+  const name = type === 'int' ? 'integer' : type === 'object' || type === 'record' ? 'JSON object' : type;
+  return `${/^[aeio]/i.test(name) ? 'an' : 'a'} ${name}`;
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== 'string') return typeName(value);
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+}

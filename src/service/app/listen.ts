@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, unlinkSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
+import { ApiError } from '../../contract/errors.ts';
+import { rawErrorResponse } from './failures.ts';
+
+/** A Unix socket (on Windows a named pipe), or a TCP address, by TLS where `tls` is given; port 0 takes a free one. */
+export type ListenAddress = { path: string } | { host: string; port: number; tls?: TlsFiles | undefined };
+
+/** A certificate with the chain behind it, and its private key, both as PEM text. */
+export interface TlsFiles {
+  cert: string;
+  key: string;
+}
+
+const LIMITS = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 20_000,
+  /** Time for a request to arrive; answers may take longer. */
+  requestTimeout: 120_000,
+  keepAliveTimeout: 60_000,
+};
+/** Time for a TLS connection to be made. */
+const HANDSHAKE_TIMEOUT_MS = 20_000;
+
+/** A server that listens, and where. */
+export interface Listener {
+  server: Server;
+  address: string;
+  /** Connections that may not be known to the server yet, as those whose TLS handshake is under way. */
+  sockets: ReadonlySet<Socket>;
+}
+
+/**
+ * Listens at an address. `onLocal` gets each connection of a socket path. A socket file that nobody answers at is a
+ * killed service's, and is removed; where somebody does, this rejects.
+ */
+export async function listen(
+  address: ListenAddress,
+  handle: RequestListener,
+  onLocal: (socket: Socket) => void,
+): Promise<Listener> {
+  const tls = 'path' in address ? undefined : address.tls;
+  const server = tls === undefined ? createServer(LIMITS, handle) : openTls(tls, handle);
+  const sockets = socketsOf(server);
+  server.on('clientError', answerClientError);
+  if ('path' in address) server.on('connection', onLocal);
+  const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
+  try {
+    if ('path' in address) await removeStaleSocket(address.path);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      // The socket file is made during this call, with what the mask leaves: for its owner only, from its first moment.
+      const mask = process.umask(0o177);
+      try {
+        server.listen(address, resolve);
+      } finally {
+        process.umask(mask);
+      }
+    });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
+  }
+  const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);
+  return { server, address: shown, sockets };
+}
+
+function openTls({ cert, key }: TlsFiles, handle: RequestListener): Server {
+  return createTlsServer(
+    { ...LIMITS, cert, key, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+    handle,
+  );
+}
+
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+/** Accepts no more connections; those there are go on, and socket files are removed. */
+export function stopAccepting(listeners: readonly Listener[]): void {
+  // Not the HTTP server's own close(): that destroys connections whose answer is still on its way out.
+  for (const { server } of listeners) NetServer.prototype.close.call(server);
+}
+
+/** Ends every connection. */
+export async function stopListening(listeners: readonly Listener[]): Promise<void> {
+  await Promise.all(
+    listeners.map(
+      ({ server, sockets }) =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          server.closeAllConnections();
+          for (const socket of sockets) socket.destroy();
+        }),
+    ),
+  );
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new Error('a file that is no socket is there');
+  if (await isAnswered(path)) throw new Error('another program listens there');
+  unlinkSync(path);
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    // A full backlog is a program as well; a file that nobody listens at refuses.
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo, isTls: boolean): string {
+  return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else socket.end(rawErrorResponse(error.code, randomUUID()));
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError } from '../../contract/errors.ts';
+import type { Role } from '../../contract/row.ts';
+import { requireAllowed } from '../allowlist.ts';
+import { authenticate, keyOf } from '../auth.ts';
+import type { Catalog } from '../catalog.ts';
+import type { ServiceContext } from '../context.ts';
+import { notReady } from './failures.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Origin } from './origin.ts';
+import type { OriginPasses } from './origin-passes.ts';
+
+/** The caller of a request that the service passes to a mounted handler. */
+export interface MountCaller {
+  /** The stored hash of the key: it identifies the key without revealing it. */
+  keyHash: string;
+  /** The key itself, with which the handler may call the API on its caller's behalf. */
+  key: string;
+  email: string;
+  roles: readonly Role[];
+  /** Whether the key still exists, for what outlives a request. */
+  isKnown: () => boolean;
+  /**
+   * Headers for the calls that the handler makes over the local socket for this request: with them, calls count as
+   * coming from the request's origin; without them, as this machine's own.
+   */
+  headers: Record<string, string>;
+}
+
+/** A handler that answers beside the API, on the same addresses and behind the same checks. */
+export interface Mount {
+  /** Its one path, e.g. `/mcp`. */
+  path: string;
+  /**
+   * Checks the destination and origin that a request claims, before anything else; may set headers of the answer. True:
+   * it was answered. Throws the `ApiError` to refuse it with.
+   */
+  admit(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>;
+  /**
+   * Answers a request whose caller was authenticated; its body is unread. `signal` aborts when the service closes or the
+   * caller has gone.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, caller: MountCaller, signal: AbortSignal): Promise<void>;
+  /** Closes what it keeps open; called when the service begins to close. */
+  close(): Promise<void>;
+}
+
+/** What is known of a request when it reaches a mount. */
+export interface MountVisit {
+  operation: string | null;
+  origin: Origin;
+  signal: AbortSignal;
+}
+
+type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
+  lifecycle: Lifecycle;
+  passes: OriginPasses;
+};
+
+/** Clients of other protocols look for a scheme that they know; both are accepted everywhere. */
+const CHALLENGE = 'Bearer realm="colloquy", ApiKey realm="colloquy"';
+
+/** Adds a mount's path: allowlist and key are checked as for the API, and the raw request goes to the handler. */
+export function addMount(
+  app: FastifyInstance,
+  ctx: MountContext,
+  mount: Mount,
+  visitOf: (request: FastifyRequest) => MountVisit,
+): void {
+  app.route({
+    method: [...app.supportedMethods],
+    url: mount.path,
+    // Before the body is read, so that nobody without a key makes the service read one.
+    onRequest: async (request, reply) => {
+      const visit = visitOf(request);
+      visit.operation = mount.path.slice(1);
+      reply.header('www-authenticate', CHALLENGE);
+      if (await mount.admit(request.raw, reply.raw)) return reply.hijack();
+      if (ctx.lifecycle.phase !== 'ready') throw notReady(ctx.lifecycle.phase);
+      requireAllowed(ctx.catalog, visit.origin);
+      const { authorization } = request.headers;
+      const caller = await authenticate(ctx, authorization);
+      // The handler answers by itself from here on.
+      reply.hijack();
+      reply.raw.setHeader('x-trace-id', request.id);
+      const { keyHash, user } = caller;
+      const headers = ctx.passes.passFor(visit.origin);
+      const about = { keyHash, key: keyOf(authorization), email: user.email, roles: user.roles, headers };
+      const isKnown = () => isCurrent(ctx.catalog, keyHash);
+      mount.handle(request.raw, reply.raw, { ...about, isKnown }, visit.signal).catch((error: unknown) => {
+        ctx.log.error({ trace_id: request.id, err: error }, 'a mounted handler failed');
+        reply.raw.destroy();
+      });
+      return reply;
+    },
+    handler: () => {
+      throw new ApiError('internal', `The path ${mount.path} was not answered.`);
+    },
+  });
+}
+
+function isCurrent(catalog: Catalog, keyHash: string): boolean {
+  return catalog.all('apiKey').has(keyHash);
+}

@@ -1,0 +1,103 @@
+import { type CsvError, parse } from 'csv-parse/sync';
+import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import type { FileFormat } from '../records.ts';
+
+export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
+export type ColumnType = CsvFormat['columnTypes'][number];
+
+/** A line of CSV as a document, or why it is none. */
+export type Parsed = { document: JsonObject } | { problem: string };
+
+/** Reads pieces of one CSV file, in order. */
+export interface CsvReader {
+  /** The documents of a piece, which is made of whole lines; no more than `max` and one. */
+  read(text: string, max: number): Parsed[];
+}
+
+const INTEGER = /^[+-]?\d{1,38}$/;
+const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/**
+ * A reader for the pieces of one request. With `firstLineAsColumnNames`, the first line of the first piece names the
+ * columns of all of them, and a later piece may begin with that line again. `columnNames` go before these names.
+ */
+export function csvReader(format: CsvFormat): CsvReader {
+  let header: string[] | undefined;
+  return {
+    read(text, max) {
+      let records: string[][];
+      try {
+        records = parseCsv(text, format, max + 2);
+      } catch (error) {
+        return [{ problem: `is no CSV: ${(error as CsvError).message}` }];
+      }
+      if (format.firstLineAsColumnNames && isHeader(records[0], header)) header = records.shift();
+      const names = format.columnNames.length > 0 ? format.columnNames : (header ?? []);
+      return records.map((record, index) => csvDocument(record, names, format.columnTypes, index));
+    },
+  };
+}
+
+function parseCsv(text: string, format: CsvFormat, max: number): string[][] {
+  return parse(text, { ...csvRules(format), to: max });
+}
+
+/** How text becomes records, for the parser. */
+export function csvRules(format: Pick<CsvFormat, 'separator' | 'quoteChar' | 'escapeChar'>) {
+  return {
+    delimiter: format.separator,
+    quote: format.quoteChar,
+    escape: format.escapeChar,
+    bom: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+  };
+}
+
+function isHeader(first: string[] | undefined, header: string[] | undefined): boolean {
+  if (first === undefined) return false;
+  return header === undefined || (first.length === header.length && first.every((name, at) => name === header[at]));
+}
+
+/** The document of the record that stands at `index` in its file or piece. */
+export function csvDocument(
+  record: readonly string[],
+  names: readonly string[],
+  types: readonly ColumnType[],
+  index: number,
+): Parsed {
+  if (record.length > names.length) {
+    return { problem: `row ${index + 1} has ${record.length} values for ${names.length} columns` };
+  }
+  const fields: [string, JsonValue][] = [];
+  for (const [at, text] of record.entries()) {
+    const name = names[at] ?? '';
+    const type = types[at] ?? 'STRING';
+    const value = cellOf(text, type);
+    if (value === undefined) {
+      return {
+        problem: `row ${index + 1} has ${JSON.stringify(text.slice(0, 80))} in column "${name}", which is no ${type}`,
+      };
+    }
+    if (value !== null) fields.push([name, value]);
+  }
+  return { document: Object.fromEntries(fields) };
+}
+
+/** Null for an empty cell of another type than STRING: the document goes without. Undefined for what the type is not. */
+function cellOf(text: string, type: ColumnType): JsonValue | undefined {
+  if (type === 'STRING') return text;
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  if (type === 'BOOLEAN') {
+    const lower = trimmed.toLowerCase();
+    return lower === 'true' || (lower === 'false' ? false : undefined);
+  }
+  if (type === 'INTEGER') {
+    if (!INTEGER.test(trimmed)) return undefined;
+    const exact = BigInt(trimmed.replace('+', ''));
+    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
+  }
+  const number = FLOAT.test(trimmed) ? Number(trimmed) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
+}

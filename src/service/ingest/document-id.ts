@@ -1,0 +1,54 @@
+import { randomFillSync } from 'node:crypto';
+import type { JsonValue } from '../../contract/json.ts';
+import { isWellFormed } from '../values.ts';
+
+/** Longest `_id`, in bytes of UTF-8. */
+export const ID_BYTES_MAX = 1_024;
+
+let lastMs = 0;
+let counter = 0;
+
+const RANDOM_BYTES = 8;
+/** Random bytes for the next ids: to ask for those of each takes ten times as long. None is used twice. */
+const pool = Buffer.alloc(512 * RANDOM_BYTES);
+let poolAt = pool.length;
+
+/** Writes random bytes to the end of an id. */
+function randomize(bytes: Buffer): void {
+  if (poolAt === pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  pool.copy(bytes, bytes.length - RANDOM_BYTES, poolAt, poolAt + RANDOM_BYTES);
+  poolAt += RANDOM_BYTES;
+}
+
+/** A new `_id`: a version 7 UUID (RFC 9562). Those of one process sort in the order they were made. */
+export function newDocumentId(): string {
+  const now = Date.now();
+  if (now > lastMs) {
+    lastMs = now;
+    counter = 0;
+  } else if (++counter > 0xfff) {
+    // More than 4,096 in a millisecond, or the clock went back: borrow from the future to stay in order.
+    lastMs++;
+    counter = 0;
+  }
+  const bytes = Buffer.allocUnsafe(16);
+  randomize(bytes);
+  bytes.writeUIntBE(lastMs, 0, 6);
+  bytes.writeUInt16BE(0x7000 | counter, 6);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** Why a value cannot be an `_id`; undefined if it can, or if it is null: then one is made. */
+export function problemOfId(id: JsonValue): string | undefined {
+  if (id === null) return undefined;
+  if (typeof id !== 'string') return `"_id" must be a string, e.g. "42" instead of 42; leave it out to have one made`;
+  if (id === '') return '"_id" must not be empty; leave it out to have one made';
+  if (Buffer.byteLength(id) > ID_BYTES_MAX) return `"_id" must have at most ${ID_BYTES_MAX} bytes`;
+  if (!isWellFormed(id)) return '"_id" holds half of a surrogate pair, which is not a character';
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import { DOCUMENTS_MAX } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { isObject, type JsonValue } from '../../contract/json.ts';
+import type { NewDocument } from '../../engine/engine.ts';
+import type { CallContext } from '../context.ts';
+import type { CollectionRecord } from '../records.ts';
+import { measure } from '../values.ts';
+import { newDocumentId, problemOfId } from './document-id.ts';
+import { type Draft, draftOf, refusedDraft } from './drafts.ts';
+import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
+import { readEventTimes } from './event-time-info.ts';
+import { mapFields } from './field-mappings.ts';
+import { type PieceReader, pieceReader } from './file-pieces.ts';
+import { formatOf } from './sources.ts';
+
+/** A document ready for the engine, with its size, and whether its `_event_time` looks like another unit; or why it cannot be stored. */
+export type Prepared = { isFromFile: boolean } & (
+  | { document: NewDocument; bytes: number; isNear1970: boolean }
+  | { id: string | null; problem: string }
+);
+
+/**
+ * Makes of each entry of a write what the collection's settings make of it: text of a file becomes documents, field
+ * mappings change them, event times are read. In order; a text may give several. Throws `content_too_large`.
+ */
+export async function takeIn(
+  ctx: Pick<CallContext, 'engine' | 'signal'>,
+  collection: CollectionRecord,
+  data: readonly JsonValue[],
+): Promise<Prepared[]> {
+  const drafts = draftsOf(collection, data);
+  requireAtMostMax('add', drafts.length);
+  const { fieldMappings, eventTimeInfo } = collection;
+  if (fieldMappings.length > 0) {
+    // What cannot be stored cannot be computed with either.
+    for (const draft of drafts) draft.problem ??= problemOfFields(draft);
+    await mapFields(ctx.engine, fieldMappings, drafts, ctx.signal);
+  }
+  const times = eventTimeInfo === null ? [] : await readEventTimes(ctx.engine, eventTimeInfo, drafts);
+  return drafts.map((draft, index) => prepare(draft, times[index] ?? null));
+}
+
+/** Whether a collection takes documents as they come, but for their event time. */
+export function takesAsGiven({ fieldMappings, eventTimeInfo }: CollectionRecord): boolean {
+  return fieldMappings.length === 0 && eventTimeInfo === null;
+}
+
+/** A document as the engine takes it; undefined for what cannot be stored. */
+export function readGiven(document: JsonValue): NewDocument | undefined {
+  if (!isObject(document)) return undefined;
+  const prepared = prepare(draftOf(document, false), null);
+  return 'document' in prepared ? prepared.document : undefined;
+}
+
+/** Throws `content_too_large` for more entries than one write may have. */
+export function requireAtMostMax(verb: string, count: number): void {
+  if (count <= DOCUMENTS_MAX) return;
+  throw new ApiError(
+    'content_too_large',
+    `Cannot ${verb} documents: "data" has ${count > 2 * DOCUMENTS_MAX ? 'far too many' : count} entries and one request may have ${DOCUMENTS_MAX}. Send smaller batches.`,
+  );
+}
+
+function draftsOf(collection: CollectionRecord, data: readonly JsonValue[]): Draft[] {
+  const format = formatOf(collection.sources);
+  let reader: PieceReader | undefined;
+  const drafts: Draft[] = [];
+  for (const [index, item] of data.entries()) {
+    const place = `data[${index}]`;
+    if (typeof item === 'string' && format !== null) {
+      reader ??= pieceReader(format);
+      for (const draft of reader.read(item, place, DOCUMENTS_MAX)) drafts.push(draft);
+      requireAtMostMax('add', drafts.length);
+    } else if (isObject(item)) drafts.push(draftOf(item, false));
+    else drafts.push(refusedDraft(`${place} must be a JSON object${textHint(collection, item)}`, false));
+  }
+  return drafts;
+}
+
+function textHint(collection: CollectionRecord, item: JsonValue): string {
+  if (typeof item !== 'string' || collection.sources.length === 0) return '';
+  return '; text of the file is taken where its source has "format_params"';
+}
+
+function problemOfFields({ fields }: Draft): string | null {
+  const { problem } = measure(fields);
+  return problem === undefined ? null : `the document ${problem}`;
+}
+
+/** `readTime` goes before the document's own `_event_time`; null: it has none but that. */
+function prepare(draft: Draft, readTime: bigint | null): Prepared {
+  const { _id = null, _event_time = null, ...fields } = draft.fields;
+  const { isFromFile } = draft;
+  const idProblem = problemOfId(_id);
+  const problem = draft.problem ?? idProblem;
+  if (problem !== undefined) return { isFromFile, id: typeof _id === 'string' ? _id : null, problem };
+  const id = _id === null ? newDocumentId() : String(_id);
+  const eventTime = readTime ?? (_event_time === null ? null : eventTimeMicros(_event_time));
+  if (eventTime === undefined) return { isFromFile, id, problem: EVENT_TIME_RULE };
+  // With `_id` and `_event_time`, as those count that are stored as the text that they came as.
+  const size = measure(draft.fields);
+  if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
+  const document = { id, eventTimeMicros: eventTime, fields };
+  return { isFromFile, document, bytes: size.bytes, isNear1970: readTime === null && isNear1970(_event_time) };
+}

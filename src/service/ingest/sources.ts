@@ -1,0 +1,180 @@
+import type { Source } from '../../contract/sources.ts';
+import type { FileFormat, SourceRecord } from '../records.ts';
+import type { UsageFigures } from '../usage.ts';
+import { eventTimeMicros } from './event-time.ts';
+import type { Refuse } from './field-mappings.ts';
+
+/** Kinds of sources that lie outside; this service reaches none of them. */
+const EXTERNAL = ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'] as const;
+const COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
+const SOURCES_MAX = 100;
+const SEPARATOR_LENGTH_MAX = 8;
+
+const INSTEAD =
+  'This service reads from no external source. Create the collection without it and add the documents with addDocuments, or describe an uploaded file with "file_upload"';
+
+/**
+ * The sources of a new collection, checked: descriptions of uploaded files, whose documents come through addDocuments.
+ * Throws what `refuse` makes for every other kind.
+ */
+export function readSources(given: readonly Source[], refuse: Refuse): SourceRecord[] {
+  if (given.length > SOURCES_MAX) throw refuse(`"sources" has ${given.length} entries; at most ${SOURCES_MAX} may be`);
+  const since = new Date().toISOString();
+  const sources = given.map((one, index) => readSource(one, since, (why) => refuse(`sources[${index}] ${why}`)));
+  const formats = new Set(sources.flatMap(({ format }) => (format === null ? [] : [JSON.stringify(format)])));
+  if (formats.size > 1) {
+    throw refuse(
+      '"sources" have different "format_params", so that text could not be told apart; make a collection for each',
+    );
+  }
+  return sources;
+}
+
+function readSource(given: Source, since: string, refuse: Refuse): SourceRecord {
+  const external = EXTERNAL.filter((kind) => (given[kind] ?? null) !== null);
+  const file = given.file_upload ?? null;
+  if (external.length + (file === null ? 0 : 1) > 1) {
+    const kinds = [...external, ...(file === null ? [] : ['file_upload'])].map((kind) => `"${kind}"`);
+    throw refuse(`names the kinds ${kinds.join(' and ')}; a source has one`);
+  }
+  if (external.length > 0) throw refuse(`is of the kind "${external[0]}". ${INSTEAD}`);
+  if ((given.integration_name ?? null) !== null) {
+    throw refuse(`uses the integration "${given.integration_name}". ${INSTEAD}`);
+  }
+  if (file === null) throw refuse('names no kind; give it a "file_upload"');
+  const { file_name: fileName, file_size: fileSize, file_upload_time: uploadTime } = file;
+  if ((fileName ?? '') === '') throw refuse('has no "file_upload.file_name"');
+  if (typeof fileSize === 'number' && fileSize < 0) throw refuse(`has the file_upload.file_size ${fileSize}`);
+  if (typeof uploadTime === 'string' && eventTimeMicros(uploadTime) === undefined) {
+    throw refuse(`has the file_upload.file_upload_time "${uploadTime}", which is no ISO-8601 timestamp`);
+  }
+  return {
+    fileName: fileName ?? '',
+    fileSize: fileSize ?? null,
+    uploadTime: uploadTime ?? null,
+    since,
+    format: readFormat(given.format_params ?? {}, (why) => refuse(`format_params ${why}`)),
+  };
+}
+
+function readFormat(given: NonNullable<Source['format_params']>, refuse: Refuse): FileFormat | null {
+  const csv = given.csv ?? null;
+  const xml = given.xml ?? null;
+  const kinds = [given.json === true ? 'json' : '', csv === null ? '' : 'csv', xml === null ? '' : 'xml'].filter(
+    Boolean,
+  );
+  if (kinds.length > 1) throw refuse(`names the formats ${kinds.join(' and ')}; a file has one`);
+  if (csv !== null) return readCsv(csv, refuse);
+  if (xml !== null) return readXml(xml, refuse);
+  return given.json === true ? { kind: 'json' } : null;
+}
+
+function readCsv(given: NonNullable<NonNullable<Source['format_params']>['csv']>, refuse: Refuse): FileFormat {
+  const names = given.columnNames ?? [];
+  const isNamed = given.firstLineAsColumnNames ?? false;
+  if (names.length === 0 && !isNamed) {
+    throw refuse('csv has no names for its columns; give "columnNames", or "firstLineAsColumnNames": true');
+  }
+  const twice = names.find((name, index) => name === '' || names.indexOf(name) < index);
+  if (twice !== undefined) throw refuse(`csv.columnNames has "${twice}", which is empty or there twice`);
+  const types = (given.columnTypes ?? []).map((type) => readColumnType(type, refuse));
+  if (names.length > 0 && types.length > names.length) {
+    throw refuse(`csv has ${types.length} columnTypes for ${names.length} columnNames`);
+  }
+  const separator = given.separator ?? ',';
+  const quote = readChar('quoteChar', given.quoteChar ?? '"', refuse);
+  const escapeChar = readChar('escapeChar', given.escapeChar ?? quote, refuse);
+  if (separator === '' || separator.length > SEPARATOR_LENGTH_MAX || /[\r\n]/.test(separator)) {
+    throw refuse(
+      `csv.separator ${JSON.stringify(separator)} is not 1 to ${SEPARATOR_LENGTH_MAX} characters of one line`,
+    );
+  }
+  if (separator.includes(quote)) throw refuse(`csv.separator ${JSON.stringify(separator)} holds the quoteChar`);
+  return {
+    kind: 'csv',
+    firstLineAsColumnNames: isNamed,
+    separator,
+    encoding: readEncoding('csv', given.encoding, refuse),
+    columnNames: names,
+    columnTypes: types,
+    quoteChar: quote,
+    escapeChar,
+  };
+}
+
+function readColumnType(given: string, refuse: Refuse): (typeof COLUMN_TYPES)[number] {
+  const found = COLUMN_TYPES.find((type) => type === given.toUpperCase());
+  if (found !== undefined) return found;
+  throw refuse(`csv.columnTypes has "${given}"; types are ${COLUMN_TYPES.join(', ')}`);
+}
+
+function readChar(name: string, given: string, refuse: Refuse): string {
+  if (given.length === 1 && !/[\r\n]/.test(given)) return given;
+  throw refuse(`csv.${name} is ${JSON.stringify(given)}; it takes one character`);
+}
+
+function readXml(given: NonNullable<NonNullable<Source['format_params']>['xml']>, refuse: Refuse): FileFormat {
+  const empty = (['root_tag', 'doc_tag', 'value_tag'] as const).find((name) => given[name] === '');
+  if (empty !== undefined) throw refuse(`xml.${empty} is empty`);
+  return {
+    kind: 'xml',
+    root_tag: given.root_tag ?? null,
+    encoding: readEncoding('xml', given.encoding, refuse),
+    doc_tag: given.doc_tag ?? null,
+    value_tag: given.value_tag ?? '#text',
+    attribute_prefix: given.attribute_prefix ?? '@',
+  };
+}
+
+/** Text in JSON is Unicode already: the encoding only tells what the file was. */
+function readEncoding(kind: string, given: string | null | undefined, refuse: Refuse): string {
+  const encoding = given ?? 'UTF-8';
+  try {
+    new TextDecoder(encoding);
+    return encoding;
+  } catch {
+    throw refuse(`${kind}.encoding "${encoding}" is not known; UTF-8 is the default`);
+  }
+}
+
+/** How to read text that is added to the collection; null: text is no document there. */
+export function formatOf(sources: readonly SourceRecord[]): FileFormat | null {
+  return sources.find((source) => source.format !== null)?.format ?? null;
+}
+
+/** A source as the API shows it: all kinds, with null for those that it is not. */
+export function toSource(record: SourceRecord, status: 'CREATED' | 'READY', figures: UsageFigures['file']): Source {
+  const external = Object.fromEntries(EXTERNAL.map((kind) => [kind, null]));
+  return {
+    integration_name: record.integrationName ?? null,
+    ...external,
+    file_upload: {
+      file_name: record.fileName,
+      file_size: record.fileSize,
+      file_upload_time: record.uploadTime,
+    },
+    status: {
+      state: status === 'CREATED' ? 'INITIALIZING' : 'ACTIVE',
+      since: record.since,
+      message: 'Documents of this file come through addDocuments.',
+      last_processed_at: figures?.takenAt ?? null,
+      last_processed_item: (figures?.taken ?? 0) > 0 ? record.fileName : null,
+      total_processed_items: figures?.taken ?? 0,
+      last_error_at: figures?.refusedAt ?? null,
+      last_error_item: (figures?.refused ?? 0) > 0 ? record.fileName : null,
+      last_error_reason: figures?.refusedWhy ?? null,
+      total_error_items: figures?.refused ?? 0,
+    },
+    format_params: toFormatParams(record.format),
+  };
+}
+
+function toFormatParams(format: FileFormat | null): Source['format_params'] {
+  if (format === null) return null;
+  const { kind, ...params } = format;
+  return {
+    json: kind === 'json',
+    csv: kind === 'csv' ? params : null,
+    xml: kind === 'xml' ? params : null,
+  };
+}

@@ -1,0 +1,95 @@
+import { counted } from '../../contract/in-words.ts';
+import type { NewJson, NewJsonField, NewSpelling } from '../../engine/engine.ts';
+import type { Catalog } from '../catalog.ts';
+import { lambdasReading } from '../dependents.ts';
+import { collectionKey } from '../not-found.ts';
+import type { CollectionRecord } from '../records.ts';
+
+/** What the answer of a write says beside what became of each document. */
+
+const LAMBDAS_MAX = 5;
+const TEXT_CHARS_MAX = 100;
+
+/** Warns of what a write did to fields: those that became JSON, and those that differ only in case from another. */
+export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
+  const spellings = turned.flatMap((one) => one.spellings ?? []);
+  return [...newJsonWarnings(catalog, collection, turned), ...spellings.map((one) => spellingWarning(one, collection))];
+}
+
+function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name }: CollectionRecord): string {
+  const [other, known] = [JSON.stringify(cut(field)), JSON.stringify(cut(column))];
+  const read = sql.length > 2 * TEXT_CHARS_MAX ? '' : `, or read both: ${sql}`;
+  return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
+}
+
+/** Warns of fields that a write turned into JSON, and names the lambdas that may answer otherwise since. */
+function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
+  if (turned.every((one) => one.count === 0)) return [];
+  const name = collectionKey(collection.workspace, collection.name);
+  const fields = turned.flatMap((one) => one.fields);
+  const more = turned.reduce((sum, one) => sum + one.count, 0) - fields.length;
+  const keys = more > 0 ? undefined : fields.map(({ path }) => lastKey(path));
+  const lambdas = lambdasReading(catalog, collection, keys).map((one) => `${one.workspace}.${one.name}`);
+  const rest = lambdas.length - LAMBDAS_MAX;
+  return [
+    ...fields.map((field) => fieldWarning(field, name)),
+    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} became JSON, too.`] : []),
+    ...(lambdas.length > 0
+      ? [
+          `Lambdas that read ${name}, and may answer otherwise now: ${lambdas.slice(0, LAMBDAS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`,
+        ]
+      : []),
+  ];
+}
+
+function fieldWarning(field: NewJsonField, collection: string): string {
+  const { path, before, cause } = field;
+  const why = cause === null ? '' : `, since document ${JSON.stringify(cut(cause.id))} has ${cause.value} there`;
+  return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
+}
+
+/** The last name of a path, without its quotes. */
+function lastKey(path: string): string {
+  return (/"((?:[^"]|"")*)"(?:\[\])*$/.exec(path)?.[1] ?? path).replaceAll('""', '"');
+}
+
+function consequence({ before }: NewJsonField): string {
+  if (before.endsWith('[]'))
+    return '[1] is the second item, as JSON counts from 0, len counts characters, unnest fails';
+  if (before.startsWith('STRUCT')) return 'what lies in it is JSON, too; ORDER BY, min and max go by text';
+  return 'ORDER BY, min and max go by its text, comparisons and sums may fail';
+}
+
+/** SQL for the values as they were typed before; none among numbers, where it would round the new ones in silence. */
+function remedy({ path, before, cause }: NewJsonField): string {
+  if (!/^[A-Z]+$/.test(before) || path.includes('[]') || path.length > TEXT_CHARS_MAX) return '';
+  if (/fraction|integer beyond/.test(cause?.value ?? '')) return '';
+  return ` TRY_CAST(${path}->>'$' AS ${before}) reads it as ${before} again.`;
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
+}
+
+/** Whether a collection keeps no documents of this event time any more; null: of now. */
+export function isTooOld({ retentionSecs }: CollectionRecord, eventTimeMicros: bigint | null): boolean {
+  if (retentionSecs === null || eventTimeMicros === null) return false;
+  return eventTimeMicros < BigInt(Date.now()) * 1_000n - BigInt(retentionSecs) * 1_000_000n;
+}
+
+/** Warns of documents that were stored and are not there to see. */
+export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRecord, tooOld: number): string[] {
+  if (tooOld === 0) return [];
+  const [are, they] = tooOld === 1 ? ['is', 'it'] : ['are', 'they'];
+  return [
+    `${counted(tooOld, 'documents')} of this write ${are} past the retention of ${collectionKey(workspace, name)} (${retentionSecs} seconds) by the _event_time that ${they} came with: no query sees ${tooOld === 1 ? 'it' : 'them'}, and ${they} will be removed.`,
+  ];
+}
+
+/** Warns of times that were most likely counted in another unit. */
+export function near1970Warnings(near1970: number): string[] {
+  if (near1970 === 0) return [];
+  return [
+    `${counted(near1970, 'documents')} of this write ${near1970 === 1 ? 'has' : 'have'} an _event_time about 1970: as a number it counts microseconds since 1970. Send seconds times 1000000, milliseconds times 1000, or ISO-8601 text; or make the collection with "event_time_info": {"field": "_event_time", "format": "seconds_since_epoch"} (or milliseconds_since_epoch).`,
+  ];
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { stringifyJson } from '../../contract/json.ts';
+import type { LambdaSql, QueryLambdaVersion } from '../../contract/lambdas.ts';
+import type { QueryParameter } from '../../contract/queries.ts';
+import type { Change } from '../../engine/engine.ts';
+import { type Catalog, put } from '../catalog.ts';
+import type { CallContext } from '../context.ts';
+import { checkParameters } from '../queries.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
+import { lambdaKey, versionKey, versionOf } from './lambda-records.ts';
+import { unboundText } from './lambda-states.ts';
+
+/** The SQL of a version, and what is known of it. */
+export type CheckedSql = Pick<LambdaVersionRecord, 'query' | 'defaultParameters' | 'names' | 'unbound'>;
+
+/** What makes a version, besides its lambda. */
+export type VersionContent = CheckedSql & Pick<LambdaVersionRecord, 'description'>;
+
+const HASH_LENGTH = 16;
+
+/**
+ * Checks the SQL of a new version as a query is checked. What names collections or columns that do not exist passes,
+ * with the reason in `unbound`; `unused` names defaults that the SQL does not use. Throws `query_error` for what does not parse or is not allowed, and `invalid_input` for
+ * a default that its type does not take; `what` is the operation, as it stands after "Cannot".
+ */
+export async function checkSql(
+  ctx: CallContext,
+  what: string,
+  sql: LambdaSql,
+): Promise<CheckedSql & { unused: string[] }> {
+  const defaultParameters = sql.default_parameters ?? [];
+  checkParameters(what, 'sql.default_parameters', defaultParameters);
+  const found = await ctx.engine.inspect({
+    sql: sql.query,
+    parameters: defaultParameters,
+    allowMissingParameters: true,
+    allowUnbound: true,
+  });
+  const used = new Set(found.parameters.map((name) => name.toLowerCase()));
+  return {
+    query: sql.query,
+    defaultParameters,
+    names: [...found.collections, ...found.aliases, ...found.missing],
+    unbound: unboundText(found.unbound),
+    unused: defaultParameters.map(({ name }) => name).filter((name) => !used.has(name.toLowerCase())),
+  };
+}
+
+/** The answer to a post of SQL: a default parameter that it does not use is misspelled, as a rule. */
+export function withUnused(version: QueryLambdaVersion, unused: readonly string[]): QueryLambdaVersion {
+  if (unused.length === 0) return version;
+  const warnings = unused.map((name) => `Default parameter "${name}" is not used by the SQL.`);
+  return { ...version, warnings: [...(version.warnings ?? []), ...warnings] };
+}
+
+/**
+ * The changes that make `content` the current version of a lambda, which they make too where there is none. Content
+ * that a version has already makes no new one, and `latest` moves to it: whoever posts it wants it to be run.
+ */
+export function postVersion(
+  catalog: Catalog,
+  where: { workspace: string; name: string },
+  lambda: LambdaRecord | undefined,
+  content: VersionContent,
+  by: string,
+): { changes: Change[]; version: LambdaVersionRecord } {
+  const { workspace, name } = where;
+  const hash = hashOf(workspace, name, content);
+  const now = new Date().toISOString();
+  const exists = lambda?.versions.includes(hash) === true;
+  const version: LambdaVersionRecord = exists
+    ? versionOf(catalog, lambda, hash)
+    : { workspace, lambda: name, version: hash, createdAt: now, createdBy: by, ...content };
+  if (exists && lambda.latest === hash) return { changes: [], version };
+  const versions = [...(lambda?.versions ?? []), ...(exists ? [] : [hash])];
+  const tags = lambda?.tags ?? [];
+  const record: LambdaRecord = { workspace, name, updatedAt: now, updatedBy: by, versions, latest: hash, tags };
+  const changes = [put('lambda', lambdaKey(workspace, name), record)];
+  if (!exists) changes.push(put('lambdaVersion', versionKey(version), version));
+  return { changes, version };
+}
+
+/**
+ * The version's name. The order of default parameters does not count, since they go by name; no type is the same as an
+ * empty one, and no description as an empty one.
+ */
+function hashOf(workspace: string, name: string, content: VersionContent): string {
+  const parameters = content.defaultParameters
+    .map(({ name: key, type = '', value }) => (value === undefined ? [key, type] : [key, type, value]))
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  const text = stringifyJson([workspace, name, content.description ?? '', content.query, parameters]);
+  return createHash('sha256').update(text, 'utf8').digest('hex').slice(0, HASH_LENGTH);
+}
+
+/** An empty description is none. */
+export function descriptionOf(text: string | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
+}
+
+/**
+ * The values of a run: those given replace defaults of the same name, which SQL reads in any case. One that is given
+ * without a type has that of the default.
+ */
+export function withDefaults(
+  defaults: readonly QueryParameter[],
+  given: readonly QueryParameter[] = [],
+): QueryParameter[] {
+  // A parameter that is listed without a value is not given.
+  const values = given.filter((parameter) => parameter.value !== undefined || parameter.type === 'null');
+  const names = new Set(values.map((parameter) => foldedName(parameter)));
+  // A default of type null stands for any value.
+  const types = new Map(
+    defaults.flatMap((parameter) =>
+      parameter.type === 'null' ? [] : [[foldedName(parameter), parameter.type] as const],
+    ),
+  );
+  const typed = values.map((parameter) => ({
+    ...parameter,
+    type: parameter.type || types.get(foldedName(parameter)),
+  }));
+  return [...defaults.filter((parameter) => !names.has(foldedName(parameter))), ...typed];
+}
+
+function foldedName({ name }: QueryParameter): string {
+  return name.replace(/^[:$]/, '').toLowerCase();
+}

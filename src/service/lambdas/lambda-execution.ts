@@ -1,0 +1,56 @@
+import type { ParsedInput } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { QueryResponse } from '../../contract/queries.ts';
+import type { CallContext } from '../context.ts';
+import { checkParameters, runStatement } from '../queries.ts';
+import type { LambdaVersionRecord } from '../records.ts';
+import { withDefaults } from './lambda-content.ts';
+import { requireTagged, requireVersion, versionKey } from './lambda-records.ts';
+
+/**
+ * Runs one version of a Query Lambda (api.md #41). SQL that does not bind now is a `query_error` with the reason,
+ * whatever its state was. Throws `not_found`, and as `runQuery`.
+ */
+export async function executeLambdaVersion(
+  ctx: CallContext,
+  input: ParsedInput<'executeLambdaVersion'>,
+): Promise<QueryResponse> {
+  const { version } = requireVersion(ctx.catalog, input.workspace, input.queryLambda, input.version);
+  return run(ctx, version, input);
+}
+
+/** Runs the version that a tag names, `latest` for example (api.md #46). Throws as `executeLambdaVersion`. */
+export async function executeLambdaTag(
+  ctx: CallContext,
+  input: ParsedInput<'executeLambdaTag'>,
+): Promise<QueryResponse> {
+  const { version } = requireTagged(ctx.catalog, input.workspace, input.queryLambda, input.tag);
+  return run(ctx, version, input);
+}
+
+type Execution = Pick<ParsedInput<'executeLambdaVersion'>, 'parameters' | 'default_row_limit' | 'generate_warnings'>;
+
+async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execution): Promise<QueryResponse> {
+  const { email } = ctx.caller.user;
+  checkParameters(`run Query Lambda "${version.lambda}"`, 'parameters', input.parameters);
+  try {
+    const response = await runStatement(ctx, {
+      query: version.query,
+      parameters: withDefaults(version.defaultParameters, input.parameters),
+      default_row_limit: input.default_row_limit,
+      generate_warnings: input.generate_warnings,
+    });
+    ctx.lambdaStats.ran(version, email);
+    return { ...response, query_lambda_path: versionKey(version) };
+  } catch (error) {
+    if (isFailure(error)) ctx.lambdaStats.ran(version, email, error);
+    throw error;
+  }
+}
+
+const NO_FAILURE: readonly string[] = ['aborted', 'not_ready', 'query_stopped'];
+
+/** Whether the run itself failed: not when its caller hung up, a person stopped it, or the service closes. */
+function isFailure(error: unknown): error is ApiError {
+  return error instanceof ApiError && !NO_FAILURE.includes(error.code);
+}

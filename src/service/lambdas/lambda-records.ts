@@ -1,0 +1,103 @@
+import { ApiError } from '../../contract/errors.ts';
+import { LATEST } from '../../contract/lambdas.ts';
+import type { Catalog } from '../catalog.ts';
+import { byName, didYouMean, requireWorkspace, shortened } from '../not-found.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
+
+/** The key of a Query Lambda's record. */
+export function lambdaKey(workspace: string, name: string): string {
+  return `${workspace}.${name}`;
+}
+
+/** The key of a version's record, which is also the `query_lambda_path` of its runs. */
+export function versionKey(record: Pick<LambdaVersionRecord, 'workspace' | 'lambda' | 'version'>): string {
+  return `${lambdaKey(record.workspace, record.lambda)}::${record.version}`;
+}
+
+/** The Query Lambda of that name, if there is one. */
+export function findLambda(catalog: Catalog, workspace: string, name: string): LambdaRecord | undefined {
+  const lambda = catalog.all('lambda').get(lambdaKey(workspace, name));
+  // The key of "c" in "a.b" is that of "b.c" in "a".
+  return lambda?.workspace === workspace ? lambda : undefined;
+}
+
+/** As `findLambda`; throws `not_found` for it or for its workspace. */
+export function requireLambda(catalog: Catalog, workspace: string, name: string): LambdaRecord {
+  const lambda = findLambda(catalog, workspace, name);
+  if (lambda !== undefined) return lambda;
+  requireWorkspace(catalog, workspace);
+  const names = lambdasOf(catalog, workspace).map((other) => other.name);
+  const where = `Query Lambda "${shortened(name)}" not found in workspace "${workspace}"`;
+  throw new ApiError('not_found', `${where}${didYouMean(name, names) || '.'}`, { messageKey: 'QUERY_NOT_FOUND' });
+}
+
+/** One version of a Query Lambda; throws `not_found` for it, its lambda or its workspace. */
+export function requireVersion(
+  catalog: Catalog,
+  workspace: string,
+  name: string,
+  version: string,
+): { lambda: LambdaRecord; version: LambdaVersionRecord } {
+  const lambda = requireLambda(catalog, workspace, name);
+  if (lambda.versions.includes(version)) return { lambda, version: versionOf(catalog, lambda, version) };
+  throw new ApiError(
+    'not_found',
+    `Query Lambda "${name}" (version "${shortened(version)}") not found in workspace "${workspace}".`,
+    { messageKey: 'QUERY_NOT_FOUND' },
+  );
+}
+
+/** The version that a tag of a Query Lambda names; throws `not_found` for the tag, the lambda or its workspace. */
+export function requireTagged(
+  catalog: Catalog,
+  workspace: string,
+  name: string,
+  tag: string,
+): { lambda: LambdaRecord; version: LambdaVersionRecord } {
+  const lambda = requireLambda(catalog, workspace, name);
+  const tags = tagsOf(lambda);
+  const found = tags.find((one) => one.name === tag);
+  if (found !== undefined) return { lambda, version: versionOf(catalog, lambda, found.version) };
+  const names = tags.map((one) => one.name);
+  const what = `Tag "${shortened(tag)}" of Query Lambda "${name}" not found in workspace "${workspace}"`;
+  throw new ApiError('not_found', `${what}${didYouMean(tag, names) || '.'}`, { messageKey: 'TAG_NOT_FOUND' });
+}
+
+/** A lambda's tags, `latest` first and the others by name. */
+export function tagsOf(lambda: LambdaRecord): { name: string; version: string }[] {
+  return [{ name: LATEST, version: lambda.latest }, ...lambda.tags.toSorted(byName)];
+}
+
+/** A version that its lambda lists. */
+export function versionOf(catalog: Catalog, lambda: LambdaRecord, version: string): LambdaVersionRecord {
+  const key = versionKey({ workspace: lambda.workspace, lambda: lambda.name, version });
+  const record = catalog.all('lambdaVersion').get(key);
+  if (record === undefined) throw new ApiError('internal', `The metadata is damaged: "${key}" has no record.`);
+  return record;
+}
+
+/** A lambda's versions, newest first. */
+export function versionsOf(catalog: Catalog, lambda: LambdaRecord): LambdaVersionRecord[] {
+  return lambda.versions.toReversed().map((version) => versionOf(catalog, lambda, version));
+}
+
+/** The Query Lambdas of one workspace, by name. */
+export function lambdasOf(catalog: Catalog, workspace: string): LambdaRecord[] {
+  return [...catalog.all('lambda').values()].filter((one) => one.workspace === workspace).sort(byName);
+}
+
+/** All Query Lambdas, by workspace and name. */
+export function allLambdas(catalog: Catalog): LambdaRecord[] {
+  return [...catalog.all('workspace').keys()].sort().flatMap((workspace) => lambdasOf(catalog, workspace));
+}
+
+/** Whether the SQL of a version names a collection or an alias, `workspace.name`; SQL ignores case. */
+export function isNaming(version: LambdaVersionRecord, name: string): boolean {
+  const folded = name.toLowerCase();
+  return version.names.some((one) => one.toLowerCase() === folded);
+}
+
+/** The Query Lambdas with a version that names a collection or an alias, `workspace.name`; by workspace and name. */
+export function lambdasNaming(catalog: Catalog, name: string): LambdaRecord[] {
+  return allLambdas(catalog).filter((lambda) => versionsOf(catalog, lambda).some((version) => isNaming(version, name)));
+}

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import { ApiError } from '../../contract/errors.ts';
+import type { Engine, Unbound } from '../../engine/engine.ts';
+import type { LambdaVersionRecord } from '../records.ts';
+
+/** Whether the SQL of versions binds. Nothing of it is stored: it follows from what exists, and heals by itself. */
+export interface LambdaStates {
+  /** Why the version's SQL does not bind now; null if it does. Never rejects. */
+  unboundOf(version: LambdaVersionRecord): Promise<string | null>;
+}
+
+/**
+ * Each version is bound again when it is looked at and collections, aliases or columns have changed since the last time.
+ * Where the engine has no place for that, the last answer stands.
+ */
+export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersion'>, log: Logger): LambdaStates {
+  const known = new WeakMap<LambdaVersionRecord, { namesVersion: number; unbound: string | null }>();
+
+  async function bind(version: LambdaVersionRecord): Promise<string | null> {
+    try {
+      const { unbound } = await engine.inspect({
+        sql: version.query,
+        parameters: version.defaultParameters,
+        allowMissingParameters: true,
+        allowUnbound: true,
+      });
+      return unboundText(unbound);
+    } catch (error) {
+      // What an earlier release let through and this one refuses.
+      if (error instanceof ApiError && (error.code === 'query_error' || error.code === 'invalid_input')) {
+        return unboundText({ ...error.details, message: error.message });
+      }
+      throw error;
+    }
+  }
+
+  return {
+    async unboundOf(version) {
+      // Read before: what changes while it binds makes it bind again.
+      const { namesVersion } = engine;
+      const last = known.get(version);
+      if (last?.namesVersion === namesVersion) return last.unbound;
+      try {
+        const unbound = await bind(version);
+        known.set(version, { namesVersion, unbound });
+        return unbound;
+      } catch (error) {
+        log.warn({ err: error, version: version.version }, 'cannot tell whether a Query Lambda binds');
+        return last === undefined ? version.unbound : last.unbound;
+      }
+    },
+  };
+}
+
+/** The engine's reason with its place in the SQL. */
+export function unboundText(unbound: Unbound | null): string | null {
+  if (unbound === null) return null;
+  const { message, line, column } = unbound;
+  return line === undefined ? message : `Line ${line}, column ${column ?? 1}: ${message}`;
+}

@@ -1,0 +1,96 @@
+import type { LambdaTag, QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
+import type { QueryParameter } from '../../contract/queries.ts';
+import type { Catalog } from '../catalog.ts';
+import type { ServiceContext } from '../context.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
+import { versionOf } from './lambda-records.ts';
+import type { RunFigures } from './lambda-stats.ts';
+
+/** What the views need. */
+export type ViewContext = Pick<ServiceContext, 'catalog' | 'lambdaStates' | 'lambdaStats'>;
+
+/**
+ * A version as the API shows it. One whose SQL does not bind now is INVALID_SQL, and has `warnings` that say why: but for
+ * those of what was just posted, only then is there a key that api.md does not list.
+ */
+export async function toVersion(
+  ctx: ViewContext,
+  record: LambdaVersionRecord,
+  stats: RunFigures = ctx.lambdaStats.of(record),
+): Promise<QueryLambdaVersion> {
+  const unbound = await ctx.lambdaStates.unboundOf(record);
+  return {
+    workspace: record.workspace,
+    created_by: record.createdBy,
+    created_at: record.createdAt,
+    name: record.lambda,
+    version: record.version,
+    description: record.description,
+    sql: { query: record.query, default_parameters: record.defaultParameters.map(toParameter) },
+    collections: namesOf(ctx.catalog, record),
+    state: unbound === null ? 'ACTIVE' : 'INVALID_SQL',
+    stats: {
+      last_executed: stats.lastExecuted,
+      last_executed_by: stats.lastExecutedBy,
+      last_execution_error: stats.lastError,
+      last_execution_error_message: stats.lastErrorMessage,
+    },
+    ...(unbound === null ? {} : { warnings: [`The SQL does not bind: ${unbound}`] }),
+  };
+}
+
+/** Versions in the order given, bound one after the other: a list must not take the places of queries. */
+export async function toVersions(
+  ctx: ViewContext,
+  records: readonly LambdaVersionRecord[],
+): Promise<QueryLambdaVersion[]> {
+  const versions: QueryLambdaVersion[] = [];
+  for (const record of records) versions.push(await toVersion(ctx, record));
+  return versions;
+}
+
+/** A lambda as the API shows it, with the version that `latest` names. */
+export async function toLambda(
+  ctx: ViewContext,
+  record: LambdaRecord,
+  latest: LambdaVersionRecord = versionOf(ctx.catalog, record, record.latest),
+  stats: RunFigures = ctx.lambdaStats.of(latest),
+): Promise<QueryLambda> {
+  const version = await toVersion(ctx, latest, stats);
+  return {
+    workspace: record.workspace,
+    last_updated_by: record.updatedBy,
+    last_updated: record.updatedAt,
+    name: record.name,
+    version_count: record.versions.length,
+    collections: version.collections,
+    latest_version: version,
+  };
+}
+
+export async function toLambdas(ctx: ViewContext, records: readonly LambdaRecord[]): Promise<QueryLambda[]> {
+  // Looked up before the first one is awaited: a lambda may be deleted while the list is made.
+  const found = records.map((record) => [record, versionOf(ctx.catalog, record, record.latest)] as const);
+  const lambdas: QueryLambda[] = [];
+  for (const [record, latest] of found) lambdas.push(await toLambda(ctx, record, latest));
+  return lambdas;
+}
+
+export async function toTag(ctx: ViewContext, name: string, version: LambdaVersionRecord): Promise<LambdaTag> {
+  return { tag_name: name, version: await toVersion(ctx, version) };
+}
+
+/** What the SQL names, as it is written now where it exists: SQL ignores case, names keep theirs. */
+function namesOf(catalog: Catalog, record: LambdaVersionRecord): string[] {
+  const [collections, aliases] = [catalog.all('collection'), catalog.all('alias')];
+  return record.names.map((name) => {
+    if (collections.has(name) || aliases.has(name)) return name;
+    const folded = name.toLowerCase();
+    return [...collections.keys(), ...aliases.keys()].find((key) => key.toLowerCase() === folded) ?? name;
+  });
+}
+
+/** A parameter without a value has no key for it, since null is a value. */
+function toParameter({ name, type = '', value }: QueryParameter) {
+  return { name, type, ...(value === undefined ? {} : { value }) };
+}

@@ -1,0 +1,96 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Engine, EngineSize } from '../../engine/engine.ts';
+import type { Catalog } from '../catalog.ts';
+import { createCollectionFigures, type WorkspaceFigures } from '../collection-figures.ts';
+import type { Compute } from '../compute.ts';
+import type { EndedQuery, QueryLog, RunningQuery } from '../query-log.ts';
+import type { ApprovalDesk, Asked } from './approval-desk.ts';
+
+/** A record of the audit log, as it was written by other processes: nothing in it was checked. */
+export type CallRecord = Readonly<Record<string, unknown>>;
+
+/** What a person sees of the service at one moment; no secret is in it. Times are milliseconds since 1970. */
+export interface Overview {
+  now: number;
+  version: string;
+  pid: number;
+  folder: string;
+  startedAt: number;
+  addresses: readonly string[];
+  size: { name: string } & EngineSize;
+  memoryBytes: number;
+  /** Of the database's files; null where they cannot be read. */
+  diskBytes: number | null;
+  questions: readonly Asked[];
+  running: readonly RunningQuery[];
+  recent: readonly EndedQuery[];
+  workspaces: readonly WorkspaceFigures[];
+  /** The newest first; undefined: this service does not know the audit log. */
+  calls: readonly CallRecord[] | undefined;
+}
+
+export interface OverviewOptions {
+  engine: Pick<Engine, 'stats' | 'size'>;
+  catalog: Catalog;
+  compute: Pick<Compute, 'size'>;
+  approvals: ApprovalDesk;
+  queryLog: QueryLog;
+  databaseFile: string;
+  version: string;
+  log: Logger;
+  /** Where the service listens, once it does. */
+  addresses: () => readonly string[];
+  /** The newest calls of tools on record, the newest first. */
+  recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
+}
+
+/** Looks at the whole service, at most so often as a page that is open asks. */
+export function createOverview(options: OverviewOptions): () => Promise<Overview> {
+  const { engine, catalog, compute, approvals, queryLog, databaseFile, log, recentCalls } = options;
+  const startedAt = Date.now();
+  const figures = createCollectionFigures(engine, catalog, log);
+
+  /** A log that cannot be read is no reason to show nothing. */
+  async function calls(): Promise<readonly CallRecord[] | undefined> {
+    try {
+      return await recentCalls?.();
+    } catch (error) {
+      log.warn({ err: error }, 'the audit log cannot be read');
+      return undefined;
+    }
+  }
+
+  return async () => {
+    const [workspaces, recorded, diskBytes] = await Promise.all([
+      figures(),
+      calls(),
+      sizeOnDisk(databaseFile).catch(() => null),
+    ]);
+    return {
+      now: Date.now(),
+      version: options.version,
+      pid: process.pid,
+      folder: dirname(databaseFile),
+      startedAt,
+      addresses: options.addresses(),
+      size: { name: compute.size, ...engine.size },
+      memoryBytes: process.memoryUsage.rss(),
+      diskBytes,
+      questions: approvals.pending(),
+      running: queryLog.running(),
+      recent: queryLog.recent(),
+      workspaces,
+      calls: recorded,
+    };
+  };
+}
+
+/** The file and those that the engine keeps beside it. */
+async function sizeOnDisk(databaseFile: string): Promise<number> {
+  const folder = dirname(databaseFile);
+  const names = (await readdir(folder)).filter((name) => name.startsWith(basename(databaseFile)));
+  const found = await Promise.all(names.map((name) => stat(join(folder, name))));
+  return found.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+}

@@ -1,0 +1,40 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readBody } from '../../../src/service/app/body.ts';
+
+const bodyOf = (text: string) => readBody(Readable.from([Buffer.from(text)], { objectMode: false }));
+/** Longer than what has a room of its own. */
+const large = (letter: string, length = 300_000) => JSON.stringify(letter.repeat(length));
+
+test('large bodies that are read at the same time do not share a room', async () => {
+  const texts = ['a', 'b', 'c', 'd'].map((letter) => large(letter));
+  const bodies = await Promise.all(texts.map(bodyOf));
+  expect(bodies.map((body) => body.bytes.toString())).toEqual(texts);
+  for (const body of bodies) body.release();
+});
+
+test('a body that was let go of twice leaves one room for one other', async () => {
+  const first = await bodyOf(large('a'));
+  first.release();
+  first.release();
+  const [second, third] = [await bodyOf(large('b')), await bodyOf(large('c'))];
+  first.release();
+  const fourth = await bodyOf(large('d'));
+  expect([second, third, fourth].map((body) => body.parse())).toEqual(
+    ['b', 'c', 'd'].map((letter) => letter.repeat(300_000)),
+  );
+});
+
+test('a body that was let go of has no bytes, and what was parsed of it stays', async () => {
+  const body = await bodyOf(large('a'));
+  const parsed = body.parse();
+  body.release();
+  await bodyOf(large('b', 200_000));
+  expect(body.bytes).toHaveLength(0);
+  expect(parsed).toBe('a'.repeat(300_000));
+});
+
+test('a shorter body in the room of a longer one ends where it ends', async () => {
+  (await bodyOf(large('a'))).release();
+  expect((await bodyOf(large('b', 100_000))).parse()).toBe('b'.repeat(100_000));
+});

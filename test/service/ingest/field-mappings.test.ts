@@ -1,0 +1,430 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../../src/contract/json.ts';
+import { propertyRuns } from '../../property.ts';
+import { type Answer, startTestService, type TestService } from '../harness.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.remove());
+
+const COLLECTIONS = '/v1/orgs/self/ws/commons/collections';
+let count = 0;
+
+async function create(settings: object): Promise<string> {
+  const name = `m${++count}`;
+  const answer = await service.call('POST', COLLECTIONS, { name, ...settings });
+  expect(answer.text).toContain('"CREATED"');
+  return name;
+}
+
+async function add(name: string, ...texts: string[]): Promise<Answer> {
+  return service.call('POST', `${COLLECTIONS}/${name}/docs`, undefined, { rawBody: `{"data":[${texts.join(',')}]}` });
+}
+
+async function select(sql: string): Promise<Record<string, unknown>[]> {
+  const answer = await service.call('POST', '/v1/orgs/self/queries', { sql: { query: sql } });
+  expect(answer.body).toHaveProperty('results');
+  return answer.body.results;
+}
+
+const statuses = (answer: Answer) => answer.body.data.map((row: { status: string }) => row.status);
+const output = (field: string, value: string, onError?: string) => ({
+  field_name: field,
+  value,
+  ...(onError === undefined ? {} : { on_error: onError }),
+});
+
+describe('field_mappings', () => {
+  it('are returned with their defaults, also after a restart', async () => {
+    const own = await startTestService();
+    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('b', 'upper(:a)') };
+    const expected = {
+      name: 'm',
+      is_drop_all_fields: false,
+      input_fields: [{ field_name: 'a', if_missing: 'SKIP', is_drop: false, param: 'a' }],
+      output_field: { field_name: 'b', value: 'upper(:a)', on_error: 'SKIP' },
+    };
+    const created = await own.call('POST', COLLECTIONS, { name: 'kept', field_mappings: [mapping] });
+    expect(created.body.data.field_mappings).toEqual([expected]);
+    await own.stop();
+    const again = await startTestService({}, own.folder);
+    expect((await again.call('GET', `${COLLECTIONS}/kept`)).body.data.field_mappings).toEqual([expected]);
+    await again.call('POST', `${COLLECTIONS}/kept/docs`, { data: [{ a: 'x' }] });
+    const rows = await again.call('POST', '/v1/orgs/self/queries', { sql: { query: 'SELECT b FROM kept' } });
+    expect(rows.body.results).toEqual([{ b: 'X' }]);
+    await again.remove();
+  });
+
+  it('make _id and _event_time', async () => {
+    const name = await create({
+      field_mappings: [
+        {
+          name: 'id',
+          input_fields: [{ field_name: 'user.id', param: 'id' }, { field_name: 'day' }],
+          output_field: output('_id', "concat_ws('-', :id, :day)", 'FAIL'),
+        },
+        {
+          name: 'time',
+          input_fields: [{ field_name: 'day', is_drop: true }],
+          output_field: output('_event_time', 'CAST(:day AS TIMESTAMP)'),
+        },
+      ],
+    });
+    const answer = await add(
+      name,
+      '{"user":{"id":7},"day":"2026-01-02"}',
+      '{"user":{"id":7},"day":"2026-01-02","n":1}',
+    );
+    expect(answer.body.data.map((row: { _id: string }) => row._id)).toEqual(['7-2026-01-02', '7-2026-01-02']);
+    expect(statuses(answer)).toEqual(['ADDED', 'REPLACED']);
+    expect(await select(`SELECT * FROM ${name}`)).toEqual([
+      { _id: '7-2026-01-02', _event_time: '2026-01-02T00:00:00.000000Z', user: { id: 7 }, n: 1 },
+    ]);
+  });
+
+  it.each([
+    [':id', 'must be a string'],
+    ["''", 'must not be empty'],
+    ["repeat('x', 2000)", 'at most 1024 bytes'],
+  ])('an _id of %s fails for the document', async (value, why) => {
+    const field_mappings = [
+      { name: 'id', input_fields: [{ field_name: 'id' }], output_field: output('_id', value, 'FAIL') },
+    ];
+    const answer = await add(await create({ field_mappings }), '{"id":7}');
+    expect(answer.body.data[0]).toMatchObject({ status: 'ERROR', error: expect.stringContaining(why) });
+  });
+
+  it('on_error: FAIL refuses the document and says why; SKIP leaves the field out; the others go in', async () => {
+    const mapping = (on_error: string) => ({
+      name: 'number',
+      input_fields: [{ field_name: 'text', is_drop: true }],
+      output_field: output('number', 'CAST(:text AS INTEGER)', on_error),
+    });
+    const documents = ['{"_id":"a","text":"1"}', '{"_id":"b","text":"x"}', '{"_id":"c","text":"3"}', '{"_id":"d"}'];
+    const failing = await create({ field_mappings: [mapping('FAIL')] });
+    const answer = await add(failing, ...documents);
+    expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ADDED']);
+    expect(answer.body.data[1]).toMatchObject({ _id: 'b', patch_id: null });
+    expect(answer.body.data[1].error).toMatch(/^field mapping "number" cannot make "number": .*'x'/);
+    const skipping = await create({ field_mappings: [mapping('SKIP')] });
+    expect(statuses(await add(skipping, ...documents))).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
+    const columns = `SELECT _id, number FROM ${skipping} ORDER BY _id`;
+    expect((await select(columns)).map((row) => row['number'])).toEqual([1, null, 3, null]);
+    expect((await select(`SELECT * FROM ${skipping} LIMIT 1`))[0]).not.toHaveProperty('text');
+  });
+
+  it('error() refuses a document in its own words', async () => {
+    const value = "CASE WHEN :n < 0 THEN error('negative') ELSE :n END";
+    const name = await create({
+      field_mappings: [
+        { name: 'check', input_fields: [{ field_name: 'n' }], output_field: output('n', value, 'FAIL') },
+      ],
+    });
+    const answer = await add(name, '{"n":1}', '{"n":-1}', '{"n":2}', '{"n":-2}', '{"n":3}');
+    expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ERROR', 'ADDED']);
+    expect(answer.body.data[1].error).toContain('negative');
+  });
+
+  it('a document is the same alone and beside others of other types', async () => {
+    const field_mappings = [
+      { name: 't', input_fields: [{ field_name: 'v' }], output_field: output('w', "concat(typeof(:v), ' ', :v)") },
+    ];
+    const values = ['1', '1.5', '"1"', 'true', '[1]', '[1.5]', '[]', '{"a":1}', '9223372036854775807', '[1,"a"]'];
+    const together = await create({ field_mappings });
+    await add(together, ...values.map((value, index) => `{"_id":"${index}","v":${value}}`));
+    const apart = await create({ field_mappings });
+    for (const [index, value] of values.entries()) await add(apart, `{"_id":"${index}","v":${value}}`);
+    const rows = await select(`SELECT w FROM ${together} ORDER BY _id`);
+    expect(rows).toEqual(await select(`SELECT w FROM ${apart} ORDER BY _id`));
+    expect(rows[8]).toEqual({ w: 'BIGINT 9223372036854775807' });
+  });
+
+  it('keep 64-bit integers, nested objects and times', async () => {
+    const name = await create({
+      field_mappings: [
+        { name: 'a', input_fields: [{ field_name: 'n' }], output_field: output('m', ':n - 1') },
+        { name: 'b', input_fields: [{ field_name: 'o' }], output_field: output('x.y', "{'n': :o.n, 'l': [:o.n]}") },
+        { name: 'c', output_field: output('day', "DATE '2026-01-01' + 1") },
+      ],
+    });
+    await add(name, '{"n":9223372036854775807,"o":{"n":9007199254740993}}');
+    expect(await select(`SELECT m, x.y.n AS n, x.y.l AS l, "day" FROM ${name}`)).toEqual([
+      { m: '9223372036854775806', n: '9007199254740993', l: ['9007199254740993'], day: '2026-01-02' },
+    ]);
+  });
+
+  it('is_drop drops a field also where the mapping is skipped for want of another', async () => {
+    const name = await create({
+      field_mappings: [
+        {
+          name: 'hash',
+          input_fields: [
+            { field_name: 'email', param: 'e', is_drop: true },
+            { field_name: 'salt', param: 's' },
+          ],
+          output_field: { field_name: 'hash', value: 'md5(:e || :s)' },
+        },
+      ],
+    });
+    await service.call('POST', `${COLLECTIONS}/${name}/docs`, {
+      data: [{ email: 'a@b' }, { email: 'a@b', salt: null }, { email: 'a@b', salt: 'x' }],
+    });
+    const rows = await select(`SELECT * FROM ${name}`);
+    expect(rows).toHaveLength(3);
+    expect(JSON.stringify(rows)).not.toContain('a@b');
+  });
+
+  it('is_drop_all_fields leaves what the other mappings put out, and _id', async () => {
+    const name = await create({
+      field_mappings: [
+        { name: 'all', is_drop_all_fields: true },
+        { name: 'x', input_fields: [{ field_name: 'a' }], output_field: output('x', ':a + 1') },
+        { name: 'y', input_fields: [{ field_name: 'x' }], output_field: output('y', ':x + 1') },
+      ],
+    });
+    await add(name, '{"_id":"i","a":1,"secret":"s"}');
+    const [row] = await select(`SELECT * EXCLUDE (_event_time) FROM ${name}`);
+    expect(row).toEqual({ _id: 'i', x: 2, y: 3 });
+  });
+
+  it('are not applied to patches', async () => {
+    const name = await create({
+      field_mappings: [{ name: 'h', input_fields: [{ field_name: 'a' }], output_field: output('a', 'md5(:a)') }],
+    });
+    await add(name, '{"_id":"i","a":"x"}');
+    const patch = [{ op: 'add', path: '/b', value: 'x' }];
+    await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'i', patch }] });
+    expect(await select(`SELECT a, b FROM ${name}`)).toEqual([{ a: '9dd4e461268c8034f5c8564e155c67a6', b: 'x' }]);
+  });
+
+  it('keep keys such as __proto__ harmless', async () => {
+    const name = await create({
+      field_mappings: [
+        {
+          name: 'p',
+          input_fields: [{ field_name: '__proto__', param: 'p' }],
+          output_field: output('q', ':p.polluted'),
+        },
+        { name: 'r', output_field: output('__proto__.polluted', '1') },
+      ],
+    });
+    expect(statuses(await add(name, '{"a":1}', '{"__proto__":{"polluted":2}}'))).toEqual(['ADDED', 'ADDED']);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each([
+    [[{}], 'has no "name"'],
+    [[{ name: 'm' }], 'does nothing'],
+    [[{ name: 'm', is_drop_all_fields: true, output_field: output('a', '1') }], 'drops all fields'],
+    [[{ name: 'm', input_fields: [{ field_name: 'a' }] }], 'has no effect'],
+    [[{ name: 'm', input_fields: [{ is_drop: true }] }], 'has no "field_name"'],
+    [[{ name: 'm', input_fields: [{ field_name: 'a..b', is_drop: true }] }], 'between its dots'],
+    [[{ name: 'm', input_fields: [{ field_name: 'a.b' }], output_field: output('c', '1') }], 'needs a "param"'],
+    [[{ name: 'm', input_fields: [{ field_name: 'a', param: 'x-y' }], output_field: output('c', '1') }], '"x-y"'],
+    [
+      [{ name: 'm', input_fields: [{ field_name: 'a' }, { field_name: 'A' }], output_field: output('c', '1') }],
+      'the param "A" twice',
+    ],
+    [[{ name: 'm', output_field: { field_name: 'a' } }], 'has no "value"'],
+    [[{ name: 'm', output_field: { value: '1' } }], 'has no "field_name"'],
+    [[{ name: 'm', output_field: output('_meta', '1') }], '"_meta"'],
+    [[{ name: 'm', output_field: output('_id.x', '1') }], '"_id.x"'],
+    [[{ name: 'm', output_field: output('a', '1', 'MAYBE') }], 'on_error": expected one of "SKIP", "FAIL"'],
+    [[{ name: 'm', input_fields: [{ field_name: 'a', if_missing: 'x' }] }], 'if_missing": expected one of'],
+    [
+      [
+        { name: 'm', output_field: output('a', '1') },
+        { name: 'm', output_field: output('b', '1') },
+      ],
+      'names are unique',
+    ],
+    [{ name: 'm' }, '"field_mappings": expected an array'],
+  ])('%j is 400', async (field_mappings, why) => {
+    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings });
+    expect([answer.status, answer.body.type]).toEqual([400, 'INVALIDINPUT']);
+    expect(answer.body.message).toContain(why);
+    expect((await service.call('GET', `${COLLECTIONS}/refused`)).status).toBe(404);
+  });
+
+  it.each([
+    [':b', '":b", which is not declared'],
+    ['upper(', 'syntax error'],
+    ['uper(:a)', 'Did you mean "upper"?'],
+    ['a', '"a" is no parameter'],
+    ['sum(:a)', 'aggregate'],
+    ['row_number() OVER ()', 'window function'],
+    ['unnest([1, 2])', 'several rows'],
+    ['(SELECT 1)', 'a subquery'],
+    ['(SELECT count(*) FROM commons.secrets)', 'a subquery'],
+    ['1 FROM commons.secrets', 'FROM'],
+    ['1) FROM (SELECT 1', 'syntax error'],
+    ['1, 2', '2 expressions'],
+    ['1; DROP TABLE x', 'it holds ";"'],
+    ['upper(:a);', 'it holds ";"'],
+    ["getenv('HOME')", 'not available'],
+    ["read_text('/etc/passwd')", 'not available'],
+    [':a AS b', 'names its value'],
+    ['', 'has no "value"'],
+  ])('the expression %s is 400', async (value, why) => {
+    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('c', value) };
+    const answer = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings: [mapping] });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(/^Cannot create collection "refused": field_mappings\[0\]/);
+    expect(answer.body.message).toContain(why);
+  });
+
+  it('a mistake in SQL says where it is', async () => {
+    const field_mappings = [{ name: 'm', output_field: output('c', '1 +\n  uper(2)') }];
+    const { body } = await service.call('POST', COLLECTIONS, { name: 'refused', field_mappings });
+    expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
+  });
+
+  it('do to random documents what a model does', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(mappings, { maxLength: 5 }),
+        fc.array(documents, { minLength: 1, maxLength: 8 }),
+        check,
+      ),
+      propertyRuns(60),
+    );
+  });
+});
+
+/** Expressions of one parameter, with what they give; undefined: they fail. */
+const EXPRESSIONS: Record<string, (value: JsonValue) => JsonValue | undefined> = {
+  ':p': (value) => value,
+  'CAST(:p AS INTEGER)': (value) => {
+    if (value === null || typeof value === 'number') return value;
+    return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
+  },
+  '[:p, :p]': (value) => [value, value],
+  "{'k': :p}": (value) => ({ k: value }),
+  "typeof(:p) || '!'": (value) => `${value === null ? '"NULL"' : typeOf(value)}!`,
+};
+
+/** Arrays in this test hold the same value twice. */
+function typeOf(value: JsonValue | undefined): string {
+  if (typeof value === 'number') return 'BIGINT';
+  if (typeof value === 'string') return 'VARCHAR';
+  return Array.isArray(value) ? `${typeOf(value[0])}[]` : 'JSON';
+}
+
+const FIELDS = ['a', 'b', 'c', 'o.x', 'o.y'];
+
+const leaf = fc.oneof(fc.constantFrom<JsonValue>('x', '12', '', null), fc.integer({ min: -99, max: 99 }));
+const documents = fc.record<JsonObject>(
+  { a: leaf, b: leaf, c: leaf, o: fc.record<JsonObject>({ x: leaf, y: leaf }, { requiredKeys: [] }), z: leaf },
+  { requiredKeys: [] },
+);
+
+interface Mapping {
+  dropAll: boolean;
+  input: string;
+  ifMissing: 'SKIP' | 'PASS';
+  isDrop: boolean;
+  output: string | null;
+  value: string;
+  onError: 'SKIP' | 'FAIL';
+}
+const mappings: fc.Arbitrary<Mapping> = fc.record({
+  dropAll: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  input: fc.constantFrom(...FIELDS),
+  ifMissing: fc.constantFrom('SKIP', 'PASS'),
+  isDrop: fc.boolean(),
+  output: fc.constantFrom(...FIELDS, null),
+  value: fc.constantFrom(...Object.keys(EXPRESSIONS)),
+  onError: fc.constantFrom('SKIP', 'FAIL'),
+});
+
+function toApi(mapping: Mapping, index: number): object {
+  if (mapping.dropAll) return { name: `m${index}`, is_drop_all_fields: true };
+  const input = { field_name: mapping.input, param: 'p', if_missing: mapping.ifMissing };
+  if (mapping.output === null) return { name: `m${index}`, input_fields: [{ ...input, is_drop: true }] };
+  return {
+    name: `m${index}`,
+    input_fields: [{ ...input, is_drop: mapping.isDrop }],
+    output_field: { field_name: mapping.output, value: mapping.value, on_error: mapping.onError },
+  };
+}
+
+type Flat = Map<string, JsonValue>;
+
+function get(object: JsonObject, name: string): JsonValue {
+  let value: JsonValue | undefined = object;
+  for (const key of name.split('.')) value = (value as JsonObject | null)?.[key];
+  return value ?? null;
+}
+
+/** False where something else than an object is in the way. */
+function set(object: JsonObject, name: string, value: JsonValue): boolean {
+  const [first = '', second] = name.split('.');
+  if (second === undefined) object[first] = value;
+  else {
+    const inner = object[first] ?? {};
+    if (typeof inner !== 'object' || Array.isArray(inner)) return false;
+    object[first] = { ...(inner as JsonObject), [second]: value };
+  }
+  return true;
+}
+
+function unset(object: JsonObject, name: string): void {
+  const [first = '', second] = name.split('.');
+  if (second === undefined) delete object[first];
+  else if (typeof object[first] === 'object' && object[first] !== null) {
+    const { [second]: _, ...rest } = object[first] as JsonObject;
+    object[first] = rest;
+  }
+}
+
+/** Null: the document is refused. */
+function model(given: JsonObject, list: readonly Mapping[]): JsonObject | null {
+  const document = structuredClone(given);
+  const kept: JsonObject = {};
+  for (const mapping of list) {
+    if (mapping.dropAll) continue;
+    const value = get(document, mapping.input);
+    if (mapping.output === null) {
+      unset(document, mapping.input);
+      unset(kept, mapping.input);
+      continue;
+    }
+    if (mapping.isDrop) {
+      unset(document, mapping.input);
+      unset(kept, mapping.input);
+    }
+    if (value === null && mapping.ifMissing === 'SKIP') continue;
+    const result = EXPRESSIONS[mapping.value]?.(value);
+    const isPut = result !== undefined && set(document, mapping.output, result);
+    if (isPut) set(kept, mapping.output, result);
+    else if (mapping.onError === 'FAIL') return null;
+  }
+  return list.some((mapping) => mapping.dropAll) ? kept : document;
+}
+
+/** Every value by its path: null, missing and empty objects are the same. */
+function flat(value: JsonValue, path = '', into: Flat = new Map()): Flat {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    for (const [key, item] of Object.entries(value)) flat(item, `${path}.${key}`, into);
+  } else if (value !== null) into.set(path, Array.isArray(value) ? JSON.stringify(value) : value);
+  return into;
+}
+
+async function check(list: Mapping[], given: JsonObject[]): Promise<void> {
+  const name = await create({ field_mappings: list.map(toApi) });
+  const answer = await service.call('POST', `${COLLECTIONS}/${name}/docs`, {
+    data: given.map((document, index) => ({ ...document, _id: String(index) })),
+  });
+  const expected = given.map((document) => model(document, list));
+  expect(statuses(answer)).toEqual(expected.map((document) => (document === null ? 'ERROR' : 'ADDED')));
+  const rows = await select(`SELECT * EXCLUDE (_event_time) FROM ${name}`);
+  for (const [index, document] of expected.entries()) {
+    if (document === null) continue;
+    const { _id, ...stored } = rows.find((row) => row['_id'] === String(index)) as JsonObject;
+    expect(flat(stored)).toEqual(flat(document));
+  }
+  await service.call('DELETE', `${COLLECTIONS}/${name}`);
+}

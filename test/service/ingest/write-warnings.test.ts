@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../harness.ts';
+
+const WS = '/v1/orgs/self/ws';
+const HOUR_MICROS = 3_600_000_000;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ purgeEveryMs: 3_600_000 });
+});
+afterAll(() => service.remove());
+
+let count = 0;
+let name = '';
+beforeEach(() => {
+  name = `t${++count}`;
+});
+
+async function ok(method: string, path: string, body?: unknown) {
+  const answer = await service.call(method, path, body);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+}
+
+const create = (more: object = {}) => ok('POST', `${WS}/commons/collections`, { name, ...more });
+const add = (...data: object[]) => ok('POST', `${WS}/commons/collections/${name}/docs`, { data });
+const patch = (_id: string, operation: object) =>
+  ok('PATCH', `${WS}/commons/collections/${name}/docs`, { data: [{ _id, patch: [operation] }] });
+
+describe('a write that turns a field into JSON', () => {
+  it('says what it was, since which document, what comes of it, and which lambdas read it', async () => {
+    await create();
+    await add({ _id: '1', price: 1.5 });
+    await ok('POST', `${WS}/commons/aliases`, { name: `${name}a`, collections: [`commons.${name}`] });
+    for (const [lambda, from] of [
+      ['l2', `${name}a`],
+      ['l1', name],
+      ['l3', '(SELECT 1 AS price)'],
+    ]) {
+      await ok('POST', `${WS}/commons/lambdas`, {
+        name: `${name}${lambda}`,
+        sql: { query: `SELECT max(PRICE) AS m FROM ${from}` },
+      });
+    }
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l4`, sql: { query: `SELECT _id FROM ${name}` } });
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}l5`, sql: { query: `SELECT * FROM ${name}` } });
+    const answer = await add({ _id: '3', price: 2 }, { _id: '4', price: 'cheap' });
+    expect(answer.data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED']);
+    expect(answer.warnings).toEqual([
+      `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as DOUBLE again.`,
+      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l5, commons.${name}l2.`,
+    ]);
+    expect(await add({ _id: '5', price: 'free' })).not.toHaveProperty('warnings');
+    const cast = `SELECT TRY_CAST("price"->>'$' AS DOUBLE) AS price FROM ${name} ORDER BY _id LIMIT 3`;
+    const { results } = await ok('POST', '/v1/orgs/self/queries', { sql: { query: cast } });
+    expect(results).toEqual([{ price: 1.5 }, { price: 2 }, { price: null }]);
+  });
+
+  it('does so by settings that have documents parsed, by a patch, and by a restore', async () => {
+    await create({ event_time_info: { field: 'at' } });
+    await add({ _id: '1', at: 1, list: ['x'], o: { n: 1 } }, { _id: '2', at: 1, list: ['y'] });
+    expect((await add({ _id: '3', at: 1, o: 'none' })).warnings).toEqual([
+      expect.stringMatching(/^"o" of .* was STRUCT\("n" BIGINT\) and is JSON .*since document "3" has text there/),
+    ]);
+    expect((await patch('2', { op: 'replace', path: '/list', value: 5 })).warnings).toEqual([
+      expect.stringMatching(
+        /^"list" .* was VARCHAR\[\] .* document "2" has an integer there: \[1\] is the second item/,
+      ),
+    ]);
+    expect(await patch('2', { op: 'replace', path: '/list', value: 6 })).not.toHaveProperty('warnings');
+
+    name = `${name}b`;
+    await create();
+    await add({ _id: 'a', n: 'x' });
+    await ok('DELETE', `${WS}/commons/collections/${name}/docs`, { data: [{ _id: 'a' }] });
+    await ok('DELETE', `${WS}/commons/collections/${name}`);
+    const trash = (await ok('GET', '/v1/colloquy/trash')).data as { id: string; kind: string; name: string }[];
+    const idOf = (kind: string) => trash.find((one) => one.name === name && one.kind === kind)?.id;
+    await ok('DELETE', `/v1/colloquy/trash/${idOf('collection')}`);
+    await create();
+    await add({ _id: 'b', n: 1 });
+    const { data } = await ok('POST', `/v1/colloquy/trash/${idOf('documents')}/restore`);
+    expect(data).toMatchObject({ documents: 1, warnings: [expect.stringContaining('"n" of')] });
+  });
+
+  it('names few fields and lambdas', async () => {
+    await create();
+    const many = (value: unknown) => Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`f${at}`, value]));
+    await add({ _id: '1', ...many(1) });
+    for (let at = 0; at < 7; at++) {
+      await ok('POST', `${WS}/commons/lambdas`, { name: `${name}m${at}`, sql: { query: `SELECT f0 FROM ${name}` } });
+    }
+    const { warnings } = await add({ _id: '2', ...many('x') });
+    expect(warnings).toHaveLength(7);
+    expect(warnings[5]).toBe(`3 more fields of commons.${name} became JSON, too.`);
+    expect(warnings[6]).toMatch(/m4 and 2 more\.$/);
+  });
+});
+
+describe('a write of a field that differs only in case from another', () => {
+  it('says what SQL reads by that name, and how both are read', async () => {
+    await create();
+    expect((await add({ _id: '3', Total: 5 }, { _id: '4', total: 7 })).warnings).toEqual([
+      `"total" of commons.${name} differs from "Total" only in letter case, which SQL does not tell apart: either spelling reads "Total" alone, and "total" is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced), or read both: coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)).`,
+    ]);
+    expect(await add({ _id: '5', total: 8 })).not.toHaveProperty('warnings');
+    expect((await patch('5', { op: 'add', path: '/TOTAL', value: 9 })).warnings).toEqual([
+      expect.stringMatching(/^"TOTAL" of .* differs from "Total"/),
+    ]);
+    const query = `SELECT sum(coalesce("Total", TRY_CAST(_extra->'$.total' AS BIGINT)))::INT AS n FROM ${name}`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([{ n: 20 }]);
+  });
+});
+
+describe('a write of documents past the retention', () => {
+  const ago = (micros: number) => Date.now() * 1_000 - micros;
+
+  it('says how many they are, and why', async () => {
+    await create({ retention_secs: 3_600 });
+    const old = { _event_time: ago(2 * HOUR_MICROS) };
+    // Read twice: the last document makes what was scanned before worthless.
+    const { data, warnings } = await add(
+      { _id: 'a', ...old, n: 1.5 },
+      old,
+      { n: 1 },
+      { _event_time: ago(1_000), n: 'x' },
+    );
+    expect(data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
+    expect(warnings).toEqual([
+      `2 documents of this write are past the retention of commons.${name} (3600 seconds) by the _event_time that they came with: no query sees them, and they will be removed.`,
+    ]);
+    expect(await add({ _id: 'a' }, { _event_time: ago(HOUR_MICROS - 60_000_000) })).not.toHaveProperty('warnings');
+  });
+
+  it('says so where the time is read from a field, and not of what is refused', async () => {
+    await create({ retention_secs: 3_600, event_time_info: { field: 'at' } });
+    const at = '2020-01-01T00:00:00Z';
+    const { warnings } = await add({ at, _id: 'a' }, { at, _id: 7 });
+    expect(warnings).toEqual([expect.stringMatching(/^1 document of this write is past the retention/)]);
+  });
+
+  it('says nothing where documents are kept for ever', async () => {
+    await create();
+    expect(await add({ _event_time: '1970-01-01' })).not.toHaveProperty('warnings');
+  });
+});
+
+describe('a write of an _event_time in seconds or milliseconds', () => {
+  const some = [{ _event_time: 1_705_312_800 }, { _event_time: 1_705_312_800_000 }];
+
+  it.each([
+    ['as text', {}],
+    ['parsed', { event_time_info: { field: 'at' } }],
+  ])('says what a number counts, for documents taken %s', async (_, settings) => {
+    await create(settings);
+    const fine = [{ _event_time: 1_705_312_800_000_000 }, { _event_time: '1970-01-01T00:00:01Z' }, { n: 1 }];
+    expect((await add(...some, ...fine)).warnings).toEqual([
+      expect.stringMatching(/^2 documents .* about 1970: as a number it counts microseconds .*"event_time_info": \{/),
+    ]);
+    expect(await add(...fine)).not.toHaveProperty('warnings');
+  });
+
+  it('says nothing where the collection names the unit', async () => {
+    await create({ event_time_info: { field: '_event_time', format: 'seconds_since_epoch' } });
+    expect(await add({ _id: 'a', _event_time: 1_705_312_800 })).not.toHaveProperty('warnings');
+    const query = `SELECT year(_event_time)::INT AS y FROM ${name}`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([{ y: 2024 }]);
+  });
+});
