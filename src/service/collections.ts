@@ -79,7 +79,7 @@ export async function getCollection(
 ): Promise<Collection> {
   const record = requireCollection(ctx.catalog, input.workspace, input.collection);
   const found = await withStats(ctx, record);
-  // Deleted while its figures were read: say so, as the catalog now does.
+  // Deleted while its figures were read: the catalog now says so.
   if (found === undefined) requireCollection(ctx.catalog, input.workspace, input.collection);
   return found ?? toCollection(ctx, record, 'READY');
 }
@@ -103,7 +103,7 @@ async function listed(ctx: CallContext, records: readonly CollectionRecord[]): P
   return collections.filter((collection) => collection !== undefined);
 }
 
-/** The collection with its figures; undefined if it was deleted while these were read. */
+/** The collection with its figures; undefined if it was deleted while they were read. */
 async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Collection | undefined> {
   const key = collectionKey(record.workspace, record.name);
   try {
@@ -117,7 +117,8 @@ async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Co
 
 function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
   const usage = ctx.usage.of(record);
-  // Only a service that was killed in a collection's first moments has not stored these: what is there is the least.
+  // These are missing only if the service was killed in a collection's first moments; what is stored is then a lower
+  // bound.
   const least = table.docCount > 0 ? { updatedMs: Date.parse(record.createdAt), bytes: table.totalBytes } : undefined;
   return {
     doc_count: table.docCount,
