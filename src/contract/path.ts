@@ -5,7 +5,7 @@ export function fillPath(template: string, params: Readonly<Record<string, unkno
     if (typeof value !== 'string' || value === '') {
       throw new TypeError(`path parameter "${name}" of ${template} is missing`);
     }
-    // URL parsers take these two as steps in the path, percent-encoded or not, so they would name something else.
+    // URL parsers treat these two as steps in the path, percent-encoded or not, so they would name something else.
     if (value === '.' || value === '..') throw new TypeError(`path parameter "${name}" must not be "${value}"`);
     return encodeURIComponent(value);
   });

@@ -21,7 +21,7 @@ export interface Blast {
   typedName: string | undefined;
   /** Changes if the target is replaced by another one of the same name. */
   target: string;
-  /** What is deleted with it; agreeing to less does not count. */
+  /** What is deleted; agreeing to less does not count. */
   extent: Extent;
   /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;

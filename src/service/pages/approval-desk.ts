@@ -10,7 +10,7 @@ export interface Matter {
   binding: string;
   /** Fingerprint of the target at that time. */
   target: string;
-  /** What is deleted with the target; agreeing to less does not count. */
+  /** What is deleted; agreeing to less does not count. */
   extent: Extent;
   message: string;
   /** What has to be typed to approve; undefined if a plain yes is enough. */
