@@ -10,12 +10,12 @@ import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
- * make the exit code 1, and so does a restore that leaves documents in the trash. Removing asks at the terminal, and is
- * refused without one unless `yes` is set.
+ * make the exit code 1, as does a restore that leaves documents in the trash. Removing asks at the terminal, and is
+ * refused if there is none, unless `yes` is set.
  */
 export async function trash(request: TrashRequest & { config: Config }, bin: string): Promise<number> {
   const { config, action } = request;
-  // Whoever reads the answer may go away (`| head`).
+  // The reader of the output may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
   let client: Client | undefined;
   try {

@@ -6,20 +6,20 @@ import type { ConfigFormat, Entry } from './format.ts';
 import { json, jsonc } from './json-format.ts';
 import { toml } from './toml-format.ts';
 
-/** An assistant that can be connected by its configuration file, for all of a user's projects. */
+/** An assistant that can be connected, for all of a user's projects, by its configuration file. */
 export interface AssistantKind {
   id: string;
   name: string;
   format: ConfigFormat;
-  /** Keys that lead to the servers of the configuration. */
+  /** Keys that lead to the list of servers in the configuration. */
   servers: readonly string[];
-  /** Keys of an entry that this assistant wants beside the command. */
+  /** Further keys that this assistant needs in an entry. */
   extra?: Entry;
-  /** The configuration file, which need not be there. */
+  /** The configuration file, which may not exist. */
   file(places: UserPlaces): string;
-  /** The assistant is on this machine if one of these is there, or its file. */
+  /** The assistant is on this machine if one of these, or its configuration file, exists. */
   signs(places: UserPlaces): string[];
-  /** What a person has to do for the change to be seen. */
+  /** What a person has to do for the change to take effect. */
   afterwards: string;
 }
 
@@ -107,7 +107,7 @@ export const ASSISTANTS: readonly AssistantKind[] = [
   },
 ];
 
-/** Where desktop programs keep their own. */
+/** Where desktop programs keep their configuration. */
 function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, name: string): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', name);
   return join(platform === 'win32' ? appData : xdgConfig, name);
@@ -115,7 +115,7 @@ function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, n
 
 function claudeDesktop(places: UserPlaces): string {
   const fromStore = join(places.localAppData, 'Packages', 'Claude_pzs8sxrjxfjjc', 'LocalCache', 'Roaming', 'Claude');
-  // The one from Microsoft's store sees a folder of its own in the place of the usual one.
+  // The version from Microsoft's store sees a folder of its own instead of the usual one.
   if (places.platform === 'win32' && existsSync(fromStore)) return fromStore;
   return applicationFolder(places, 'Claude');
 }
@@ -135,7 +135,7 @@ export function pathOf({ servers }: AssistantKind): string[] {
   return [...servers, SERVER_NAME];
 }
 
-/** What stands in the configuration for our server. */
+/** The content of our entry in the configuration. */
 export function entryFor(
   { extra }: AssistantKind,
   { command, args, env }: ServerCommand & { env?: Readonly<Record<string, string>> | undefined },
