@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { counted } from './in-words.ts';
 
 /**
- * What a delete removes, by the plural noun of its kind: how many and, if it matters which ones, a
- * digest of them. What could not be counted is absent.
+ * What a delete removes, by the plural noun of its kind: how many and, if it matters which ones, a digest of them. What
+ * could not be counted is absent.
  */
 export const Extent = z.record(
   z.string().min(1).max(64),
