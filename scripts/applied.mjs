@@ -1,4 +1,7 @@
-/** `plugin` of esbuild, which fails the build if it found nothing to replace: what it replaces has been moved or renamed. */
+/**
+ * Wraps an esbuild plugin so that the build fails if it replaces nothing, which means that its target was moved or
+ * renamed.
+ */
 export function applied(plugin) {
   return {
     name: plugin.name,
