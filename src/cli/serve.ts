@@ -99,7 +99,7 @@ function addressesOf({ socket, port, host }: Config, folder: DataFolder, tls: Tl
   ];
 }
 
-/** The shared local service needs none: it serves one user's processes, which speak MCP themselves. */
+/** What to mount; nothing for the shared local service, whose clients are processes that speak MCP themselves. */
 function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bin: string, log: Logger): Mount[] {
   if (local || !config.mcp) return [];
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
