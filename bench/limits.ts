@@ -33,8 +33,7 @@ async function ticksOf(pid: number | 'self'): Promise<number> {
 }
 
 /**
- * Milliseconds until a process uses no more processor time, to within a tick; it counts as idle after 50 ms without a
- * tick.
+ * Milliseconds, to within a tick, until a process uses no more processor time: it is idle after 50 ms without a tick.
  */
 async function untilIdle(pid: number | 'self'): Promise<number> {
   const startedAt = performance.now();

@@ -43,10 +43,7 @@ const PEERS: Record<string, { how: string; args(scratch: string): Promise<string
   '@modelcontextprotocol/server-everything': { how: 'stdio', args: async () => ['stdio'] },
 };
 
-/**
- * Measures the time from spawn to the answer of tools/list, in the protocol of 2025-11-25, and the memory of the
- * process at that point.
- */
+/** Time from spawn to the answer of tools/list, in the protocol of 2025-11-25, and the process's memory by then. */
 function start(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<Start> {
   return new Promise((resolve, reject) => {
     const from = performance.now();

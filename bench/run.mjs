@@ -1,5 +1,4 @@
-// Bundles the benchmarks next to the built binary and runs them: `npm run bench [-- section...]`, `npm run
-// bench:peers`.
+// Bundles the benchmarks next to the built binary and runs them: `npm run bench [-- section...]` or `bench:peers`.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -81,10 +81,7 @@ const INGEST = [
 /** Rounds between the two that count, until Node.js has compiled the code. */
 const WARM_UP = 700;
 
-/**
- * (e) Adding one document, then querying it: the first `rounds` of a service that has just started, and as many after
- * `WARM_UP` more.
- */
+/** (e) Adding one document, then querying it: `rounds` of them after a start, and as many after `WARM_UP` more. */
 export async function benchFreshness(client: Client, collection: string, rounds: number): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < WARM_UP + 2 * rounds; round += 1) {

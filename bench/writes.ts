@@ -19,9 +19,7 @@ interface Write {
   theirs(): Promise<unknown>;
 }
 
-/**
- * (f) Replacing, patching and deleting 10,000 documents, compared with DuckDB's own statement on the same documents.
- */
+/** (f) Replacing, patching and deleting 10,000 documents, compared with DuckDB's own statement on the same ones. */
 export async function benchWrites(
   client: Client,
   baseline: Baseline,

@@ -1,7 +1,4 @@
-/**
- * Wraps an esbuild plugin so that the build fails if it replaces nothing, which means that its target was moved or
- * renamed.
- */
+/** Makes the build fail if an esbuild plugin replaced nothing, which means that its target was moved or renamed. */
 export function applied(plugin) {
   return {
     name: plugin.name,

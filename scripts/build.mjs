@@ -52,8 +52,7 @@ const validatorWhenNeeded = {
 };
 
 /**
- * Only undici's connections: `fetch`, cookies and web sockets would otherwise load at each start, and Node.js' own copy
- * of them as well.
+ * Only undici's connections: `fetch`, cookies and web sockets, with Node.js' own copy of them, need not load at start.
  */
 const connectionsOnly = {
   name: 'connections-only',

@@ -4,10 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 
 const readJson = async (path) => JSON.parse(await readFile(path, 'utf8'));
 
-/**
- * The packages that `project` needs to run on this platform, with all their dependencies: folders by path below
- * `node_modules`.
- */
+/** The packages that `project` needs on this platform, dependencies included: folders by path below `node_modules`. */
 export async function packagesFor(root, project) {
   const found = new Map();
   await addPackages(resolve(root), resolve(root), project, found);

@@ -14,8 +14,7 @@ import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
- * is answered: a model with a shell must not say yes for its human. Errors go to standard error and make the exit code
- * 1.
+ * is answered: a model with a shell must not answer for its human. Errors go to standard error, with exit code 1.
  */
 export async function approve(request: ApproveRequest & { config: Config }, bin: string): Promise<number> {
   const { config, action, code } = request;
@@ -41,9 +40,7 @@ export async function approve(request: ApproveRequest & { config: Config }, bin:
   }
 }
 
-/**
- * A client of the service running on the folder; none is started, since a service that is not running has no questions.
- */
+/** A client of the service running on the folder. None is started: without a running service there are no questions. */
 async function runningService(dataDir: string): Promise<Client | undefined> {
   if (!existsSync(dataDir)) return undefined;
   const { socketPath, adminKeyFile } = await openFolder(dataDir);

@@ -38,10 +38,7 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
   }
 }
 
-/**
- * Throws `invalid_input` for a name that is neither a tool nor in the records, which include calls of tools that do not
- * exist.
- */
+/** Throws `invalid_input` for a name that is neither a tool nor in the records, which may have unknown tools. */
 function requireTool(tool: string, records: readonly Entry[]): void {
   const names = new Set([...toolCards().keys(), ...records.map((entry) => String(entry['tool']))]);
   if (names.has(tool)) return;

@@ -20,10 +20,10 @@ export function commandLine({ command, args }: ServerCommand): string {
 
 /**
  * The lines, for people to copy, that connect the server to Claude Code, Claude Desktop, Cursor and VS Code: first the
- * command that does it for them, then what to write by hand. As with that command, an assistant is only offered tools
+ * command that does it for them, then what to write by hand. As by that command, an assistant is only offered tools
  * that read.
  *
- * `server` is how this very copy is started, so that the lines work whether or not it is installed.
+ * `server` starts this very copy, so that the lines work whether or not it is installed.
  */
 export function connectLines(server: ServerCommand): string[] {
   const { command } = server;
@@ -57,10 +57,7 @@ export function placeFlags({ url, dataDir }: Pick<Config, 'url' | 'dataDir'>): s
   return dataDir === SETTINGS.dataDir.default ? [] : ['--data-dir', dataDir];
 }
 
-/**
- * The command with which a person starts this program for the same service, as one line for a POSIX shell; the name of
- * a subcommand comes next.
- */
+/** This program as a person starts it for the same service, as one line for a POSIX shell; a subcommand follows. */
 export function ownCommand(config: Pick<Config, 'url' | 'dataDir'>, bin: string): string {
   const { command, args } = serverCommand(bin);
   return commandLine({ command, args: [...args, ...placeFlags(config)] });

@@ -8,10 +8,7 @@ const loadRemote = () => import('../http/client.ts');
 const loadLocal = () => import('../local/connect.ts');
 const loadSettings = () => import('./service-settings.ts');
 
-/**
- * Loads the code of a connection ahead of its first use. Must be in the file that uses it: from another one it would be
- * resolved again.
- */
+/** Loads a connection's code ahead of its first use. Here, since another file's import would be resolved again. */
 export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {
   return url === undefined ? Promise.all([loadLocal(), loadSettings()]) : loadRemote();
 }
@@ -43,9 +40,7 @@ async function warnOfUnheeded(client: Client, config: Config, log: Logger): Prom
   if (text !== undefined) log.warn({}, text);
 }
 
-/**
- * Throws if the settings name a remote service: `what`, e.g. "The trash is reached", is only possible at its machine.
- */
+/** Throws if the settings name a remote service; `what`, e.g. "The trash is reached", needs its own machine. */
 export function requireLocalService({ url }: Pick<Config, 'url'>, what: string): void {
   if (url === undefined) return;
   throw new ApiError(

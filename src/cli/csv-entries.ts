@@ -11,10 +11,7 @@ const SEPARATORS = [',', ';', '\t', '|'];
 /** How much of the first line is kept, for hints. */
 const LINE_CHARS_MAX = 4_096;
 
-/**
- * CSV by the same rules as the service's for the text of an uploaded file. Without `columns`, the first line names the
- * columns.
- */
+/** CSV by the service's rules for the text of uploaded files. Without `columns`, the first line names the columns. */
 export function csvReader({ separator = ',', columns, types = [] }: NonNullable<FileRequest['csv']>): EntryReader {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let names = columns;

@@ -54,9 +54,7 @@ function tableDifferences(expected: Table, actual: Table): string[] {
   );
 }
 
-/**
- * Whether two cells are equal. Exact numbers may be sent as text, and sums of doubles may differ in their last digits.
- */
+/** Whether cells are equal. Exact numbers may be sent as text, and sums of doubles may differ in their last digits. */
 function sameCell(want: Cell, got: Cell): boolean {
   if (want instanceof Date) return typeof got === 'string' && Date.parse(got) === want.getTime();
   if (typeof want === 'number' && (typeof got === 'number' || (typeof got === 'string' && got !== ''))) {

@@ -2,9 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/**
- * An earthquake as USGS publishes it (GeoJSON), with our `_id` and `_event_time`; only the fields that the demo reads.
- */
+/** An earthquake as USGS publishes it (GeoJSON), with our `_id` and `_event_time`; only fields that the demo reads. */
 export interface Earthquake {
   _id: string;
   _event_time: string;

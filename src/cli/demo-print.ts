@@ -20,9 +20,7 @@ export function styleOf(colors: boolean): Style {
   return { strong: sgr(1, 22), faint: sgr(2, 22), good: sgr(32, 39), bad: sgr(31, 39), code: sgr(36, 39) };
 }
 
-/**
- * A table as aligned lines: a header, then rows; numbers are right-aligned, text that is too wide is cut with "...".
- */
+/** A table as aligned lines: a header, then rows; numbers right-aligned, text that is too wide cut with "...". */
 export function tableLines(table: Table, style: Style, indent: string): string[] {
   const cells = table.rows.map((row) => table.columns.map((_column, at) => cellText(row[at] ?? null)));
   const numeric = table.columns.map((_column, at) => isNumeric(table.rows.map((row) => row[at] ?? null)));

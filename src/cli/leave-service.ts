@@ -47,17 +47,14 @@ export async function leaveService(
   return true;
 }
 
-/**
- * Asks with the admin's key or, if that is lost or not accepted, by the signal that makes the service close as cleanly.
- */
+/** Asks with the admin's key or, if that is lost or not accepted, by the signal that closes the service as cleanly. */
 async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder, pid: number): Promise<void> {
   const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
   try {
     await askToLeave(socketPath, adminKey.trim());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    // The process id is a claim of whoever listens on the socket: it may be any process or, with containers, belong to
-    // another one here.
+    // Whoever listens on the socket claims this process id: it may be any process or, in a container, another one here.
     if (!(await hasOpen(pid, databaseFile))) {
       throw new Error(
         `What listens for "${path}" does not take the folder's admin key, and process ${pid}, which it says it is, does not have the folder's database open as far as can be seen, so nothing was ended. Find out what serves the folder and end it there.`,

@@ -41,10 +41,7 @@ export function errorLine(error: unknown): string {
   return `colloquy: ${plainText(message)}\n`;
 }
 
-/**
- * Text as a terminal may show it: anything invisible, or that would move the cursor, becomes an escape such as
- * `\u001b`.
- */
+/** Text for a terminal: anything invisible, or that would move the cursor, becomes an escape such as `\u001b`. */
 export function plainText(text: string): string {
   return visibleText(text.replaceAll('\r\n', '\n')).replaceAll('\t', ' ');
 }

@@ -10,10 +10,7 @@ import type { Config } from '../settings.ts';
 type Places = Pick<Config, 'dataDir' | 'secretDir'>;
 type FilePlaces = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
 
-/**
- * How secrets get past the assistant for which this process was started: by files in the data folder, and by
- * references.
- */
+/** How secrets get past the assistant that started this process: by files in the data folder, and by references. */
 export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
   const folder = secretDir ?? join(dataDir, 'secrets');
   return {

@@ -13,9 +13,8 @@ export interface OpenCommand {
 }
 
 /**
- * Opens the page of the shared local service, which is started if necessary, in the browser of the person at the
- * terminal, by an address that works once. Without a terminal no address is made. Errors go to standard error and make
- * the exit code 1.
+ * Opens the page of the shared local service, started if necessary, in the browser of the person at the terminal, by an
+ * address that works once. Without a terminal none is made. Errors go to standard error, with exit code 1.
  */
 export async function openPage({ config, print }: OpenCommand, bin: string): Promise<number> {
   try {

@@ -70,8 +70,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
     };
   }
 
-  // One client serves all requests of a key, wherever they come from; this leads from each call to its request's
-  // headers.
+  // One client serves all requests of a key, wherever they come from; this ties each call to its request's headers.
   const callerHeaders = new AsyncLocalStorage<Record<string, string>>();
   const serving = createHttpServing({ open, log, hosts: hostsOf(config), origins: config.allowedOrigins });
   async function close(): Promise<void> {

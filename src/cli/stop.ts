@@ -8,9 +8,7 @@ export interface StopCommand {
   force: boolean;
 }
 
-/**
- * Asks the local service of the data folder to leave, and waits until everything is durable and its process has ended.
- */
+/** Asks the local service of the data folder to leave, and waits until all is durable and its process has ended. */
 export async function stop({ config: { dataDir }, force }: StopCommand): Promise<number> {
   try {
     const left = await leaveService(dataDir, { startMs: 0, force });

@@ -31,8 +31,7 @@ function folded(name: string): string {
 /**
  * The candidates that may have been meant by `name`, best first, at most `max`; empty if none is close.
  *
- * Close means few edits for the length (a third, at least one), or that one of the two begins with or contains the
- * other.
+ * Close means few edits for the length (a third, at least one), or that one begins with or contains the other.
  */
 export function nearest(name: string, candidates: Iterable<string>, max = 3): string[] {
   const wanted = folded(name);

@@ -1,4 +1,4 @@
-/** Fills a path template; every parameter is percent-encoded, so that no name can leave its segment. Throws `TypeError`. */
+/** Fills a path template, percent-encoding every parameter, so that no name leaves its segment. Throws `TypeError`. */
 export function fillPath(template: string, params: Readonly<Record<string, unknown>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];

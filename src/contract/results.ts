@@ -103,10 +103,7 @@ const format = z.enum(EXPORT_FORMATS);
 export const PAGE_ROWS_MAX = 10_000;
 export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
-/**
- * Results of queries, kept unchanged until the service stops at the latest; each belongs to the API key that ran the
- * query.
- */
+/** Results of queries, kept unchanged, at most until the service stops, for the API key that ran the query. */
 export const results = {
   listResults: {
     method: 'GET',

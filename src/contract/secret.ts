@@ -11,10 +11,7 @@ export type Secrecy = 'given' | 'issued';
 
 const secrecies = z.registry<{ secrecy: Secrecy }>();
 
-/**
- * The schema of a field that only the service may know. Apply it last: schemas derived from the returned one are not
- * marked.
- */
+/** The schema of a field that only the service may know. Apply it last: schemas derived from it are not marked. */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, 'given');
 }

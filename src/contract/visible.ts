@@ -66,10 +66,7 @@ export function distinctText(text: string): string {
   return text.replace(DISTINCT, escapes);
 }
 
-/**
- * JSON text with invisible characters as JSON's own escapes: the values, and so the file, remain the same for a
- * program.
- */
+/** JSON text with invisible characters as JSON's own escapes, so that its values remain the same for a program. */
 export function visibleJson(text: string): string {
   return text.replace(JSON_HIDDEN, (found) => (/[\r\n\t]/.test(found) ? found : [...units(found)].join('')));
 }

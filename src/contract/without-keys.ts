@@ -9,8 +9,7 @@ const KEY_CHARS = 64;
 export function cutWithoutKeys(text: string, charsMax: number): string {
   let shown = '';
   let end = 0;
-  // Cut by positions in the original text: masks shorten it, so cutting the masked text would let in unexamined
-  // characters.
+  // Cut by positions in the original text: masks are shorter, so a cut of masked text would include unexamined text.
   for (const { 0: key, index } of text.slice(0, charsMax + KEY_CHARS).matchAll(KEY)) {
     if (index >= charsMax) break;
     shown += `${text.slice(end, index)}${key.slice(0, 4)}…`;

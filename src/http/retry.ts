@@ -47,9 +47,7 @@ export function pauseBeforeRetry(error: ApiError, tries: number, options: RetryO
   return Math.round(longest * (0.5 + 0.5 * (options.random ?? Math.random)()));
 }
 
-/**
- * The milliseconds that a `Retry-After` header (seconds or an HTTP date) asks for; undefined if it contains neither.
- */
+/** The milliseconds that a `Retry-After` header (seconds or an HTTP date) asks for; undefined if it has neither. */
 export function parseRetryAfter(header: unknown, nowMs: number): number | undefined {
   if (typeof header !== 'string') return undefined;
   const text = header.trim();

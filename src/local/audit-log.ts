@@ -65,8 +65,8 @@ export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): Audi
       const size = appendLine(join(path, FILE), JSON.stringify(record));
       isFailing = false;
       if (size < bytesMax) return;
-      // The names sort in the order of the files: no two have the same millisecond, and none is earlier if the clock is
-      // set back.
+      // The names sort in the order of the files: none share a millisecond, and none is earlier if the clock is set
+      // back.
       lastAside = Math.max(Date.now(), lastAside + 1);
       putAside(path, new Date(lastAside), { bytesMax, filesMax });
     } catch (error) {

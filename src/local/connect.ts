@@ -32,10 +32,10 @@ const RESPAWN_MAX_MS = 2_000;
 /**
  * Connects to the shared service of a data folder, starting it if nobody listens.
  *
- * If the service goes away later, the client brings it back by itself. A running service of an older version, or an
- * earlier build of the same one, is replaced, unless it was started with `serve`. A newer one is used as it is: readers
- * of the contract are tolerant, and two versions that replace each other would never stop. Rejects `connection_failed`,
- * with the service's last log lines if it could not start.
+ * If the service goes away later, the client brings it back. A running service of an older version, or an earlier build
+ * of the same one, is replaced, unless it was started with `serve`. A newer one is used as it is: readers of the
+ * contract are tolerant, and two versions that replace each other would never stop. Rejects `connection_failed`, with
+ * the service's last log lines if it could not start.
  */
 export async function connectLocal(options: LocalOptions): Promise<Client> {
   const folder = await openFolder(options.dataDir);
@@ -140,10 +140,7 @@ async function outdated({ options, folder, child }: Attempt, found: Ready): Prom
   return true;
 }
 
-/**
- * A child that found the database held lost to another service, or started before an old one was gone; it may be
- * started again.
- */
+/** A child that found the database held lost to another service, or came before an old one was gone: try later. */
 async function lookAfterChild(state: Attempt): Promise<void> {
   const ended = state.child?.ended();
   if (ended === undefined) return;

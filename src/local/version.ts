@@ -1,6 +1,4 @@
-/**
- * Identifies a program: its version, and when it was built; no build time if it runs from the sources, or does not say.
- */
+/** Identifies a program: its version and, unless it runs from the sources or does not say, when it was built. */
 export interface Program {
   version: string;
   /** ISO-8601 in UTC, so that text sorts as time. */

@@ -42,10 +42,7 @@ export interface Assistant {
   changes?: Changes | undefined;
   /** Records tool calls; absent: they are not recorded. */
   audit?: Audit | undefined;
-  /**
-   * Loads in advance what `connect` and `log` would load at their first use; called some time after the first list of
-   * tools.
-   */
+  /** Loads what `connect` and `log` would load at their first use; called some time after the first list of tools. */
   loadAhead?: (() => Promise<unknown>) | undefined;
 }
 

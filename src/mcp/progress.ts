@@ -22,9 +22,7 @@ interface Told {
   isOwn: boolean;
 }
 
-/**
- * In the 2025 era a request that asks a human runs twice under one signal; its reports must not start again from zero.
- */
+/** In the 2025 era a request that asks a human runs twice under one signal; its reports must not restart from zero. */
 const requests = new WeakMap<AbortSignal, Told>();
 
 /** Paces the reports of one call of `tool`, and reports elapsed seconds if the tool itself reports nothing. */

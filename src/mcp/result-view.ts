@@ -4,8 +4,7 @@ import type { ResourceKind } from './resources/resource-kinds.ts';
 
 /**
  * The view in which hosts with MCP Apps (SEP-1865, 2026-01-26) show a result: `src/view`, built into one file. Hosts
- * find it through the tools that name it, so it can be read but is not listed: hosts without views see no extra
- * resource.
+ * find it through the tools that name it, so it can be read but is not listed: other hosts see no extra resource.
  */
 
 const URI = 'ui://colloquy/result.html';

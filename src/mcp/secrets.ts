@@ -18,10 +18,7 @@ const GIVEN_PLAINLY =
 
 /** The secrets of one call. */
 export interface CallSecrets {
-  /**
-   * `value` with references resolved in the fields that `schema` marks. Throws `invalid_input`, which names the
-   * reference.
-   */
+  /** `value` with references resolved in fields that `schema` marks. Throws `invalid_input`, naming the reference. */
   resolve(schema: unknown, value: unknown): unknown;
   /** The answer without any of the secrets; advises to use references if a secret was given in plain text. */
   hide(answer: Fenced): Fenced;

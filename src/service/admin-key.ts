@@ -13,8 +13,7 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Makes sure that `file` contains a valid admin key. If it does not (first start, lost, changed), a new key is created
- * and written, readable by the owner only, and the old one is revoked. The metadata gets only the hash. Throws
- * `internal`.
+ * and written, readable by its owner only, and the old one revoked. The metadata gets only the hash. Throws `internal`.
  */
 export async function ensureAdminKey(catalog: Catalog, file: string): Promise<void> {
   try {
@@ -33,8 +32,7 @@ async function ensureKey(catalog: Catalog, file: string): Promise<void> {
     return;
   }
   const key = newKey();
-  // The file first: if the second step does not happen, the next start finds a key that does not match and creates
-  // another.
+  // The file first: without the second step, the next start finds a key that does not match, and creates another.
   await writeKey(file, key);
   await catalog.change(() => {
     const old = [...catalog.all('apiKey').values()].filter(

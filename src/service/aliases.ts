@@ -14,8 +14,7 @@ const COLLECTIONS_MAX = 1_000;
 
 /**
  * Creates a name for one or more collections (api.md #12). Throws `not_found` for the workspace or a collection,
- * `already_exists`, or `invalid_input` for collections that are repeated, not named as `workspace.collection`, or
- * aliases.
+ * `already_exists`, or `invalid_input` for collections that are repeated, not `workspace.collection`, or aliases.
  */
 export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>): Promise<Alias> {
   const { catalog } = ctx;

@@ -38,10 +38,7 @@ export function requireAllowed(catalog: Catalog, origin: Origin): void {
   throw new ApiError('forbidden', `Cannot answer a request from the address "${origin.shown}": ${why}.`);
 }
 
-/**
- * Adds an address or a range (api.md #26). Throws `already_exists`, or `invalid_input`, also if the entry would lock
- * out the caller.
- */
+/** Adds an address or range (api.md #26). Throws `already_exists`; `invalid_input`, also if it locks out the caller. */
 export function createAllowlistEntry(
   ctx: CallContext,
   input: { name: string; description?: string | undefined; ip_address: string },

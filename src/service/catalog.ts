@@ -4,9 +4,7 @@ import type { Change, Engine, RecordChange } from '../engine/engine.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
 import { holdsWellFormed } from './values.ts';
 
-/**
- * Version of the metadata's layout. If `RECORDS` changes so that old data does not fit, raise it and add a migration.
- */
+/** Version of the metadata's layout. Raise it, and add a migration, if old data does not fit a change of `RECORDS`. */
 export const SCHEMA_VERSION = 1;
 
 /** The changes of a planned step, and the result for its caller once they are durable. */
@@ -26,10 +24,7 @@ export interface Catalog {
    */
   change<T>(plan: () => Plan<T>): Promise<T>;
 
-  /**
-   * Takes over a record that the engine has already stored, together with documents; nobody else may change it
-   * meanwhile.
-   */
+  /** Takes over a record that the engine stored together with documents, and that nobody else changes meanwhile. */
   stored(change: RecordChange): void;
 }
 

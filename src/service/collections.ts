@@ -14,8 +14,8 @@ import { requireFreeName } from './table-names.ts';
 import { collectionDeletion } from './trash-entries.ts';
 
 /**
- * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, and `query_error` for a
- * field mapping whose expression cannot be computed.
+ * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
+ * a field mapping whose expression cannot be computed.
  */
 export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
   const { catalog } = ctx;
@@ -117,8 +117,7 @@ async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Co
 
 function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
   const usage = ctx.usage.of(record);
-  // These are missing only if the service was killed in a collection's first moments; what is stored is then a lower
-  // bound.
+  // Missing only if the service was killed in a collection's first moments; what is stored is then a lower bound.
   const least = table.docCount > 0 ? { updatedMs: Date.parse(record.createdAt), bytes: table.totalBytes } : undefined;
   return {
     doc_count: table.docCount,

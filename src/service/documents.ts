@@ -112,15 +112,13 @@ export async function deleteDocuments(
 }
 
 /**
- * Patches documents (api.md #5): either all operations of a document apply or none; an `_id` that does not exist is an
- * ERROR row. An `_id` that appears twice is patched twice, in order.
+ * Patches documents (api.md #5): all operations of a document apply or none; an `_id` that does not exist is an ERROR
+ * row. An `_id` that appears twice is patched twice, in order.
  *
- * The collection's field mappings and event time are not applied: they are for incoming documents, and this one was
- * mapped when it came in. A mapping that hashes a field would hash the hash, and one that drops its input would not
- * find it.
+ * The collection's field mappings and event time are not applied: they are for incoming documents, as this one was
+ * once. A mapping that hashes a field would hash the hash, and one that drops its input would not find it.
  *
- * The bytes written are only sure to include the fields that a patch names: the engine may leave the rest of a document
- * in place.
+ * The bytes written are only sure to include the fields that a patch names: the engine may leave the rest in place.
  */
 export async function patchDocuments(
   ctx: CallContext,

@@ -60,10 +60,7 @@ const MASKS: Readonly<Record<IntegrationKind, (config: JsonObject) => JsonObject
   mongodb: (config) => ({ ...config, connection_uri: maskUri(String(config['connection_uri'])) }),
 };
 
-/**
- * The fields of an integration's kind as they may be shown, with each secret masked. Returns the same object if it
- * contains none.
- */
+/** A kind's fields as they may be shown, with each secret masked; the same object if there is none. */
 export function masked(kind: IntegrationKind, config: JsonObject): JsonObject {
   return MASKS[kind](config);
 }

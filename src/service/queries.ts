@@ -84,9 +84,7 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
   }
 }
 
-/**
- * Throws `invalid_input` for a value that cannot be represented exactly; `field` is the path of the list in the body.
- */
+/** Throws `invalid_input` for a value that cannot be kept exactly; `field` is the path of the list in the body. */
 export function checkParameters(what: string, field: string, parameters: readonly QueryParameter[] = []): void {
   parameters.forEach((parameter, index) => {
     const problem = parameter.value === undefined ? undefined : problemOf(parameter.value);

@@ -37,10 +37,7 @@ export interface QueryLog {
   running(): RunningQuery[];
   /** The newest first, 50 at most. */
   recent(): EndedQuery[];
-  /**
-   * Stops a query; its caller is told that a person did. Resolves when it has ended, or to false if none runs with that
-   * id.
-   */
+  /** Stops a query, telling its caller that a person did. Resolves when it has ended, or to false if there is none. */
   stop(id: string): Promise<boolean>;
 }
 

@@ -42,9 +42,7 @@ export interface RunningExport {
   rowsDone: number | null;
 }
 
-/**
- * The files of exported results: private to the user, limited in number, size and age; the oldest are removed first.
- */
+/** The files of exported results: private to the user, limited in number, size and age; the oldest go first. */
 export interface ResultFiles {
   /** Writes a result in a format, or returns the file if it already exists. */
   write(entry: KeptEntry, format: ExportFormat, signal: AbortSignal): Promise<ExportedFile>;
@@ -81,10 +79,7 @@ export function createResultFiles(
   });
   let noting: Promise<void> = ready;
 
-  /**
-   * Writes the index, one write after the other, each with the state of its time. If one fails, the files are merely
-   * not found after a restart.
-   */
+  /** Writes the index, one write at a time, each of the current state. If it fails, a restart finds fewer files. */
   function note(): Promise<void> {
     noting = noting
       .then(() => writeIndex(folder, [...files.values()]))

@@ -11,10 +11,7 @@ import type { UserRecord } from './records.ts';
 /** The longest e-mail address that mail servers accept. */
 const EMAIL_LENGTH_MAX = 254;
 
-/**
- * Creates a user without keys (api.md #51). Throws `already_exists`; e-mails that differ only in letter case are the
- * same.
- */
+/** Creates a user without keys (api.md #51). Throws `already_exists`, also if e-mails differ only in letter case. */
 export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): Promise<User> {
   const { catalog } = ctx;
   const { email } = input;

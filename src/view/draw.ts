@@ -13,10 +13,7 @@ const LINE_DOTS_MAX = 80;
 
 type Of<S extends Series['shape']> = Extract<Series, { shape: S }>;
 
-/**
- * A chart of the series, `width` pixels wide. `summaryOf` says in words what it shows, so it is a single image to a
- * screen reader.
- */
+/** A chart of the series, `width` pixels wide: a single image to a screen reader, since `summaryOf` describes it. */
 export function draw(series: Series, width: number): SVGElement {
   switch (series.shape) {
     case 'line':

@@ -8,10 +8,7 @@ export interface Field {
   /** The path to it inside the column's value. */
   path: readonly string[];
   kind: 'number' | 'time' | 'text' | 'point';
-  /**
-   * For a number that counts seconds or milliseconds since 1970: the unit in milliseconds. Absent: not a time, or a
-   * time as text.
-   */
+  /** If a number counts time since 1970, its unit in milliseconds. Absent: not a time, or a time as text. */
   unitMs?: number;
   /** Number of distinct values among the examined rows. */
   distinct: number;

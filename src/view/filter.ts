@@ -14,10 +14,7 @@ const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {
   'not null': 'is not NULL',
 };
 
-/**
- * The controls for one condition; `wanted` is called with it when it is submitted, and with undefined when it is
- * cleared.
- */
+/** The controls for one condition; `wanted` is called with it on submission, and with undefined when it is cleared. */
 export function createFilter(
   columns: readonly Column[],
   wanted: (condition: Condition | undefined) => void,

@@ -16,10 +16,7 @@ export interface Target {
   exact: boolean;
 }
 
-/**
- * Reads what the path names: from its own endpoint, or from the list that contains it if there is none. Rejects
- * `not_found`.
- */
+/** Reads what the path names, from its own endpoint or else from the list that contains it. Rejects `not_found`. */
 export async function findTarget(read: Read, path: string, args: Arguments): Promise<Target> {
   const getter = getterOf(path);
   const last = pathParameters(path).at(-1);

@@ -54,9 +54,7 @@ export interface ResourceKind {
   read(context: ResourceContext, names: Names): Promise<ResourceContent>;
   /** For each variable its possible values, given those of other variables. */
   complete: Readonly<Record<string, (context: ResourceContext, names: Names) => Promise<readonly string[]>>>;
-  /**
-   * A text that differs once the resource has changed; undefined while it does not exist. Absent if it never changes.
-   */
+  /** A text that differs once the resource has changed; undefined while there is none. Absent if it never changes. */
   fingerprint?(look: Look, names: Names): Promise<string | undefined>;
 }
 

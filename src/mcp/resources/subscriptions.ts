@@ -34,8 +34,7 @@ export const loadResources = () => Promise.all([import('./resources.ts'), import
 
 /**
  * Subscriptions of the 2025 protocols for one connection: one request per URI. Clients learn of changes to the list
- * without subscribing, but only of those that this process made: the service is not polled for a client that never
- * asked.
+ * without subscribing, but only of those made by this process: nothing is polled for a client that never asked.
  */
 export function registerSubscriptions(server: Server, assistant: Assistant, changes: Changes): void {
   const { connect, means, tools } = assistant;
@@ -85,10 +84,7 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   };
 }
 
-/**
- * To be called when a tool is called. The returned function takes the tool's result, tells subscribers if the tool has
- * changed something, and returns the result.
- */
+/** To be called with a tool. The returned function passes on its result, telling subscribers if it changed anything. */
 export function tellAfter<R extends object>(changes: Changes | undefined, tool: Tool, args: Arguments = {}) {
   const done = tool.effect === 'read' ? undefined : changes?.writing(tool, args);
   return (result: R): R => {

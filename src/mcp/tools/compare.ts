@@ -68,9 +68,7 @@ interface ResultDiff {
   does_not_run?: Record<string, string>;
   /** Why the columns of a side could not be determined. */
   columns_unknown?: Record<string, string>;
-  /**
-   * Parameters for which NULL was assumed in order to determine the columns: types that depend on them are not known.
-   */
+  /** Parameters for which NULL was assumed to determine the columns: types that depend on them are not known. */
   null_taken_for?: string[];
 }
 

@@ -5,9 +5,7 @@ import type { Arguments } from './relations.ts';
 import { inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tools.ts';
 
-/**
- * The description of a hand-written tool (one that is not computed from a row); the rest of a `Tool` follows from it.
- */
+/** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
 export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
   name: string;
   title: string;

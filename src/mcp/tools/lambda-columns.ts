@@ -70,9 +70,7 @@ export interface ColumnChange {
   breaks: boolean;
 }
 
-/**
- * What differs between the columns of two results, by name: rows are objects, so callers do not depend on the order.
- */
+/** What differs between the columns of two results, by name: rows are objects, so the order does not matter. */
 export function columnDiff(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ColumnChange[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name): ColumnChange[] => {
     const [from, to] = [before.get(name), after.get(name)];

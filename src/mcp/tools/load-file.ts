@@ -137,10 +137,7 @@ function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop:
 type Status = { status?: unknown; error?: unknown; _id?: unknown } | null;
 type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
 
-/**
- * Sends the documents of some entries and counts the outcome of each entry; a request that is too large is split in
- * halves.
- */
+/** Sends the documents of some entries and counts each entry's outcome; a request that is too large is halved. */
 async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
   const ready = entries.map((entry) => prepared(entry, idField));
   const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));

@@ -5,10 +5,7 @@ import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';
 
 /** The state of a load while it runs. */
 
-/**
- * Refused entries shown with their reasons; FAILED_ROOM limits their text, and FAILED_AT_MAX how many more are listed
- * by line.
- */
+/** Refused entries shown with reasons, whose text FAILED_ROOM limits; FAILED_AT_MAX more are listed by line only. */
 const FAILED_MAX = 20;
 const FAILED_ROOM = { bytesMax: 8_000, tokensMax: 2_500 };
 const FAILED_AT_MAX = 500;

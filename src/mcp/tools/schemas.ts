@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * The part of JSON Schema that every model provider accepts; see `cleanSchema`. A type instead of an interface, as the
- * SDK's JSON objects require.
- */
+/** The JSON Schema that every model provider accepts; see `cleanSchema`. A type, as the SDK's JSON objects require. */
 export type Schema = {
   type?: string;
   description?: string;

@@ -11,10 +11,7 @@ export interface ToolCard {
   /** The lowest role whose keys can use it. */
   role: Role;
   toolset: Toolset;
-  /**
-   * What the tool cannot do without in this process, why that may be absent, and how to provide it. Without it the tool
-   * is not offered.
-   */
+  /** What the tool is not offered without in this process, why that may be absent, and how to provide it. */
   needs?: { means: keyof Means; absent: string; remedy: string };
 }
 

@@ -11,10 +11,7 @@ import { ApiError } from '../../contract/errors.ts';
 export interface Access {
   /** Host names without port, with IPv6 addresses in brackets, as in the client's URL. */
   hosts?: readonly string[] | undefined;
-  /**
-   * Host names of web pages that may call from a browser; `<scheme>://*` for all origins of a browser extension's
-   * scheme.
-   */
+  /** Host names of web pages that may call from a browser; `<scheme>://*` for all of a browser extension's scheme. */
   origins?: readonly string[] | undefined;
 }
 
@@ -28,8 +25,7 @@ const READ = 'mcp-session-id, www-authenticate, retry-after, x-trace-id';
 
 /**
  * Checks `Host` and `Origin`, so that no web page reaches the server through a browser on this machine, even under a
- * name that was made to resolve to it (DNS rebinding). Throws `forbidden`; returns true if the request was a browser's
- * preflight, which is then answered.
+ * name that resolves to it (DNS rebinding). Throws `forbidden`; true: it was a browser's preflight, and is answered.
  */
 export function createAccess({ hosts = [], origins = [] }: Access) {
   const hostnames = [...localhostAllowedHostnames(), ...hosts.map((name) => name.toLowerCase())];

@@ -22,9 +22,7 @@ export const SESSION_NOT_FOUND = -32_001;
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 
-/**
- * How much of an oversized body is read before the answer: a client that is still writing may not read it otherwise.
- */
+/** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
 /** Most values in one message: 20,000 documents of 50 fields. */
 const VALUES_MAX = 1_000_000;

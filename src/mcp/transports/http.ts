@@ -27,9 +27,8 @@ export interface Party {
   /** A server for one session of the 2025 protocols, or for one request of the later ones. */
   createServer(era: 'legacy' | 'modern'): Server | McpServer;
   /**
-   * Called when a client of the later protocols subscribes to what `filter` names; `notify` sends its notifications.
-   * The returned function is called when the subscription ends. Clients of the 2025 protocols are notified by the
-   * server of their session.
+   * Called when a client of the later protocols subscribes to what `filter` names; `notify` reaches the client. The
+   * returned function is called when that ends. Clients of the 2025 protocols are notified by their session's server.
    */
   listening?(filter: SubscriptionFilter, notify: ServerNotifier): () => void;
   close(): Promise<void>;
@@ -45,10 +44,7 @@ export interface HttpLimits {
   listeningMax: number;
   /** Messages per key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
   readingMax: number;
-  /**
-   * A session, and what is kept for a key, ends after this time without a request, in milliseconds (default 30
-   * minutes).
-   */
+  /** A session, and what is kept for a key, ends after this idle time, in milliseconds (default 30 minutes). */
   idleMs: number;
   /** How often idle times, and whether keys still exist, are checked, in milliseconds (default 15,000). */
   sweepMs: number;

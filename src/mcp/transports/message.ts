@@ -16,8 +16,7 @@ export function parseMessage(text: string): JSONRPCMessage {
 }
 
 /**
- * Parses JSON text that should be a message or a batch of them, unchecked, with the same integers exact. Throws
- * `SyntaxError`.
+ * Parses JSON text that should be a message or a batch, unchecked, with exact integers as well. Throws `SyntaxError`.
  */
 export function parseMessages(text: string): unknown {
   const plain: unknown = JSON.parse(text);

@@ -29,10 +29,7 @@ export async function runStdio(options: Assistant): Promise<void> {
   await service.close();
 }
 
-/**
- * Serves one client over the given transport. `lookEveryMs`: pause between polls for changes while there are
- * subscribers.
- */
+/** Serves one client over the given transport. `lookEveryMs`: pause between polls while there are subscribers. */
 export function serveOver(options: Assistant, transport: Transport, lookEveryMs?: number): { close(): Promise<void> } {
   const { connect, log } = options;
   const changes = createChanges({ connect, log, everyMs: lookEveryMs });

@@ -19,9 +19,7 @@ export function parseAddress(text: string): Address | undefined {
   return bytes === undefined ? undefined : (unmapped(bytes) ?? bytes);
 }
 
-/**
- * Parses one address, or a range in CIDR notation; bits after the prefix are ignored. Undefined if the text is neither.
- */
+/** Parses an address, or a range in CIDR notation, ignoring bits after the prefix. Undefined if the text is neither. */
 export function parseRange(text: string): AddressRange | undefined {
   const slash = text.indexOf('/');
   const bytes = parseBytes(slash === -1 ? text : text.slice(0, slash));

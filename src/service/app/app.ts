@@ -125,9 +125,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
   return state;
 }
 
-/**
- * Where a request came from. Over the local socket, a mount of this process may be calling on somebody else's behalf.
- */
+/** Where a request came from. Over the local socket, a mount of this process may be calling for somebody else. */
 function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest): Origin {
   const hops = hopsOf(ctx, request);
   const passed = hops.isLocal ? passes.originOf(request.headers[PASS_HEADER]) : undefined;
@@ -220,9 +218,7 @@ function streamed(result: unknown): unknown {
   return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
-/**
- * The number of rows that the header asks for. A malformed value is ignored: the header is a hint, not part of the API.
- */
+/** The number of rows that the header asks for. A malformed one is ignored: it is a hint, not part of the API. */
 function keepRowsOf(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }

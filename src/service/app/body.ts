@@ -5,9 +5,7 @@ import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, parseJson } from '../../contract/json.ts';
 
-/**
- * How much of an oversized body is read before the answer: a client that is still writing may not read it otherwise.
- */
+/** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
 
 /**
@@ -145,10 +143,7 @@ function whyOf(error: unknown): string {
   return /is not valid JSON$/.test(message) ? 'unexpected character' : message;
 }
 
-/**
- * The error's position, as ` at line 2, column 7 (position 15)`; some messages of the built-in parser do not contain
- * it.
- */
+/** The position, as ` at line 2, column 7 (position 15)`; some messages of the built-in parser lack it. */
 function positionOf(text: string, error: unknown): string {
   const position = positionIn(error) ?? positionIn(locate(text));
   if (position === undefined) return '';

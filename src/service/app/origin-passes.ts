@@ -4,8 +4,7 @@ import type { Origin } from './origin.ts';
 
 /**
  * A mount answers a request by calling the API over the local socket, where every caller seems to be on this machine. A
- * pass tells the API where the original request came from. Only this process can make one, so no other caller at the
- * socket can claim another origin.
+ * pass tells the API where that request came from. Only this process can make one, so nobody else can claim an origin.
  */
 export interface OriginPasses {
   passFor(origin: Origin): Record<string, string>;

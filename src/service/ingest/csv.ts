@@ -84,10 +84,7 @@ export function csvDocument(
   return { document: Object.fromEntries(fields) };
 }
 
-/**
- * Null for an empty cell, unless its type is STRING: the document then lacks the field. Undefined for text that is not
- * of the type.
- */
+/** Null for an empty cell, except as STRING: the document lacks the field. Undefined for text not of the type. */
 function cellOf(text: string, type: ColumnType): JsonValue | undefined {
   if (type === 'STRING') return text;
   const trimmed = text.trim();

@@ -12,10 +12,7 @@ export interface Draft {
   readonly isFromFile: boolean;
 }
 
-/**
- * A draft of a document as received. `_meta` belongs to the service and is left out, so that documents read from it can
- * be added again.
- */
+/** A draft of a document as received, without the service's own `_meta`, so that documents can be added as read. */
 export function draftOf(document: JsonObject, isFromFile: boolean): Draft {
   const { _meta, ...given } = document;
   return { given, fields: given, problem: null, isFromFile };

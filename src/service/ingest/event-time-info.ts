@@ -92,9 +92,8 @@ function isTimeZone(name: string): boolean {
 
 /**
  * Event times in microseconds, in the order of `drafts`, from the field that the collection's settings name: as the
- * mappings left it, or else as it was received. Null if the document has none. If a value does not fit the format, its
- * draft gets a `problem`: with the time of arrival instead, the document would be wrong in every query about time, and
- * for retention.
+ * mappings left it, or else as received. Null if the document has none. If a value does not fit the format, its draft
+ * gets a `problem`: with the time of arrival instead, queries about time, and retention, would treat it wrongly.
  */
 export async function readEventTimes(
   engine: Pick<Engine, 'readTimes'>,
@@ -155,10 +154,7 @@ async function inZone(
   });
 }
 
-/**
- * ISO-8601, or an integer of microseconds, like `_event_time` itself; a text without a zone is in the zone of the
- * settings.
- */
+/** ISO-8601, or an integer of microseconds, like `_event_time`; a text without a zone is in that of the settings. */
 async function isoTimes(
   engine: Pick<Engine, 'readTimes'>,
   { timeZone }: EventTimeRecord,

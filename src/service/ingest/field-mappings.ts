@@ -19,8 +19,7 @@ export type Refuse = (why: string) => ApiError;
 
 /**
  * The mappings of a new collection, checked and with defaults filled in: `if_missing` and `on_error` are SKIP, `param`
- * is the field's name. Throws the error that `refuse` makes, or `query_error` for an expression that cannot be
- * computed.
+ * is the field's name. Throws what `refuse` makes, or `query_error` for an expression that cannot be computed.
  */
 export async function readFieldMappings(
   engine: Pick<Engine, 'checkExpression'>,

@@ -6,10 +6,7 @@ import { xmlDocuments } from './xml.ts';
 
 /** Turns text into documents: each text is a piece of one file, in order, and consists of whole lines or elements. */
 export interface PieceReader {
-  /**
-   * The drafts of a piece; `place` names the piece in messages, for example `data[3]`. CSV stops after `max` + 1 of
-   * them.
-   */
+  /** The drafts of a piece, named by `place` in messages, e.g. `data[3]`. CSV stops after `max` + 1 of them. */
   read(text: string, place: string, max: number): Draft[];
 }
 

@@ -13,10 +13,7 @@ import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import { formatOf } from './sources.ts';
 
-/**
- * A document ready for the engine, with its size and whether its `_event_time` looks like another unit; or why it
- * cannot be stored.
- */
+/** A document ready for the engine, its size, and whether `_event_time` looks like another unit; or its problem. */
 export type Prepared = { isFromFile: boolean } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean }
   | { id: string | null; problem: string }

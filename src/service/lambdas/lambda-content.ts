@@ -21,8 +21,7 @@ const HASH_LENGTH = 16;
 /**
  * Checks the SQL of a new version like that of a query. Collections and columns need not exist: `unbound` then has the
  * reason. `unused` lists defaults that the SQL does not use. Throws `query_error` for SQL that does not parse or is not
- * allowed, and `invalid_input` for a default that does not fit its type; `what` is the operation, worded to follow
- * "Cannot".
+ * allowed, and `invalid_input` for a default that does not fit its type; `what` is the operation, as after "Cannot".
  */
 export async function checkSql(
   ctx: CallContext,
@@ -56,8 +55,7 @@ export function withUnused(version: QueryLambdaVersion, unused: readonly string[
 
 /**
  * The changes that make `content` the current version of a lambda, creating the lambda if it does not exist. If a
- * version has this content already, none is created and `latest` moves to that version: whoever posts it wants it to be
- * run.
+ * version has this content, none is created and `latest` moves to it: whoever posts it wants it to be run.
  */
 export function postVersion(
   catalog: Catalog,

@@ -91,18 +91,13 @@ export function allLambdas(catalog: Catalog): LambdaRecord[] {
   return [...catalog.all('workspace').keys()].sort().flatMap((workspace) => lambdasOf(catalog, workspace));
 }
 
-/**
- * Whether the SQL of a version names a collection or alias, given as `workspace.name`; letter case is ignored, as in
- * SQL.
- */
+/** Whether a version's SQL names a collection or alias, `workspace.name`; letter case is ignored, as in SQL. */
 export function isNaming(version: LambdaVersionRecord, name: string): boolean {
   const folded = name.toLowerCase();
   return version.names.some((one) => one.toLowerCase() === folded);
 }
 
-/**
- * The Query Lambdas with a version that names a collection or alias, given as `workspace.name`; by workspace and name.
- */
+/** The Query Lambdas with a version that names a collection or alias, `workspace.name`; by workspace and name. */
 export function lambdasNaming(catalog: Catalog, name: string): LambdaRecord[] {
   return allLambdas(catalog).filter((lambda) => versionsOf(catalog, lambda).some((version) => isNaming(version, name)));
 }

@@ -21,9 +21,7 @@ interface TagInput {
   tag: string;
 }
 
-/**
- * Sets a tag on a version, moving it if it exists (api.md #42). Throws `not_found`, or `invalid_input` for `latest`.
- */
+/** Sets a tag on a version, or moves it there (api.md #42). Throws `not_found`, or `invalid_input` for `latest`. */
 export async function tagLambdaVersion(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string; tag_name: string; version: string },

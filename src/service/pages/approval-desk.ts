@@ -51,10 +51,7 @@ export interface ApprovalDesk {
   find(code: string): Asked | undefined;
   /** The questions waiting for a human, oldest first. */
   pending(): Asked[];
-  /**
-   * Records a human's answer. Throws `not_found`, or `invalid_input` if it is already answered or the typed name is
-   * wrong.
-   */
+  /** Records an answer. Throws `not_found`, or `invalid_input` if there is one already or the typed name is wrong. */
   decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined): Asked;
   /** Drops a question of this key, or its answer; false if there is none. */
   withdraw(code: string, keyHash: string): boolean;
@@ -128,10 +125,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return asked;
   }
 
-  /**
-   * The earlier question, used up, if its answer also answers this question; agreement to less than is asked now does
-   * not.
-   */
+  /** The earlier question, used up, if its answer covers this one; agreement to less than is asked now does not. */
   function giveOut(earlier: Asked | undefined, question: Matter): Asked | undefined {
     if (earlier === undefined || earlier.status === 'pending' || earlier.target !== question.target) return undefined;
     const isNo = earlier.status === 'declined';

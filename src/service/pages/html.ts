@@ -39,9 +39,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * Text from outside as HTML, for an element or an attribute: names may be hostile. Invisible characters become escapes.
- */
+/** Text from outside as HTML, in an element or attribute: names may be hostile. Invisible characters become escapes. */
 export function escaped(text: string): string {
   return visibleText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

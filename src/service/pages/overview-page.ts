@@ -13,9 +13,7 @@ const TEXT_CHARS = 160;
 /** Rows shown at first of tables that grow daily; the others can be unfolded. */
 const ROWS_SHOWN = 10;
 
-/**
- * The page of the service. `tokenOf` makes the token that proves that a form was made for this browser and this query.
- */
+/** The page of the service. `tokenOf` makes the proof that a form was made for this browser and this query. */
 export function overviewPage(seen: Overview, tokenOf: (queryId: string) => string): Page {
   const { questions, running, recent, workspaces, calls, now } = seen;
   const waiting = questions.length;

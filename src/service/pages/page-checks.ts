@@ -38,10 +38,7 @@ export function notPossible(allow: string): Page {
   };
 }
 
-/**
- * Whether somebody else's page, even one on another port of this machine, led or sent this request here; browsers say
- * so.
- */
+/** Whether, by the browser's word, somebody else's page (perhaps on another port) led or sent this request here. */
 export function cameFromElsewhere({ headers, method }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return method !== 'POST' && site !== undefined && site !== 'none' && site !== 'same-origin';

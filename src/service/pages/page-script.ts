@@ -1,7 +1,6 @@
 /**
  * Keeps the overview up to date: fetches the same page again and replaces its live parts if they differ, without
- * disturbing the reader (selected text, focus, what was unfolded). Without the script, the page has to be reloaded by
- * hand.
+ * disturbing the reader (selected text, focus, what was unfolded). Without it the page has to be reloaded by hand.
  */
 export const PAGE_SCRIPT = `
 (() => {

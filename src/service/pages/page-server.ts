@@ -128,9 +128,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
   return createListener(handle, log);
 }
 
-/**
- * Redirects to the overview, or elsewhere, with a new GET, so that neither going back nor reloading sends a form again.
- */
+/** Redirects to the overview, or elsewhere, with a GET, so that going back or reloading sends no form again. */
 function seeOther(headers: Record<string, string>): Page {
   return {
     ...htmlPage('Go on', '<p><a href="/">What goes on</a></p>', { status: 303 }),

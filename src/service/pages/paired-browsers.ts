@@ -4,9 +4,7 @@ import { type Catalog, put, remove } from '../catalog.ts';
 
 /** The browsers in which humans answer questions, and the invitations to pair one. */
 export interface PairedBrowsers {
-  /**
-   * Name of the cookie of paired browsers. It differs between services, since all servers on 127.0.0.1 share cookies.
-   */
+  /** Name of the cookie of paired browsers: one per service, since all servers on 127.0.0.1 share cookies. */
   readonly cookie: string;
   /** A new secret that pairs one browser, once, within five minutes. Times are milliseconds since 1970. */
   invite(): { secret: string; expiresAt: number };

@@ -37,10 +37,7 @@ interface Context {
   names: Names;
   /** Collections that the statement names. */
   tables: readonly NamedTable[];
-  /**
-   * What the gate inserted, by position. At a collection, the inserted text replaces the workspace written before the
-   * name.
-   */
+  /** What the gate inserted, by position; at a collection, in place of the workspace written before the name. */
   splices: ReadonlyMap<number, Splice>;
 }
 

@@ -21,10 +21,7 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
-  /**
-   * Parameters used in LIKE patterns, and whether the engine's fast algorithm applies to all their uses: see
-   * `checkPatterns`.
-   */
+  /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
   patterns: ReadonlyMap<string, boolean>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
@@ -34,10 +31,7 @@ export interface Passed {
   originOf(offset: number): number;
   /** Another text that may be run instead of `sql` once `isByHash` accepts it; null if there is none. */
   byHash: (ByHashDraft & { sql: string }) | null;
-  /**
-   * Whether the result has at most one row, made of one document only, provided that the value compared with the id is
-   * a text.
-   */
+  /** The result has at most one row, made of one document, provided that the value compared with the id is a text. */
   isSingle: boolean;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;

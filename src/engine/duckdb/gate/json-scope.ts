@@ -115,10 +115,7 @@ function visitSelect(walk: Walk, node: Node, outer: Scope): Outputs {
   return outputs;
 }
 
-/**
- * In ORDER BY, a name by itself is an alias first, and a number stands for a column; neither holds inside an
- * expression.
- */
+/** In ORDER BY a name alone is an alias first, and a number stands for a column; neither inside an expression. */
 function visitModifiers(
   walk: Walk,
   node: Node,

@@ -50,9 +50,7 @@ function stepOf(node: Node): string | null {
   return null;
 }
 
-/**
- * The JSON field, or what contains one, that an expression returns; null if it returns none, or that is hard to tell.
- */
+/** The JSON field, or what contains one, that an expression returns; null if it returns none or is hard to tell. */
 export function foundIn(value: unknown, scope: Scope): Found | null {
   if (!isNode(value)) return null;
   if (value['class'] === 'COLUMN_REF') return find(scope, textsOf(value['column_names']));

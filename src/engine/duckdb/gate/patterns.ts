@@ -7,9 +7,9 @@ import type { Typed } from '../values/typed-json.ts';
 
 /*
  * For each `%` with something after it, the engine tries a LIKE pattern at every position of the text, nested in the
- * tries for the `%` before: `'%_a%_a%_a%_b'` over a text of 2 kB takes hours, and the engine cannot be interrupted
- * within one text. It has a faster algorithm only for constant LIKE patterns without `_`. Regular expressions take time
- * linear in the text's length.
+ * tries for the `%` before: `'%_a%_a%_a%_b'` over 2 kB of text takes hours, uninterruptible within one text. Only for
+ * constant LIKE patterns without `_` it has a faster algorithm. Regular expressions take time linear in the text's
+ * length.
  */
 
 /** Most `%` with something after them in a pattern that cannot be rewritten. */
@@ -158,8 +158,8 @@ function ofParameters(pattern: unknown, isLike: boolean): Pattern {
 
 /**
  * Makes sure that a LIKE, ILIKE or GLOB takes time linear in the length of its text: a constant pattern that might take
- * longer is rewritten as a regular expression, or refused. Patterns made while the statement runs are not known here;
- * `checkPatterns` checks those made of parameters.
+ * longer becomes a regular expression, or is refused. Patterns made at run time are not known here; see `checkPatterns`
+ * for those from parameters.
  */
 export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const matching = MATCHINGS.get(String(node['function_name']).toLowerCase());

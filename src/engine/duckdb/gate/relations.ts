@@ -2,10 +2,7 @@ import { isNode } from '../sql/tree.ts';
 
 /** The shape of what queries and tables return, and of their combinations: see `widths.ts`. */
 
-/**
- * The shape of a query's or table's result. Widths are upper bounds, except for fields of documents, which are not
- * known here.
- */
+/** The shape of a query's or table's result. Widths are upper bounds, but those of documents' fields are not known. */
 export interface Relation {
   columns: number;
   /** Sum over all columns. */

@@ -20,9 +20,9 @@ import {
 
 /*
  * How wide the results of a statement become: their number of columns, where a struct counts as many as it contains.
- * `SELECT *, * FROM (SELECT *, * FROM …)` and `{'a': x, 'b': x} AS x` double it with each level, and the time for
- * binding, which cannot be interrupted, grows with it. Measured, 16,000 columns take a second of processor time, and as
- * many struct fields two.
+ * `SELECT *, * FROM (SELECT *, * FROM …)` and `{'a': x, 'b': x} AS x` double it with each level, and with it the time
+ * for binding, which cannot be interrupted. Measured, 16,000 columns take a second of processor time, struct fields
+ * two.
  */
 
 /** Widest result of any query in a statement. */
@@ -381,7 +381,7 @@ function relationOfCollection(table: NamedTable): Relation {
   };
 }
 
-/** Refuses, with `query_error`, a statement that makes too many columns or types; `node` is one that the gate lets through. */
+/** Refuses, with `query_error`, a statement that makes too many columns or types; `node` has passed the gate. */
 export function checkWidths(statement: Statement, node: Node, tables: ReadonlyMap<Node, NamedTable>): void {
   const scope: Scope = { with: new Map(), from: [], aliases: new Map(), unknown: 0 };
   relationOfQuery({ statement, tables, total: 0, copies: 0, looked: 0 }, node, scope);
