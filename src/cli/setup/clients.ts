@@ -15,6 +15,8 @@ export interface AssistantKind {
   servers: readonly string[];
   /** Keys of an entry that this assistant wants beside the command. */
   extra?: Entry;
+  /** The entry, where it is not `command`, `args` and `env`. */
+  entry?(server: StartedServer): Entry;
   /** The configuration file, which need not be there. */
   file(places: UserPlaces): string;
   /** The assistant is on this machine if one of these is there, or its file. */
@@ -22,6 +24,9 @@ export interface AssistantKind {
   /** What a person has to do for the change to be seen. */
   afterwards: string;
 }
+
+/** How an assistant starts the server, and with which variables. */
+type StartedServer = ServerCommand & { env?: Readonly<Record<string, string>> | undefined };
 
 /** The server's name in every configuration. */
 export const SERVER_NAME = 'colloquy';
@@ -105,7 +110,29 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     signs: ({ codexHome, home }) => [codexHome ?? join(home, '.codex')],
     afterwards: 'start a new session; /mcp shows it',
   },
+  {
+    id: 'opencode',
+    name: 'opencode',
+    format: jsonc,
+    servers: ['mcp'],
+    entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      ...(env === undefined ? {} : { environment: env }),
+    }),
+    // It reads both; where there is one with comments, people keep their settings there.
+    file: (places) =>
+      ['opencode.jsonc', 'opencode.json'].map(inOpencode(places)).find(existsSync) ??
+      inOpencode(places)('opencode.json'),
+    signs: (places) => [inOpencode(places)('')],
+    afterwards: 'start it again; `opencode mcp list` shows it',
+  },
 ];
+
+/** Everywhere as on Linux. */
+function inOpencode({ xdgConfig }: UserPlaces): (name: string) => string {
+  return (name) => join(xdgConfig, 'opencode', name);
+}
 
 /** Where desktop programs keep their own. */
 function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, name: string): string {
@@ -136,9 +163,8 @@ export function pathOf({ servers }: AssistantKind): string[] {
 }
 
 /** What stands in the configuration for our server. */
-export function entryFor(
-  { extra }: AssistantKind,
-  { command, args, env }: ServerCommand & { env?: Readonly<Record<string, string>> | undefined },
-): Entry {
+export function entryFor({ entry, extra }: AssistantKind, server: StartedServer): Entry {
+  if (entry !== undefined) return entry(server);
+  const { command, args, env } = server;
   return { ...extra, command, args: [...args], ...(env === undefined ? {} : { env }) };
 }

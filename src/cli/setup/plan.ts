@@ -35,7 +35,7 @@ export function isRefused(result: object | undefined): result is Refused {
 /** How the configuration becomes one with our entry; undefined where it has exactly that already. */
 export async function planFor(kind: AssistantKind, path: string, entry: Entry): Promise<Plan | undefined> {
   // Most assistants replace variables in these texts, each in a way of its own.
-  const odd = [entry['command'], ...(Array.isArray(entry['args']) ? entry['args'] : [])].find((one) => /\$/.test(one));
+  const odd = [entry['command'], entry['args'] ?? []].flat().find((one) => /\$/.test(String(one)));
   if (odd !== undefined)
     throw new Refusal(`${JSON.stringify(odd)} holds a "$", which ${kind.name} may take for a variable`);
   const file = await readConfigFile(path);
