@@ -15,6 +15,8 @@ export interface AssistantKind {
   servers: readonly string[];
   /** Further keys that this assistant needs in an entry. */
   extra?: Entry;
+  /** The entry, if it is not `command`, `args` and `env`. */
+  entry?(server: StartedServer): Entry;
   /** The configuration file, which may not exist. */
   file(places: UserPlaces): string;
   /** The assistant is on this machine if one of these, or its configuration file, exists. */
@@ -22,6 +24,9 @@ export interface AssistantKind {
   /** What a person has to do for the change to take effect. */
   afterwards: string;
 }
+
+/** How an assistant starts the server, and with which variables. */
+type StartedServer = ServerCommand & { env?: Readonly<Record<string, string>> | undefined };
 
 /** The server's name in every configuration. */
 export const SERVER_NAME = 'colloquy';
@@ -105,7 +110,29 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     signs: ({ codexHome, home }) => [codexHome ?? join(home, '.codex')],
     afterwards: 'start a new session; /mcp shows it',
   },
+  {
+    id: 'opencode',
+    name: 'opencode',
+    format: jsonc,
+    servers: ['mcp'],
+    entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      ...(env === undefined ? {} : { environment: env }),
+    }),
+    // It reads both files; if the one with comments exists, people keep their settings there.
+    file: (places) =>
+      ['opencode.jsonc', 'opencode.json'].map(inOpencode(places)).find(existsSync) ??
+      inOpencode(places)('opencode.json'),
+    signs: (places) => [inOpencode(places)('')],
+    afterwards: 'start it again; `opencode mcp list` shows it',
+  },
 ];
+
+/** On every system as on Linux. */
+function inOpencode({ xdgConfig }: UserPlaces): (name: string) => string {
+  return (name) => join(xdgConfig, 'opencode', name);
+}
 
 /** Where desktop programs keep their configuration. */
 function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, name: string): string {
@@ -136,9 +163,8 @@ export function pathOf({ servers }: AssistantKind): string[] {
 }
 
 /** The content of our entry in the configuration. */
-export function entryFor(
-  { extra }: AssistantKind,
-  { command, args, env }: ServerCommand & { env?: Readonly<Record<string, string>> | undefined },
-): Entry {
+export function entryFor({ entry, extra }: AssistantKind, server: StartedServer): Entry {
+  if (entry !== undefined) return entry(server);
+  const { command, args, env } = server;
   return { ...extra, command, args: [...args], ...(env === undefined ? {} : { env }) };
 }

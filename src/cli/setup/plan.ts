@@ -35,7 +35,7 @@ export function isRefused(result: object | undefined): result is Refused {
 /** The change that adds our entry; undefined if the configuration already has exactly that entry. */
 export async function planFor(kind: AssistantKind, path: string, entry: Entry): Promise<Plan | undefined> {
   // Most assistants substitute variables in these texts, each in its own way.
-  const odd = [entry['command'], ...(Array.isArray(entry['args']) ? entry['args'] : [])].find((one) => /\$/.test(one));
+  const odd = [entry['command'], entry['args'] ?? []].flat().find((one) => /\$/.test(String(one)));
   if (odd !== undefined)
     throw new Refusal(`${JSON.stringify(odd)} holds a "$", which ${kind.name} may take for a variable`);
   const file = await readConfigFile(path);

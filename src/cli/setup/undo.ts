@@ -65,8 +65,8 @@ function isEntry(value: unknown): value is Entry {
   return isObject(value);
 }
 
-function isOurs({ args }: Entry): boolean {
-  return Array.isArray(args) && args.some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
+function isOurs({ command, args }: Entry): boolean {
+  return [command, args].flat().some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
 }
 
 /** Carries out the undo. If the file has changed since setup, it is copied first; resolves to the path of that copy. */

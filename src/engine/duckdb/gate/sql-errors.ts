@@ -79,6 +79,8 @@ function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
   const [, ...told] = [...message.matchAll(/"(.*?)"/g)].map(([, one = '']) => one);
   const objects = tables.flatMap((table) => table.objects?.() ?? []);
   const alike = objects.filter((fields) => !fields.includes(name) && told.every((one) => fields.includes(one)));
+  // The engine names those that are close to the one sought, which may be all.
+  if (alike.every((fields) => fields.length === told.length)) return '';
   const lists = new Set(alike.map((fields) => fields.slice(0, FIELDS_MAX).map(quoteName).join(', ')));
   const [fields = ''] = lists;
   return lists.size === 1
