@@ -65,7 +65,7 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
         }
         const content = lookUp(marked);
         remember(content);
-        remember(structureIn(content));
+        remember(jsonIn(content));
         return content;
       }),
     hide: (answer) => {
@@ -106,7 +106,7 @@ function replaced(value: unknown, hidden: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaced(field, hidden)]));
 }
 
-function structureIn(text: string): unknown {
+function jsonIn(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

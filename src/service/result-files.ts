@@ -252,7 +252,8 @@ async function writeText(
       const lines = page.rows.map((row) => (format === 'csv' ? csvLine(row) : jsonLine(names, row)));
       if (offset === 0 && format === 'csv') lines.unshift(csvLine(names));
       // One awaited write per page, so that no text waits in memory.
-      if (lines.length > 0) await handle.write(`${lines.join('\n')}\n`);
+      // Not `write`: that may write less than it was given, and says so only in its result.
+      if (lines.length > 0) await handle.appendFile(`${lines.join('\n')}\n`);
       offset += page.rows.length;
       onRows(offset);
       if (offset >= page.total) return;
