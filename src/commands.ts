@@ -18,11 +18,11 @@ export interface AuditFilter {
   sinceMs: number | undefined;
   failed: boolean;
   json: boolean;
-  /** The newest so many; 0: all. */
+  /** How many of the newest records to print; 0: all. */
   lines: number;
 }
 
-/** What the command line asks for. `exit`: only to print a text and leave. */
+/** What the command line asks for. `exit`: only print a text and end. */
 export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
   | { command: 'stop'; config: Config; force: boolean }
@@ -40,15 +40,15 @@ export type Invocation =
 
 export interface TrashRequest {
   action: (typeof TRASH_ACTIONS)[number];
-  /** Of an entry; absent for `list`, and to empty all of it. */
+  /** Of one entry; absent for `list`, and to empty the whole trash. */
   id: string | undefined;
-  /** Empty it without asking. */
+  /** Empty the trash without asking. */
   yes: boolean;
 }
 export interface ApproveRequest {
-  /** `list` the questions that wait, `answer` one, `pair` a browser to answer in, or `forget` all of these. */
+  /** `list` the open questions, `answer` one, `pair` a browser to answer in, or `forget` all paired browsers. */
   action: 'list' | 'answer' | 'pair' | 'forget';
-  /** Of the question to answer. */
+  /** Code of the question to answer. */
   code: string | undefined;
 }
 export interface SetupRequest {
@@ -59,12 +59,12 @@ export interface SetupRequest {
   /** Write nothing. */
   print: boolean;
   undo: boolean;
-  /** Offer tools that change data, too; undefined where nothing was said of it. */
+  /** Whether to offer tools that change data, too; undefined if not specified. */
   write: boolean | undefined;
 }
 const TRASH_ACTIONS = ['list', 'restore', 'empty'] as const;
 
-/** Reads command line and environment; never throws: what is wrong with them is an `exit` with code 2. */
+/** Reads the command line and the environment. Never throws: a mistake in them becomes an `exit` with code 2. */
 export function readInvocation(argv: readonly string[] = commandLine(), env?: Environment): Invocation {
   const printed = { stdout: '', stderr: '' };
   try {
@@ -131,7 +131,7 @@ export interface Subcommand {
   readonly description: string;
   /** Arguments, each with its meaning. */
   readonly args?: readonly (readonly [form: string, meaning: string])[];
-  /** Options of this command alone, beside its settings. */
+  /** Options that only this command has, besides its settings. */
   readonly options?: readonly Option[];
   invoke(config: Config, args: readonly string[], options: OwnOptions): Invocation;
 }
@@ -321,7 +321,7 @@ function addSettings(command: Command, name: CommandName): Command {
   return command;
 }
 
-/** Flags that stand before the command's name, for a command that has them too. */
+/** The flags given before the command's name. Throws `UsageError` for one that the command does not have. */
 function flagsFor(command: CommandName, flags: Texts): Texts {
   for (const name of Object.keys(flags)) {
     const setting = SETTING_ENTRIES.find(([key]) => key === name)?.[1];

@@ -9,13 +9,13 @@ import { CLIENT, type CommandName, type Config, ConfigSchema, SETTINGS, type Set
 declare const COLLOQUY_VERSION: string | undefined;
 declare const COLLOQUY_BUILD: string | undefined;
 
-/** The version of this copy: built in, or read from package.json when it runs from the sources. */
+/** Version of this copy: built in, or read from package.json when run from source. */
 export const VERSION: string =
   typeof COLLOQUY_VERSION === 'string'
     ? COLLOQUY_VERSION
     : (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
-/** When this copy was built, which tells builds of one version apart (ISO-8601); undefined when it runs from the sources. */
+/** When this copy was built (ISO-8601), to tell builds of one version apart; undefined when run from source. */
 export const BUILD: string | undefined = typeof COLLOQUY_BUILD === 'string' ? COLLOQUY_BUILD : undefined;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,7 +24,7 @@ export type Texts = Partial<Record<string, string>>;
 
 export const SETTING_ENTRIES: readonly [string, Setting][] = Object.entries(SETTINGS);
 
-/** Something is wrong with command line or environment; the message is for a person at a terminal. */
+/** A mistake in the command line or the environment; the message is for a person at a terminal. */
 export class UsageError extends Error {}
 
 /** The arguments of this process. */
@@ -33,9 +33,9 @@ export function commandLine(): string[] {
 }
 
 /**
- * The start of the MCP server, with nothing but flags of its settings. Clients wait for it, so that it is read here,
- * without what commands, help and errors need; undefined where it takes `readInvocation` of `commands.ts`, which reads
- * the same and all else.
+ * Reads the start of the MCP server if the command line has nothing but valid flags of it; otherwise undefined, and
+ * `readInvocation` of `commands.ts` has to read the command line. MCP clients wait for the server to start, so this
+ * common case does without the code for commands, help and errors.
  */
 export function readPlainStart(
   argv: readonly string[] = commandLine(),
@@ -91,7 +91,7 @@ export function readConfig(command: CommandName, flags: Texts, env: Environment 
   return config;
 }
 
-/** Clients pass a variable that nobody filled in as empty text, or as the name of what was to be filled in. */
+/** Clients pass a variable that was not filled in as empty text or as its placeholder. */
 function filledIn(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === '' || /^\$\{user_config\.\w+\}$/.test(trimmed ?? '') ? undefined : trimmed;
@@ -118,7 +118,7 @@ function sourceOf(key: string, flags: Texts): string {
   return (key in flags ? setting?.flag?.split(' ')[0] : setting?.env) ?? key;
 }
 
-/** Variables that begin so are secrets of the operator's, which an assistant may name and not read. */
+/** Prefix of variables with the operator's secrets, which an assistant may name but not read. */
 const SECRET_PREFIX = 'COLLOQUY_SECRET_';
 const PREFIX = 'COLLOQUY_';
 
@@ -135,7 +135,7 @@ function refuseUnknownVariables(env: Environment): void {
   const known = SETTING_ENTRIES.flatMap(([, { env: name }]) => (name === undefined ? [] : [name as string]));
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || known.includes(name) || name.startsWith(SECRET_PREFIX)) continue;
-    // What all of them begin with would make any two look alike.
+    // Without the prefix: since all have it, it would make any two look alike.
     const [meant] = nearest(name.slice(PREFIX.length), new Set(known.map((one) => one.slice(PREFIX.length))), 1);
     const hint = meant === undefined ? `The variables are ${known.join(', ')}.` : `Did you mean ${PREFIX}${meant}?`;
     throw new UsageError(`there is no environment variable ${name}. ${hint}`);
@@ -176,11 +176,15 @@ function checkListening({ host, tlsCert, tlsKey, behindTlsProxy }: Config, flags
   );
 }
 
-// What a process of this program needs of its surroundings; the rest, other programs' secrets among it, stays behind.
+// The variables that a process of this program needs. Others, which may be secrets of other programs, are not passed
+// on.
 const PASSED_ON =
   /^(PATH|HOME|USER|USERNAME|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|WINDIR|APPDATA|LOCALAPPDATA|USERPROFILE|XDG_\w+|ELECTRON_RUN_AS_NODE|UV_THREADPOOL_SIZE)$/i;
 
-/** The environment for the local service that this process starts: its settings, however they were given here. */
+/**
+ * The environment for the local service that this process starts: its settings, however they were given to this
+ * process.
+ */
 export function serviceEnvironment(config: Config, env: Environment = process.env): Record<string, string> {
   const passed = Object.entries(env).filter(
     (entry): entry is [string, string] => PASSED_ON.test(entry[0]) && entry[1] !== undefined,
@@ -197,8 +201,8 @@ const THREAD_POOL = 'UV_THREADPOOL_SIZE';
 const SERVICE_THREADS = 16;
 
 /**
- * Threads that all native calls of this process share, the engine's and those on files. Node.js makes them before any of
- * our code runs, so that a process can only set the number for the ones it starts.
+ * Number of threads that all native calls of this process share, those of the engine and those on files. Node.js
+ * creates them before any of our code runs, so a process can set the number only for processes that it starts.
  */
 export function nativeThreads(env: Environment = process.env): number {
   const set = Number(env[THREAD_POOL]);
@@ -209,12 +213,12 @@ export function nativeThreads(env: Environment = process.env): number {
 export interface UserPlaces {
   platform: NodeJS.Platform;
   home: string;
-  /** Of Linux: `XDG_CONFIG_HOME`, or its default. */
+  /** Linux only: `XDG_CONFIG_HOME`, or its default. */
   xdgConfig: string;
-  /** Of Windows. */
+  /** Windows only. */
   appData: string;
   localAppData: string;
-  /** Folders that single assistants were told to use instead. */
+  /** Folders that individual assistants were told to use instead. */
   claudeConfigDir: string | undefined;
   codexHome: string | undefined;
   geminiHome: string | undefined;
@@ -233,14 +237,14 @@ export function userPlaces(env: Environment = process.env, platform = process.pl
   };
 }
 
-/** The program that opens an address in a person's browser, the address to come last; undefined where there is none. */
+/** The command that opens an address, to be appended to it, in the user's browser; undefined if there is none. */
 export function browserOpener(
   env: Environment = process.env,
   platform = process.platform,
 ): { command: string; args: string[] } | undefined {
   if (platform === 'darwin') return { command: 'open', args: [] };
   if (platform === 'win32') return { command: 'rundll32', args: ['url.dll,FileProtocolHandler'] };
-  // Without a display it would be a browser in this very terminal, or none.
+  // Without a display, a browser would open in this very terminal, or not at all.
   const hasDisplay = Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
   return hasDisplay ? { command: 'xdg-open', args: [] } : undefined;
 }

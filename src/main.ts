@@ -6,12 +6,12 @@ import type { Invocation } from './commands.ts';
 import { PLACES } from './places.ts';
 import { isPrivateFolder } from './private-folder.ts';
 
-// From 22.1 on Node.js keeps what it has compiled. Its own place for that may be one that others can write to.
+// Node.js 22.1 and later can cache compiled code, but its default folder for that may be writable by others.
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
 const compiled = join(PLACES.cache, 'compiled');
 if (enableCompileCache !== undefined && isPrivateFolder(compiled)) enableCompileCache(compiled);
 
-// Each command's code is read only when it runs: an MCP client waits for nothing that it does not use.
+// Each command's code is loaded only when it runs, so that an MCP client does not wait for code that it does not use.
 async function run(invocation: Invocation): Promise<number> {
   const bin = fileURLToPath(import.meta.url);
   switch (invocation.command) {

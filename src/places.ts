@@ -1,4 +1,4 @@
 import envPaths from 'env-paths';
 
-/** The folders that this program has by default, as the system has them: `data`, `cache` and others. */
+/** This program's default folders on this system: `data`, `cache` and others. */
 export const PLACES = envPaths('colloquy', { suffix: '' });

@@ -1,9 +1,10 @@
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 
 /**
- * Makes a folder for what will be run again, and answers whether it can be trusted with that: it is this user's own, no
- * link, and others cannot enter it. One that others could only read is closed to them; one that they could write to may
- * hold their code, and is not trusted. On Windows a user's folders are closed to others by what they lie in.
+ * Creates a folder for files that will be executed later; returns whether it can be trusted: it is this user's own, not
+ * a link, and closed to others. A folder that others could only read is closed to them; one that they could write to
+ * may contain their code, and is not trusted. On Windows a user's folders are closed to others by the folder that
+ * contains them.
  */
 export function isPrivateFolder(path: string): boolean {
   try {

@@ -23,22 +23,24 @@ export const COMMANDS = [
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** One setting: where it comes from and what it means. A flag goes before the environment variable. */
+/** One setting: where it comes from and what it means. A flag takes precedence over the environment variable. */
 export interface Setting {
-  /** Checks the text of the flag or variable and makes its value. */
+  /** Validates the text of the flag or variable and converts it to the setting's value. */
   readonly schema: z.ZodType;
   /** Environment variable. */
   readonly env?: `COLLOQUY_${string}`;
-  /** Flag with its placeholder; none for secrets, which every user of the machine could read off the command line. */
+  /**
+   * Flag with its placeholder; none for secrets, since every user of the machine could read them off the command line.
+   */
   readonly flag?: `--${string}`;
   readonly commands: readonly CommandName[];
   /** Text used when nothing is given; absent: unset. */
   readonly default?: string;
-  /** The default in words, for where it depends on the machine or is not made here. */
+  /** The default in words, if it depends on the machine or is set elsewhere. */
   readonly defaultShown?: string;
   readonly meaning: string;
   readonly secret?: true;
-  /** The local service takes it over from the process that starts it. */
+  /** Whether the local service gets it from the process that starts it. */
   readonly passedOn?: true;
 }
 
@@ -97,7 +99,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 /** An absolute path; `~` is the home folder. */
 export function folder(text: string): string {
-  // Configuration files of MCP clients go through no shell that would expand it.
+  // MCP clients start the server without a shell that would expand it.
   return resolve(text.replace(/^~(?=$|[\\/])/, () => homedir()));
 }
 
@@ -105,13 +107,13 @@ const file = z.string().min(1, 'expected a file').transform(folder).optional();
 
 const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
-/** What an assistant is offered, which setup writes into the assistants' configurations. */
+/** What an assistant is offered; setup writes these into the assistants' configurations. */
 const OFFER = [...SERVICE, 'setup'] as const;
 const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
 export const CLIENT = ['stdio', 'setup', 'call', 'doctor'] as const;
 
-/** Every setting there is; the README's table is made from this. */
+/** All settings; the README's table is generated from this. */
 export const SETTINGS = {
   dataDir: {
     schema: z.string().min(1, 'expected a folder').transform(folder),
@@ -359,7 +361,7 @@ export const SETTINGS = {
 type Settings = typeof SETTINGS;
 type Shape = { [K in keyof Settings]: Settings[K]['schema'] };
 
-// Object.fromEntries forgets which key had which schema; the type says it again.
+// Object.fromEntries loses which key has which schema; the type assertion restores it.
 const shape = Object.fromEntries(Object.entries(SETTINGS).map(([name, { schema }]) => [name, schema])) as Shape;
 export const ConfigSchema = z.strictObject(shape);
 
