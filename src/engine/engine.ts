@@ -383,7 +383,7 @@ export interface EngineLimits extends EngineSize {
   /** How many queries that do not stop when told to are replaced by another (default 1). */
   stuckMax: number;
   /**
-   * Collections with at least so many rows are searched for an id by its hash; smaller ones are scanned (default
+   * Collections with at least this many rows are searched for an id by its hash; smaller ones are scanned (default
    * 50,000).
    */
   lookupRowsMin: number;

@@ -65,9 +65,9 @@ export interface ResultRows {
   rows: JsonValue[][];
   /** Rows of the whole result for which the condition holds. */
   total: number;
-  /** Set if fewer rows came than were asked for and exist. */
+  /** Set if fewer rows are returned than were requested and exist. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
-  /** As those of a query that asks for them. */
+  /** The same as for a query that requests them. */
   warnings: readonly string[];
 }
 

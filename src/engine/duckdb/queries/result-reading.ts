@@ -25,7 +25,7 @@ const PROFILED_COLUMNS_MAX = 100;
 /** Number of characters of a text that a profile shows. */
 const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
-/** Maximum number of rows for which distinct values are counted exactly; frequent values are taken from so many. */
+/** Maximum rows for which distinct values are counted exactly; frequent values are taken from this many. */
 const EXACT_ROWS_MAX = 10_000;
 
 interface Context {

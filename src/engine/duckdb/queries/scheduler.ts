@@ -29,7 +29,7 @@ export interface SchedulerOptions {
   queueMax: number;
   /** How many queries that do not stop are replaced by another (default 0). */
   stuckMax?: number;
-  /** A query is long once it has held its place for so long (default 1,000). */
+  /** A query is long once it has held its place for this long (default 1,000). */
   shortMs?: number;
   /** Called when queries that do not stop have blocked places for a minute. */
   onLost?: () => void;

@@ -85,7 +85,7 @@ const INSTEAD = `
   !~*                         NOT regexp_matches(a, 'b+', 'i')
 `;
 
-/** Instead of what makes rows of the items of a list. */
+/** What to write instead of functions that turn the items of a list into rows. */
 export const UNNEST_INSTEAD = 'Write FROM t, UNNEST(t.items) AS u(item), and item or item.field.';
 
 /** By name in lower case. */

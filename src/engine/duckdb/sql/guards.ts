@@ -1,45 +1,51 @@
 import { computedOnce } from './computed-once.ts';
 
 /**
- * Functions that a single call of can end the process, each shadowed by a macro of its own name that looks first.
+ * Functions of which a single call can end the process; each is shadowed by a macro of the same name that checks the
+ * arguments first.
  *
- * Those that recurse into JSON without a limit of their own: text that is nested deeply enough overflows the stack. And
- * functions whose one value can be as large as a number says, or take as long as two arguments multiplied. The engine does
- * not count such values against its memory limit, and cannot be interrupted inside one, so that `repeat('x', 2e9)` would
- * end the process.
+ * These are functions that recurse into JSON without a limit of their own, so that deeply nested text overflows the
+ * stack, and functions whose value can be as large as a number says, or whose time is the product of the sizes of two
+ * arguments. The engine does not count such values against its memory limit, and cannot be interrupted inside one, so
+ * that `repeat('x', 2e9)` would end the process.
  */
 
 /*
- * The engine looks whether it is to stop only between two vectors of 2,048 rows. So what one row may take is bounded: as
- * low as honest queries allow, since it comes 2,048 times.
+ * The engine checks whether to stop only between two vectors of 2,048 rows. So the cost of one row is limited, as far
+ * as honest queries allow, since it occurs 2,048 times.
  */
 
-/** Longest list, in items, that these functions make: dates and numbers to join with are many, in one row. */
+/**
+ * Maximum items of a list that these functions make. Large, since dates or numbers to join with are many but made in
+ * one row.
+ */
 const ITEMS_MAX = 100_000;
-/** Largest text, in bytes, and longest list, in items, that is filled with what is there already. */
+/** Maximum bytes of a text, and items of a list, made by padding or repeating. */
 const FILLED_MAX = 10_000;
-/** Most bins of a histogram; each takes about a microsecond. */
+/** Maximum bins of a histogram; each takes about a microsecond. */
 const BINS_MAX = 1_000;
-/** Largest text that replacing makes longer than its input, in bytes. */
+/** Maximum bytes of a text that replacing has made longer than its input. */
 const REPLACED_MAX = 16 * 1024 * 1024;
 
-/** Most brackets in a JSON value that is walked recursively: as deep as it can be, it still fits the stack. */
+/**
+ * Maximum brackets in a JSON value that is walked recursively: even at the greatest possible depth it fits the stack.
+ */
 const BRACKETS_MAX = 3_000;
 
 interface Guard {
   name: string;
-  /** What its message calls the limit. */
+  /** How the error message describes the limit. */
   limit: string;
-  /** Overloads: parameters, with types where the overloads need them, and when their value would be too large. */
+  /** Parameters, with types where needed to tell the overloads apart, and when the value would be too large. */
   overloads: Overload[];
 }
 
 interface Overload {
   parameters: string[];
   isTooLarge: string;
-  /** Parameters that `isTooLarge` does not need, and that must stay as written: constants are fast, or demanded. */
+  /** Parameters that `isTooLarge` does not use and that must stay as written: constants are faster, or required. */
   asWritten?: string[];
-  /** Default: the function of the engine with all parameters. */
+  /** Default: the engine's function with all parameters. */
   call?: string;
 }
 
@@ -58,7 +64,7 @@ const RESIZED = [
   { parameters: ['l', 'n', 'v'], isTooLarge: `p.n > ${FILLED_MAX}` },
 ];
 
-/** Counts opening brackets: deep nesting needs as many. */
+/** SQL that counts opening brackets: nesting cannot be deeper than their number. */
 function bracketsOf(parameter: string): string {
   const text = `p.${parameter}::VARCHAR`;
   return `strlen(${text}) - strlen(system.main.replace(system.main.replace(${text}, '[', ''), '{', ''))`;
@@ -68,19 +74,21 @@ function walked(...parameters: string[]) {
   return { parameters, isTooLarge: parameters.map((one) => `${bracketsOf(one)} > ${BRACKETS_MAX}`).join(' OR ') };
 }
 
-/** Options of regexp_replace, with their letters in order. The engine wants a constant, also while a macro is made. */
+/**
+ * Options of regexp_replace, with their letters in order. The engine requires a constant, even when a macro is created.
+ */
 const REGEXP_OPTIONS = ['', ...'g i s gi gs is gis l gl m gm im gim c cg'.split(' ')];
 const replaceBy = (options: string) => `WHEN '${options}' THEN system.main.regexp_replace(p.s, f, p.t, '${options}')`;
 const REPLACE_BY_OPTIONS = `CASE array_to_string(list_sort(list_distinct(string_split(o, ''))), '')
   ${REGEXP_OPTIONS.map(replaceBy).join(' ')}
   ELSE error('regexp_replace(): the options "' || o || '" are not available. Use "g", "i", "s", "l", "m" or "c".') END`;
-/** Bytes that one replacement can have: each reference to a group may bring the whole text. */
+/** Maximum bytes of one replacement: each reference to a group may insert the whole text. */
 const REPLACEMENT = `(strlen(p.t)::HUGEINT + (strlen(p.t) - strlen(system.main.replace(p.t, '\\', ''))) * strlen(p.s))`;
 
 const FILLED = `${FILLED_MAX} bytes or items`;
 
 const GUARDS: Guard[] = [
-  // Indents each line by its depth, so that what is deep becomes large.
+  // Each line is indented by its depth, so deep values become large.
   { name: 'json_pretty', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
   { name: 'json_structure', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
   { name: 'json_contains', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a', 'b')] },
@@ -120,7 +128,7 @@ const GUARDS: Guard[] = [
       },
     ],
   },
-  // Their time, and damerau_levenshtein's memory, is the product of two lengths.
+  // Their time, and the memory of damerau_levenshtein, is the product of the two lengths.
   ...['levenshtein', 'editdist3', 'damerau_levenshtein'].map((name) => ({
     name,
     limit: 'two texts of 500 bytes each',
@@ -130,7 +138,7 @@ const GUARDS: Guard[] = [
     name: 'regexp_replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
-      // Of other SQL services: without what to put in, all matches go.
+      // As in other SQL services: without a replacement, all matches are removed.
       {
         parameters: ['s', 'f'],
         asWritten: ['f'],
@@ -144,7 +152,7 @@ const GUARDS: Guard[] = [
         call: 'system.main.regexp_replace(p.s, f, p.t)',
       },
       {
-        // A pattern may match between all characters.
+        // A pattern may match between any two characters.
         parameters: ['s', 'f', 't', 'o'],
         asWritten: ['f', 'o'],
         isTooLarge: `strlen(p.s) + (CASE WHEN contains(o, 'g') THEN strlen(p.s) + 1 ELSE 1 END) * ${REPLACEMENT} > ${REPLACED_MAX}`,
@@ -154,13 +162,14 @@ const GUARDS: Guard[] = [
   },
 ];
 
-/** Functions that may be called by their plain names only, so that the macro is what is called. */
+/** Functions that may be called only by their plain names, so that the macro is what is called. */
 export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name }) => name));
 
 function macroOf({ name, overloads, limit }: Guard): string {
   const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
     const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
-    // Computed once: an argument that changes from call to call would pass the check with one value and run with another.
+    // Computed once: an argument that changes from call to call could pass the check with one value and run with
+    // another.
     const checked = names.filter((field) => !asWritten.includes(field));
     const call = given ?? `system.main.${name}(${names.map((field) => `p.${field}`).join(', ')})`;
     const message = `${name}(): the value is too large or too deep; the limit is ${limit}.`;
@@ -170,7 +179,7 @@ function macroOf({ name, overloads, limit }: Guard): string {
   return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }
 
-/** json_tree() takes time by the square of what it is given, in each step: two seconds for as many. */
+/** The time of each step of json_tree() grows with the square of its input: two seconds for this many. */
 const TREE_BRACKETS_MAX = 20_000;
 
 function treeBody(...rest: string[]): string {
@@ -180,10 +189,10 @@ function treeBody(...rest: string[]): string {
   return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * FROM system.main.json_tree(${given}))`;
 }
 
-/** Table functions that may be called by their plain names only. */
+/** Table functions that may be called only by their plain names. */
 export const GUARDED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(['json_tree']);
 
-/** Statements that put the guards on a connection. */
+/** SQL that creates the guards on a connection. */
 export const GUARD_SQL: string = [
   ...GUARDS.map(macroOf),
   `CREATE OR REPLACE TEMP MACRO json_tree${treeBody()}, ${treeBody('path')}`,

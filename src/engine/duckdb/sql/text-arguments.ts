@@ -1,6 +1,6 @@
 import { type Token, tokens } from './tokens.ts';
 
-/** Messages that list the forms of a function, and the call that fits none of them, with the types of its arguments. */
+/** Messages that list the forms of a function after a call that fits none of them, with the types of its arguments. */
 const NO_MATCH = /^No function matches the given name and argument types '(\S+?)\((.*?)\)'/;
 const CANDIDATES_MAX = 6;
 const TIME = /^(?:DATE|TIME|TIMESTAMP|INTERVAL)\b/;
@@ -45,7 +45,7 @@ const NAME_ALONE = new RegExp(`^\\s*(${NAME})\\s*$`);
 const NAME_BEFORE = new RegExp(`(${NAME})\\s*$`);
 const NAME_AFTER = new RegExp(`^\\s*(${NAME})`);
 
-/** A name that is the argument `at` of a call, or stands beside an operator; undefined where it is not a mere name. */
+/** Argument `at` of a call if it is just a name; for an operator, the name directly beside it. */
 function argumentIn(sql: string, call: string, at: number): string | undefined {
   const list = [...tokens(sql)];
   const isOperator = /^\W/.test(call);
@@ -59,7 +59,7 @@ function argumentIn(sql: string, call: string, at: number): string | undefined {
   return NAME_ALONE.exec(argumentText(sql, list.slice(index + 2), at))?.[1];
 }
 
-/** The text of an argument, given the tokens behind the bracket that opens the list of them. */
+/** The text of argument `at`, given the tokens after the opening parenthesis of the call. */
 function argumentText(sql: string, list: readonly Token[], at: number): string {
   let depth = 0;
   let left = at;

@@ -7,7 +7,7 @@
  */
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Size in bytes at which the log is merged, for an engine with so much memory. */
+/** Size in bytes at which the log is merged, for an engine with this much memory. */
 export function logBytesMax(memoryBytes: number): number {
   return Math.min(LOG_BYTES_MAX, Math.floor(memoryBytes / 4));
 }
@@ -25,7 +25,7 @@ export function patienceMsOf(bytes: number, max: number): number {
 }
 
 /**
- * A log of at least so many bytes is merged when nothing was written for a while: then no start has to replay it, and
+ * A log of at least this many bytes is merged when nothing was written for a while: then no start has to replay it, and
  * its memory is freed. Writes that arrive meanwhile wait, and a merge cannot be stopped: measured, it takes some 15 ms
  * of CPU time per MiB. So a short log is merged at the first pause, before it grows, and a long one only after a pause
  * of many times what the merge takes.
@@ -41,7 +41,7 @@ export const QUIET_MS = 1_000;
 const QUIET_MS_PER_MIB = 250;
 const QUIET_MS_MAX = 15_000;
 
-/** How long nothing must have been written before a log of so many bytes is merged; undefined: it is not. */
+/** How long nothing must have been written before a log of this size is merged; undefined: it is not. */
 export function quietMsOf(logBytes: number): number | undefined {
   if (logBytes < QUIET_LOG_BYTES) return undefined;
   return Math.min(Math.max(QUIET_MS, Math.round((logBytes / 1024 / 1024) * QUIET_MS_PER_MIB)), QUIET_MS_MAX);

@@ -16,15 +16,15 @@ export interface FoundRow {
 }
 
 /**
- * Up to so many rows are looked up one by one in a statement, by the engine's `dynamic_or_filter_threshold`; for more,
- * everything between the first and the last is read.
+ * Up to this many rows are looked up one by one in a statement, by the engine's `dynamic_or_filter_threshold`; for
+ * more, everything between the first and the last is read.
  */
 const PIECE = 50;
-/** Measured: beyond so many pieces, reading everything in between is cheaper. */
+/** Measured: beyond this many pieces, reading everything in between is cheaper. */
 const PIECES_MAX = 4;
 
 /**
- * For up to so many ids, the row numbers are looked up first and then the rows; for more, everything is read at once.
+ * For up to this many ids, the row numbers are looked up first and then the rows; for more, everything is read at once.
  */
 const NESTED_MAX = 200;
 

@@ -8,7 +8,7 @@ export function jsonFieldsOf(columns: ReadonlyMap<string, Shape>): JsonFields {
   return fieldsWhere(columns, jsonOfShape);
 }
 
-/** The same of the columns of a result. */
+/** The same for the columns of a result. */
 export function jsonFieldsOfTypes(columns: ReadonlyMap<string, DuckDBType>): JsonFields {
   return fieldsWhere(columns, jsonOfType);
 }

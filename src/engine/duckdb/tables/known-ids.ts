@@ -27,9 +27,9 @@ export interface KnownIds {
   close(): Promise<void>;
 }
 
-/** Writes of up to so many documents count as small. */
+/** Writes of up to this many documents count as small. */
 const SMALL = 200;
-/** After so many small writes a table gets its filter. */
+/** After this many small writes a table gets its filter. */
 const SMALL_WRITES = 2;
 
 /**

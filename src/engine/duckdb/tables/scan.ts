@@ -97,11 +97,11 @@ const CLOSE_LIST = 0x5d;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** Integers of so many digits are exact as doubles. */
+/** Integers of up to this many digits are exact as doubles. */
 const DIGITS_MAX = 15;
 /**
- * With exponents of so many digits, `DIGITS_MAX` digits never become infinity, and a fraction of so many digits never
- * zero.
+ * With an exponent of at most `EXPONENT_DIGITS_MAX` digits, `DIGITS_MAX` digits never become infinity, and a fraction
+ * of at most `FRACTION_DIGITS_MAX` digits never becomes zero.
  */
 const EXPONENT_DIGITS_MAX = 2;
 const FRACTION_DIGITS_MAX = 200;

@@ -8,7 +8,7 @@ import { isKept } from './retention.ts';
 
 /** Size of one block of the file, in bytes. Small tables share blocks, so counting blocks overstates their size. */
 const BLOCK_BYTES = 262_144;
-/** Up to so many bytes in blocks, the documents' text is measured in any case. */
+/** Up to this many bytes in blocks, the documents' text is measured in any case. */
 const SMALL_BYTES = 16 * 1024 * 1024;
 /** Documents that take more bytes in blocks than this are not converted to text to be measured. */
 const LARGE_DOCUMENT_BYTES = 4_096;

@@ -36,7 +36,7 @@ const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
 
 /**
- * A widened shape is used for comparison only after so many bytes per field of the earlier one were parsed: if each
+ * A widened shape is used for comparison only after this many bytes per field of the earlier one were parsed: if each
  * document brings something new, preparing it each time would take longer than parsing them all. Until then, documents
  * that fit the earlier shape are still accepted.
  */
