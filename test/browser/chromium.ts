@@ -5,10 +5,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 /** The browser that the tests drive. */
 const EXECUTABLE = process.env['COLLOQUY_CHROMIUM'] ?? '/usr/bin/chromium';
 
-/** Where pictures are put for a person to look at; none are made without it. */
+/** Folder for screenshots for a person to look at; if unset, none are taken. */
 const PICTURES = process.env['COLLOQUY_SCREENSHOTS'];
 
-/** It asks nobody for anything: no updates, no sync, no first-run pages. */
+/** Keeps the browser from making requests of its own: no updates, no sync, no first-run pages. */
 const QUIET = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,8 +20,8 @@ const QUIET = [
 ];
 
 /**
- * Starts a Chromium with a profile of its own, which is removed when it is closed. Rejects, with what to do, where there
- * is none.
+ * Starts Chromium with a new profile, which is removed when the browser is closed. Rejects, saying what to do, if there
+ * is no Chromium.
  */
 export async function launch(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
@@ -32,7 +32,7 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, headless: true, args: QUIET });
 }
 
-/** Keeps a picture of the page under `name`, where pictures are wanted. */
+/** Saves a screenshot of the page as `name`, if screenshots are wanted. */
 export async function picture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return;
   mkdirSync(PICTURES, { recursive: true });

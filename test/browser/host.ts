@@ -12,10 +12,10 @@ export const VIEW_URI = 'ui://colloquy/result.html';
 
 type Arguments = Record<string, unknown>;
 
-/** The built server with its service, as a host has it. */
+/** The built server with its service, as a host uses it. */
 export interface Server {
   client: Client;
-  /** The view, as the server gives it. */
+  /** The view, as the server returns it. */
   html: string;
   call(name: string, args: Arguments): Promise<object>;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export async function openServer(): Promise<Server> {
     { name: 'test-host', version: '1' },
     { versionNegotiation: { mode: { pin: '2026-07-28' } } },
   );
-  // What is kept goes with the service, which is not to leave while a slow browser draws.
+  // Kept results are lost with the service, so it must not exit while a slow browser draws.
   const env = { ...serverEnvironment(folder.path), COLLOQUY_IDLE_SECS: '60' };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [BINARY], env, stderr: 'inherit' }));
   const { contents } = await client.readResource({ uri: VIEW_URI });
@@ -72,10 +72,10 @@ function bundledHost(): Promise<string> {
 export interface Opening {
   html: string;
   args?: Arguments;
-  /** The answer of a tool; absent: none has come yet. */
+  /** A tool's answer; absent: none has arrived yet. */
   result?: object;
   context?: Arguments;
-  /** Answers the calls of the view; absent: the host lets it make none. */
+  /** Answers the view's tool calls; absent: the host allows none. */
   call?: ((name: string, args: Arguments) => Promise<object>) | undefined;
   width?: number;
   height?: number;
@@ -83,11 +83,11 @@ export interface Opening {
 
 export interface View {
   page: Page;
-  /** What is in the view's frame. */
+  /** The content of the view's frame. */
   frame: FrameLocator;
-  /** The calls that the view made, in order. */
+  /** The view's tool calls, in order. */
   calls: { name: string; arguments: Arguments }[];
-  /** What was asked of a network, what was said to the console as an error, what was thrown. */
+  /** Network requests, errors on the console, and exceptions. */
   faults: string[];
   close(): Promise<void>;
 }

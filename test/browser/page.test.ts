@@ -17,7 +17,7 @@ afterAll(() => browser.close());
 let service: TestService;
 let context: BrowserContext;
 let page: Page;
-/** What the page complained about: errors of its script, and what its policy refused. */
+/** Errors of the page's script, and what its security policy refused. */
 let complaints: string[];
 beforeEach(async () => {
   const recentCalls = async () => [
@@ -81,7 +81,7 @@ describe('the page of the service', () => {
     const row = page.getByRole('row').filter({ hasText: 'generate_series' });
     await row.filter({ hasText: 'stopped' }).waitFor();
     await page.getByText('No query runs.').waitFor();
-    // The engine has its place back.
+    // The engine's place is free again.
     expect((await query('SELECT 1 AS x')).body.results).toEqual([{ x: 1 }]);
     expect(complaints).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('the page of the service', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Stop');
     await page.keyboard.press('Enter');
     expect((await running).status).toBe(409);
-    // Chromium can take a minute to close a page that is on its way to another.
+    // Chromium can take a minute to close a page that is still navigating.
     await page.getByRole('row').filter({ hasText: 'stopped' }).waitFor();
   });
 

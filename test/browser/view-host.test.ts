@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { launch, picture } from './chromium.ts';
 import { addEarthquakes, type Opening, openServer, openView, type Server, type View } from './host.ts';
 
-/** What the view does with what its host gives, refuses, or takes away. */
+/** How the view reacts to what its host provides, refuses, or takes away. */
 
 let server: Server;
 let browser: Browser;

@@ -14,7 +14,7 @@ afterAll(async () => {
   await browser?.close();
   await server?.close();
 });
-// Whatever was shown: nothing was asked of a network, and nothing was thrown.
+// Whatever was shown: no network request, and no exception.
 afterEach(async () => {
   expect(view.faults).toEqual([]);
   await view.close();
@@ -28,13 +28,13 @@ async function show(opening: Omit<Opening, 'html'>): Promise<View> {
   return view;
 }
 
-/** What a query answers, in its view. */
+/** Shows the answer of a query in its view. */
 async function showQuery(query: string, opening: Omit<Opening, 'html'> = {}): Promise<View> {
   const result = await server.call('run_query', { query });
   return show({ args: { query }, result, call: server.call, ...opening });
 }
 
-/** An answer as this server makes them. */
+/** An answer in the form that this server sends. */
 function answer(columns: string[], types: string[], rows: unknown[][], more: object = {}) {
   const structuredContent = {
     columns,
@@ -54,7 +54,7 @@ const header = (name: string | RegExp) => view.frame.locator('th button', { hasT
 const button = (name: string) => view.frame.getByRole('button', { name, exact: true });
 const choose = (label: string, option: string) =>
   view.frame.getByRole('combobox', { name: label, exact: true }).selectOption(option);
-/** Waits for a text, as a person does. */
+/** Waits until a text is visible. */
 const sees = (text: string | RegExp, place: Locator = view.frame.locator('body')) =>
   place.getByText(text).first().waitFor();
 const columnTexts = (column: number) => view.frame.locator(`tbody td:nth-child(${column})`).allTextContents();
