@@ -43,7 +43,7 @@ async function finished(child: ChildProcess) {
 
 const SCRIPT = '/usr/bin/script';
 
-/** Runs it on a terminal of its own, where a person types the next of `typed` whenever they are asked. */
+/** Runs the command on a terminal of its own; at each question a person types the next of `typed`. */
 async function runOnTerminal(args: string[], ...typed: (string | (() => Promise<string>))[]) {
   const command = [process.execPath, BINARY, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { env: serverEnvironment(folder.path) });

@@ -66,7 +66,7 @@ async function fill(chars = 10) {
   expect(run(['trash', 'list']).status).toBe(0);
   const client = connect();
   await client.createCollection({ workspace: 'commons', name: 'docs' });
-  // What does not compress.
+  // Text that does not compress.
   const text = Array.from({ length: chars / 10 }, () => Math.random().toString(36).slice(2, 12)).join('');
   await client.addDocuments({ ...place, data: [{ _id: 'a', n: 1, text }, { _id: 'b' }] });
   return client;
@@ -95,7 +95,7 @@ describe('colloquy backup and restore', () => {
       const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir };
       const { stdout } = spawnSync(SCRIPT, ['-qec', command, '/dev/null'], { env, encoding: 'utf8' });
       expect(stdout).toMatch(/\[#+-+\] \d+% copying and checking/);
-      // Nothing of the bar stays.
+      // The progress bar is erased.
       expect(stdout).toContain('\u001b[KRestored into');
     },
   );
@@ -234,7 +234,7 @@ describe('colloquy backup and restore', () => {
     expect(readFileSync(join(dataDir, '_colloquy.duckdb'), 'utf8')).toBe('what is stored now');
   });
 
-  // Windows has no limit on the size of a process's files to play a full disk with.
+  // A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
   test.runIf(process.platform !== 'win32')(
     'on a full disk: says so, removes its part, and the service goes on',
     { timeout: 60_000 },
@@ -259,13 +259,13 @@ describe('colloquy backup and restore', () => {
     const client = await fill(9_000_000);
     const made = client.createBackup({ path: goal }).catch(() => undefined);
     while ((await client.listRunningBackups({})).length === 0 && !existsSync(goal)) {
-      // Until it has begun.
+      // Wait until the backup has begun.
     }
     const found = await probe(join(dataDir, 'service.sock'));
     if (found.state === 'ready') process.kill(found.pid, 'SIGKILL');
     await made;
     await client.close();
-    // It may have been done by then; if so, it is whole.
+    // It may be complete by then; if so, it can be restored.
     if (existsSync(goal)) expect(run(['restore', goal, '--yes']).status).toBe(0);
     expect(count()).toBe(2);
   });

@@ -37,7 +37,7 @@ async function run(args: string[], env: Record<string, string> = {}, input = '')
   return { code, ...output };
 }
 
-/** What a child has printed once it matches. */
+/** What a child process has printed, as soon as that matches. */
 async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
   let text = '';
   for await (const chunk of child.stdout ?? []) {
@@ -258,7 +258,7 @@ describe('colloquy serve', () => {
         ended += 1;
       }),
     );
-    // Several, so that the last ones certainly come after the queries have begun.
+    // Several, so that the last ones certainly arrive after the queries have begun.
     for (let round = 0; round < 5; round++) {
       await client.addDocuments({ workspace: 'commons', collection: 'c', data: [{ round }] });
     }

@@ -45,7 +45,7 @@ describe('ownCommand()', () => {
 describe('connectLines()', () => {
   const path = "/home/o'neil/my files/colloquy.js";
   const lines = connectLines({ command: 'node', args: [path] });
-  /** What a shell makes of a command line. */
+  /** Splits a command line into words as a shell does. */
   const words = (line: string) =>
     execFileSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' })
       .trim()

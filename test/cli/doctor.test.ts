@@ -233,7 +233,7 @@ describe('colloquy doctor', () => {
     expect(clockFinding(undefined, now)).toBeUndefined();
   });
 
-  // Elsewhere than on Linux there is no 127.0.0.2.
+  // Only Linux has 127.0.0.2 without configuration.
   test.runIf(process.platform === 'linux').each([
     ['localhost', 'signed by itself', 'NODE_EXTRA_CA_CERTS'],
     ['trusted', 'for another host name', 'host name of the certificate'],

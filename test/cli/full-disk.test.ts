@@ -10,7 +10,7 @@ const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
 let base = '';
 let dataDir = '';
 
-/** Calls a tool, on a disk on which nothing can be written if `isFull`: no file may have a byte more. */
+/** Calls a tool; with `isFull`, on a full disk, simulated by a file size limit of 0 bytes. */
 function call(tool: string, input: object, isFull: boolean): Promise<{ code: number; stdout: string; stderr: string }> {
   const limit = isFull ? 'ulimit -f 0 && ' : '';
   const args = ['-c', `${limit}exec "$0" "$@"`, process.execPath, BIN, 'call', tool, JSON.stringify(input)];
@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-// Windows has no limit on the size of a process's files to play a full disk with.
+// A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
 describe.runIf(process.platform !== 'win32')('the local service on a full disk', () => {
   test('starts, reads, refuses to write and says where the disk is full, and stays', { timeout: 60_000 }, async () => {
     const docs = { workspace: 'commons', collection: 'docs' };

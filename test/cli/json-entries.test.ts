@@ -5,7 +5,7 @@ import { WRITE_BYTES_MAX } from '../../src/contract/documents.ts';
 import { type JsonObject, parseJson } from '../../src/contract/json.ts';
 import type { FileEntry } from '../../src/mcp/tools/file.ts';
 
-/** What a reader makes of text that comes in pieces of some bytes. */
+/** Feeds text to a reader in pieces of `pieceBytes` bytes, and returns what it reads. */
 async function readAll(reader: EntryReader, text: string | Buffer, pieceBytes = 7) {
   const bytes = Buffer.from(text);
   const entries: FileEntry[] = [];

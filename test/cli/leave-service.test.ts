@@ -37,7 +37,7 @@ describe('leaveService()', () => {
       liar.close();
       bystander.stdin.end();
     }
-    // By itself, and not by a signal that was on its way.
+    // It exits by itself, not by a signal that was still on its way.
     expect(await once(bystander, 'exit')).toEqual([0, null]);
   });
 });

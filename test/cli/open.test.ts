@@ -39,7 +39,7 @@ async function run(args: string[], { env = {}, onTerminal = false } = {}) {
   return { code, ...output };
 }
 
-/** A program in the place of the one that opens browsers: it writes down what it is given. */
+/** A program in place of the one that opens browsers: it records its arguments. */
 function fakeOpener() {
   const bin = join(folder.path, 'bin');
   const given = join(bin, 'given');

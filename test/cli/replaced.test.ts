@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 const DIST = resolve(import.meta.dirname, '../../dist');
-/** What a running server loads only some time after its first list. */
+/** Chunks that a running server loads only some time after its first list. */
 const LATER = ['later-handlers', 'resources', 'resource-state', 'docs', 'log', 'connect', 'service-settings'];
 
 let base = '';
@@ -34,7 +34,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-/** Sends a request to a server on standard input and output. */
+/** A function that sends requests to a server over standard input and output. */
 function asking({ stdin, stdout }: ChildProcessWithoutNullStreams) {
   const waiting = new Map<number, (answer: { result?: unknown; error?: unknown }) => void>();
   createInterface({ input: stdout }).on('line', (line) => {
@@ -50,7 +50,7 @@ function asking({ stdin, stdout }: ChildProcessWithoutNullStreams) {
 }
 
 test('a server whose files an update has taken away some time after its first list answers all the same', async () => {
-  // The service is a process of its own, and not the one that is looked at.
+  // Started beforehand: the service is a process of its own, and not what is tested here.
   run('call', 'list_workspaces', '{}');
   const server = spawn(process.execPath, [join(copy, 'colloquy.js')], { env: env() });
   let said = '';

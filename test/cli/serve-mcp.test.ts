@@ -145,7 +145,7 @@ describe('integers', () => {
     await api('POST', '/ws', { name: workspace });
     await api('POST', `/ws/${workspace}/collections`, { name: 'things' });
     const session = await open(era);
-    // No client of JavaScript would send such a number, and others do.
+    // JavaScript clients do not send such a number, but others do.
     const [head = '', tail = ''] = ['{"_id":"1","n":', '}'];
     const raw = `${head}9007199254740993${tail}`;
     const params = { name: 'add_documents', arguments: { workspace, collection: 'things', data: ['PLACE'] } };
@@ -233,7 +233,7 @@ describe('a service of its own', () => {
     running = await startServe(own.path);
     const headers = { authorization: `Bearer ${running.key}` };
     const old = new LegacyHttp(running.url, { requestInit: { headers } });
-    // The client keeps a stream open for what the server says by itself.
+    // The client keeps a stream open for messages that the server sends unasked.
     const session = await openLegacy(old, undefined);
     const slow = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
     const call = session.call('run_query', { query: slow }).catch((error: unknown) => error);
@@ -268,7 +268,7 @@ describe('a service of its own', () => {
       });
     expect(await ask(`localhost:${port}`)).toBe(200);
     expect(await ask('db.example.com')).toBe(403);
-    // A connection that never says anything must not hold up the end.
+    // A connection that never sends anything must not delay the shutdown.
     const silent = connect(Number(port), '127.0.0.1');
     silent.on('error', () => undefined);
     await new Promise<void>((resolve) => {

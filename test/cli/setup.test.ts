@@ -129,7 +129,7 @@ describe('colloquy setup', () => {
   test('a key file is named and not copied', async () => {
     given('.codex/config.toml', '');
     const key = given('remote.key', 'sekrit-key\n');
-    // Nothing is tried where no service is: the change is looked at alone.
+    // There is no service at this address, so nothing is tried: only the planned change is tested.
     const { stdout } = await run(['setup', '--print', '--url', 'http://127.0.0.1:1', '--api-key-file', key]);
     expect(stdout).toContain(`--api-key-file ${key}`);
     expect(stdout).not.toContain('sekrit-key');

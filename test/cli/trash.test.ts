@@ -36,7 +36,7 @@ function run(args: string[], env: Record<string, string> = {}) {
   return { status, stdout, stderr };
 }
 
-/** As an operator of the service, with its own key. */
+/** Connects as the service's operator, with the admin key. */
 function connect() {
   const apiKey = readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
   return createClient({ target: { socketPath: join(dataDir, 'service.sock') }, apiKey });

@@ -21,7 +21,7 @@ import { carryOutUndo, planUndo } from '../../../src/cli/setup/undo.ts';
 import { userPlaces } from '../../../src/config.ts';
 
 const SERVER = { command: '/usr/bin/node', args: ['/opt/my tools/colloquy.js', '--read-only'] };
-/** Configurations as people have them; a golden file holds what becomes of each. */
+/** Configurations as people have them; golden files hold what becomes of each. */
 const BEFORE: Record<string, string> = {
   'claude-code': `{
   "numStartups": 34,
@@ -304,7 +304,7 @@ describe('TOML', () => {
   ])('with %s is left alone', async (_name, text) => {
     const file = given('codex', text);
     const plan = await planned('codex');
-    // What cannot be told apart is refused; what can is right.
+    // A plan is either refused, because the text cannot be told apart from our table, or leaves the text as it is.
     if (!isRefused(plan)) {
       await connected('codex');
       expect(readFileSync(file, 'utf8')).toContain(text.trim());
