@@ -154,8 +154,8 @@ function complain({ err }: { err?: unknown }): void {
 }
 
 /**
- * Serves the fixture through the very code that serves `/mcp`, to callers without a key: the conformance suite can send
- * none. Resolves to its address and to what ends it.
+ * Serves the fixture with the code that serves `/mcp`, to callers without a key: the conformance suite cannot send one.
+ * Resolves to its address and a function that ends it.
  */
 export async function serveFixture(): Promise<{ url: string; close: () => Promise<void> }> {
   const log = { info: () => undefined, warn: () => undefined, error: complain };

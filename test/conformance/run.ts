@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { serveFixture } from './fixture.ts';
 
-/** Pinned: what is scored, and so what may be missing, belongs to one version. */
+/** Pinned: which requirements are scored, and thus which may fail, depends on the version. */
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const REVISIONS = ['2025-11-25', '2026-07-28'] as const;
 
@@ -19,7 +19,7 @@ interface Target {
 const [root = '.', ...names] = process.argv.slice(2);
 const target = { fixture: serveFixture, server: serveReal };
 
-/** Runs the suite and resolves to whether all was as expected. */
+/** Runs the suite and resolves to whether all results were as expected. */
 function runSuite(url: string, revision: string, out: string, baseline: string | undefined): Promise<boolean> {
   const args = ['-y', '-p', 'node@24', '-p', SUITE, 'conformance', 'server', '--url', url];
   args.push('--requirements', revision, '-o', out);
@@ -31,14 +31,14 @@ function runSuite(url: string, revision: string, out: string, baseline: string |
   });
   return new Promise((resolve) => {
     child.once('close', (code) => {
-      // What each scenario prints before is in the files of its folder as well.
+      // What each scenario prints before the summary is also in the files of its folder.
       process.stdout.write(`${text.slice(Math.max(0, text.lastIndexOf('=== SUMMARY'))).trim()}\n`);
       resolve(code === 0);
     });
   });
 }
 
-/** The real server, as it is built, behind what gives every request the admin's key: the suite can send none. */
+/** The real server, as built, behind a proxy that adds the admin's key to every request: the suite cannot send one. */
 async function serveReal(): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'colloquy-conformance-'));
   const args = [join(root, 'dist/colloquy.js'), 'serve', '--data-dir', folder, '--port', '0', '--log-level', 'error'];

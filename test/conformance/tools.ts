@@ -14,11 +14,11 @@ import {
   type ServerNotifier,
 } from '@modelcontextprotocol/server';
 
-/** What the tools of the fixture share. */
+/** What the fixture's tools share. */
 export interface ToolSetting {
   era: 'legacy' | 'modern';
   codec: RequestStateCodec<{ round: number }>;
-  /** Tells everybody who listens. */
+  /** Notifies all listeners. */
   notify: Pick<ServerNotifier, 'toolsChanged' | 'promptsChanged'>;
 }
 
@@ -56,7 +56,7 @@ async function asked(ctx: ServerContext, params: Omit<ElicitRequestFormParams, '
   return text(`User response: action=${action}, content=${JSON.stringify(content)}`);
 }
 
-/** Asks in the first round, and is done when every question has an answer. */
+/** A tool that asks in the first round, and is done when every question has been answered. */
 function once(requests: Parameters<typeof inputRequired>[0]['inputRequests'], hasState: boolean): FixtureTool {
   return async ({ codec }, ctx) => {
     const keys = Object.keys(requests ?? {});
@@ -144,7 +144,7 @@ const ENUMS: ElicitRequestFormParams['requestedSchema'] = {
   },
 };
 
-/** The tools that the conformance suite calls, by name; what each has to do is said by the suite. */
+/** The tools that the conformance suite calls, by name; the suite says what each must do. */
 export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
   test_simple_text: () => text('This is a simple text response for testing.'),
   test_image_content: () => ({ content: [image] }),
