@@ -18,7 +18,7 @@ export async function filled(client: Client, name: string) {
   return { workspace, collection: name };
 }
 
-/** An alias of a collection, both with one name but for the ending. */
+/** A collection and an alias of it, whose name is the collection's with `-alias` added. */
 export async function aliased(client: Client, name: string) {
   await filled(client, name);
   await client.createAlias({ workspace, name: `${name}-alias`, collections: [`${workspace}.${name}`] });

@@ -5,15 +5,17 @@ import { dataExamples } from './data-examples.ts';
 import { lambdaExamples } from './lambda-examples.ts';
 import { organizationExamples } from './organization-examples.ts';
 
-/** Who calls: a user's key by its role, or a key that nobody has. */
+/** Whose key is used: that of a user with this role, or one that nobody has. */
 export type Caller = 'admin' | 'read-only' | 'nobody';
 
-/** Puts in place what a call needs, and answers the call's arguments. `name` is unused so far, and good for anything. */
+/**
+ * Creates what a call needs, and returns the call's arguments. `name` is not in use yet and may be used for anything.
+ */
 export type Arrange<K extends Operation> = (client: Client, name: string) => Input<K> | Promise<Input<K>>;
 
 export interface Success<K extends Operation> {
   input: Arrange<K>;
-  /** What the raw answer's result must be like. */
+  /** What the result in the raw answer must match. */
   result?: object;
 }
 
@@ -26,7 +28,7 @@ export interface Failure<K extends Operation> {
   message?: RegExp;
 }
 
-/** How an operation succeeds and how it fails, one example each. */
+/** How an operation succeeds and how it fails: one example each. */
 export interface Example<K extends Operation> {
   success: Success<K>;
   failure: Failure<K>;

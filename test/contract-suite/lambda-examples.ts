@@ -9,7 +9,7 @@ const NO_LAMBDA = missing('QUERY_NOT_FOUND');
 const NO_TAG = missing('TAG_NOT_FOUND');
 const defaults = [{ name: 'least', type: 'int' as const, value: '1' }];
 
-/** A Query Lambda over a collection with two documents, by its first version. */
+/** The first version of a Query Lambda over a collection with two documents. */
 async function stored(client: Client, name: string) {
   await filled(client, `${name}-c`);
   const query = `SELECT n FROM "${name}-c" WHERE n >= :least ORDER BY n`;
@@ -22,7 +22,7 @@ async function lambda(client: Client, name: string) {
   return { workspace, queryLambda };
 }
 
-/** The same with a tag of the lambda's own name. */
+/** The same, with a tag named after the lambda. */
 async function tagged(client: Client, name: string) {
   const { version, queryLambda } = await stored(client, name);
   await client.tagLambdaVersion({ workspace, queryLambda, tag_name: `tag-${name}`, version });
@@ -32,7 +32,7 @@ async function tagged(client: Client, name: string) {
 const noLambda = (_: Client, name: string) => ({ workspace, queryLambda: name });
 const noVersion = (_: Client, name: string) => ({ workspace, queryLambda: name, version: '0123456789abcdef' });
 
-/** Query Lambdas with their versions and tags. */
+/** Query Lambdas, their versions and tags. */
 export const lambdaExamples: Examples<
   | 'listAliasLambdas'
   | 'listCollectionLambdas'

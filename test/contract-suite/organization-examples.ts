@@ -22,7 +22,7 @@ async function userKey(client: Client, name: string) {
   return { user: emailOf(name), name: 'a key' };
 }
 
-/** The admin has at most ten keys, so each goes when the next one comes. */
+/** The admin may have at most ten keys, so each call deletes the previous one. */
 async function ownKey(client: Client, name: string) {
   for (const key of await client.listApiKeys({})) {
     if (key.name?.startsWith('mine ') === true) await client.deleteApiKey({ name: key.name });

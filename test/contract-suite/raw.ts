@@ -8,8 +8,8 @@ import { deviations } from './strict.ts';
 import { INNER, WIRE } from './wire.ts';
 
 /**
- * Asserts that a raw request is what the row says, and nothing more: its path, query string and body parse under the
- * row's schemas without unknown keys, and together they are the arguments that were given.
+ * Asserts that a raw request is exactly what the row says: its path, query string and body parse under the row's
+ * schemas without unknown keys, and together they are the arguments that were given.
  */
 export function checkRequest(row: Row, input: object, exchange: Exchange, key: string): void {
   const { pathname, searchParams } = new URL(exchange.url, 'http://localhost');
@@ -47,7 +47,7 @@ export function checkResult(row: Row, answer: JsonValue): JsonValue {
 
   expect(Array.isArray(result)).toBe(wire.isList);
   const entries = (wire.isList ? result : [result]) as readonly Record<string, JsonValue>[];
-  // An empty list would show nothing.
+  // An empty list would prove nothing.
   expect(entries.length).toBeGreaterThan(0);
   for (const entry of entries) {
     expect(keysOf(entry)).toEqual(wire.keys);

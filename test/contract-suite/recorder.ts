@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 
-/** One request and its answer as they were on the wire. */
+/** One request and its answer as sent over the wire. */
 export interface Exchange {
   method: string;
   /** Percent-encoded path with its query string. */
@@ -16,7 +16,7 @@ export interface Exchange {
 /** A proxy in front of a service's socket that passes bytes on unchanged and keeps a copy. */
 export interface Recorder {
   socket: string;
-  /** What was exchanged since the last call of this function. */
+  /** What was exchanged since the last call. */
   take(): Exchange[];
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The keys of `value`, at any depth, that `schema` does not describe, as paths. Schemas of answers keep unknown keys, so
- * parsing alone would not find them. Where any JSON may stand, and among the keys of a record, nothing is unknown.
+ * The keys of `value`, at any depth, that `schema` does not describe, as paths. Schemas of answers keep unknown keys,
+ * so parsing alone would not find them. Any key is known where the schema allows any JSON, and in a record.
  */
 export function unknownKeys(schema: unknown, value: unknown, path = ''): string[] {
   if (value === null || value === undefined) return [];
@@ -23,7 +23,7 @@ export function unknownKeys(schema: unknown, value: unknown, path = ''): string[
   );
 }
 
-/** Everything that keeps `value` from being exactly what `schema` describes: empty if it is. */
+/** Every way in which `value` differs from what `schema` describes; empty if there is none. */
 export function deviations(schema: z.ZodType, value: unknown): string[] {
   const parsed = schema.safeParse(value);
   const issues = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);

@@ -16,7 +16,7 @@ type AnyCall = (input: unknown, options?: CallOptions) => Promise<unknown>;
 
 let service: TestService;
 let recorder: Recorder;
-/** Puts things in place, unseen. */
+/** Creates what the calls need, without being recorded. */
 let admin: Client;
 const clients = {} as Record<Caller, Client>;
 const keys = {} as Record<Caller, string>;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   for (const [caller, apiKey] of Object.entries(keys) as [Caller, string][]) {
     clients[caller] = createClient({ target: { socketPath: recorder.socket }, apiKey });
   }
-  // What a new user's first request changes is over before anything is recorded.
+  // What a new user's first request changes must be over before anything is recorded.
   await clients['read-only'].getCurrentUser({});
   recorder.take();
 });
@@ -41,7 +41,7 @@ afterAll(async () => {
   await service.remove();
 });
 
-/** The one exchange that a call made. */
+/** The single exchange that a call made. */
 function exchanged(): Exchange {
   const [exchange, ...more] = recorder.take();
   if (exchange === undefined || more.length > 0) throw new Error(`the call made ${more.length + 1} requests, or none`);
@@ -63,7 +63,7 @@ async function succeed(operation: Operation): Promise<void> {
   expect(exchange.status).toBe(200);
   checkHeaders(exchange);
   const raw = checkResult(row, parseJson(exchange.answer));
-  // The client takes nothing away and adds nothing.
+  // The client removes nothing and adds nothing.
   expect(result).toEqual(raw);
   if (success.result !== undefined) expect(raw).toMatchObject(success.result);
 }
@@ -86,7 +86,7 @@ async function fail(operation: Operation): Promise<void> {
   for (const position of [line, column]) expect(position === null || Number(position) >= 1).toBe(true);
   expect([rest['error_id'], rest['internal_errors']]).toEqual([null, null]);
   expect(rest['query_id'] === null || typeof rest['query_id'] === 'string').toBe(true);
-  // What the client makes of it.
+  // The error that the client makes of it.
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ code: errorCodeOf(failure.status, failure.type), status: failure.status, message });
 }

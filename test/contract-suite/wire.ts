@@ -1,8 +1,11 @@
-/** What wire.md says of an answer, written down a second time, so that a slip in the contract is found as well. */
+/**
+ * What wire.md says about an answer, stated here independently of the contract, so that a mistake in the contract is
+ * found.
+ */
 export interface WireAnswer {
   envelope: 'data' | 'bare';
   isList: boolean;
-  /** Keys of the result, or of each entry of the list; all of them are always there. */
+  /** Keys of the result, or of each entry of the list; all of them are always present. */
   keys: readonly string[];
 }
 
@@ -71,7 +74,7 @@ export const WIRE: ReadonlyMap<number, WireAnswer> = new Map([
   ...list(WORKSPACE, 61, 62),
 ]);
 
-/** Keys inside results, where wire.md or api.md lists them: by where they stand in the result. */
+/** Keys inside results, where wire.md or api.md lists them: by their place in the result. */
 const INNER_OF: readonly [numbers: readonly number[], keys: Readonly<Record<string, string>>][] = [
   [[1, 41, 46], { stats: 'elapsed_time_ms throttled_time_micros', column_fields: 'name type' }],
   [[3, 4, 5], { data: '_collection _id status error patch_id' }],
