@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const SHORT = { documents: 8_000, loadMs: 1_200, quietShare: 0, backupShare: 0.3 };
 
-// `npm run crash -- 200` plays more of them.
+// `npm run crash -- 200` runs more rounds.
 test('a killed service loses nothing that it acknowledged, and applies nothing by half', {
   timeout: 300_000,
 }, async () => {

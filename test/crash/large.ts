@@ -1,21 +1,23 @@
 import type { Client } from '../../src/http/client.ts';
 import { pick, type Random, type State, type Step, WORKSPACE, type Worker } from './load.ts';
 
-/** Documents of a bucket, which is one part of the state. */
+/** Documents per bucket; a bucket is one part of the state. */
 const BUCKET = 500;
 const BATCH_MAX = 20_000;
 const FAR_MAX = 60;
 const LOOKUPS = 25;
 const EXISTS = 'collection';
 
-/** What is stored of a document beside its number: which step wrote it, and which patched it since. */
+/**
+ * What the state keeps of a document besides its number: the step that wrote it, and the last that patched it since.
+ */
 type Marks = readonly [written: number, patched: number];
 
 const idOf = (n: number) => `g${n}`;
 const textOf = (n: number, written: number) => `text ${n} of ${written} ${'x'.repeat(40)}`;
 const keyOf = (bucket: number) => `bucket ${bucket}`;
 
-/** SQL for a document that no step can have written: its parts are of several documents, or of several steps. */
+/** SQL for a document that no step can have written: its parts come from several documents or several steps. */
 export const IS_WRONG = `(_id <> 'g' || n OR t <> 'text ' || n || ' of ' || v || ' ' || repeat('x', 40)
   OR trim(to_json(m)::VARCHAR, '"') <> n::VARCHAR OR p IS NULL)`;
 
@@ -39,7 +41,7 @@ function marksOf(state: State, n: number): Marks | undefined {
   return readBucket(bucket, state[keyOf(bucket)]).get(n);
 }
 
-/** Those of the numbers whose documents are there. */
+/** The numbers among these whose documents exist. */
 function thereOf(state: State, numbers: readonly number[]): number[] {
   const buckets = new Map<number, Map<number, Marks>>();
   return numbers.filter((n) => {
@@ -50,7 +52,10 @@ function thereOf(state: State, numbers: readonly number[]): number[] {
   });
 }
 
-/** The state in which `change` was done to the documents with these numbers; where it answers undefined none is left. */
+/**
+ * The state after `change` was applied to the documents with these numbers; if it returns undefined, the document is
+ * deleted.
+ */
 function changed(
   state: State,
   numbers: readonly number[],
@@ -79,19 +84,19 @@ function changed(
 
 export interface LargeOptions {
   collection: string;
-  /** Documents that it has at first, and about as many later. */
+  /** Number of documents at first, and roughly later on. */
   documents: number;
-  /** It is deleted now and then, and made again. */
+  /** Whether the collection is deleted now and then, and created again. */
   isRemade: boolean;
 }
 
 /**
- * One collection of many documents: a few far apart are patched, replaced and deleted, long ranges go, so that whole pieces
- * of its table do, and come back; fields appear and widen meanwhile.
+ * A collection of many documents. A few, far apart, are patched, replaced and deleted; long ranges are deleted, and
+ * with them whole pieces of the table, and come back; meanwhile fields appear and widen.
  */
 export function largeWorker({ collection, documents, isRemade }: LargeOptions, random: Random): Worker {
   let step = 0;
-  /** Where the next range goes, and where the next comes back. */
+  /** Where the next range to delete begins. */
   let deletedTo = 0;
   const place = { workspace: WORKSPACE, collection };
   const far = (most: number) => {
@@ -108,14 +113,14 @@ export function largeWorker({ collection, documents, isRemade }: LargeOptions, r
     v: written,
     p: 0,
     t: textOf(n, written),
-    // A number, until one is a text; what that does to the column is done to all that it holds.
+    // A number, until some are text: that changes the column, and thus all its values.
     m: step > 60 && written === step && n % 50 === 0 ? String(n) : n,
     ...(n % 7 === 0 ? { [`x${step % 40}`]: step % 80 < 40 ? step : `s${step}` } : {}),
   });
 
   function put(state: State, numbers: readonly number[]): Step {
     const data = numbers.map((n) => documentOf(n, step));
-    // The last of several with one id is stored.
+    // Of several documents with one id, the last is stored.
     const doubled = random() < 0.3 ? numbers.slice(0, 3).map((n) => documentOf(n, step + 1_000_000)) : [];
     return {
       name: `put ${numbers.length} documents`,
@@ -126,7 +131,7 @@ export function largeWorker({ collection, documents, isRemade }: LargeOptions, r
 
   function patch(state: State, numbers: readonly number[]): Step {
     const there = thereOf(state, numbers);
-    // One field that has a column, changed in place, or one that may have none.
+    // Either one field that has a column, changed in place, or one more that may not have one.
     const isOdd = random() < 0.1;
     const data = there.map((n) => ({
       _id: idOf(n),
@@ -189,7 +194,7 @@ export function largeWorker({ collection, documents, isRemade }: LargeOptions, r
         deletedTo = ((gone.at(-1) ?? 0) + 1) % documents;
         return remove(state, gone);
       }
-      // What went longest ago comes back.
+      // A range beginning anywhere is stored again.
       return put(state, range((deletedTo + pick(random, documents)) % documents));
     },
     read: (client) => readLarge(client, collection, documents, random),
@@ -198,7 +203,7 @@ export function largeWorker({ collection, documents, isRemade }: LargeOptions, r
 
 const CHECKED: State = { wrong: '0', lookups: '', statistics: '' };
 
-/** What is stored, by buckets; and what tells that two ways to look at it differ. */
+/** What is stored, by bucket, and any difference between two ways of reading it. */
 async function readLarge(client: Client, collection: string, documents: number, random: Random): Promise<State> {
   const listed = await client.listWorkspaceCollections({ workspace: WORKSPACE });
   const found = listed.find(({ name }) => name === collection);
@@ -230,7 +235,7 @@ async function readLarge(client: Client, collection: string, documents: number, 
   return state;
 }
 
-/** Reads while others write: whatever the moment, no document is made of parts of several, and none is there twice. */
+/** Reads while others write: at no moment may a document have parts of several, or exist twice. */
 export async function readAlong(
   client: Client,
   { collection, documents }: Pick<LargeOptions, 'collection' | 'documents'>,
@@ -242,7 +247,7 @@ export async function readAlong(
   const bad = `count(*) FILTER (${IS_WRONG}) AS bad`;
   const query = [
     `SELECT count(*) - count(DISTINCT _id) AS twice, ${bad} FROM ${name}`,
-    // The engine reads the other columns of what it has sorted by the places of rows.
+    // The engine sorts, and then reads the other columns by row number.
     `SELECT count(*) - count(DISTINCT _id) AS twice, ${bad} FROM (SELECT * FROM ${name} ORDER BY v DESC, n LIMIT 200)`,
     `SELECT count(*) - count(DISTINCT _id) AS twice, ${bad} FROM (SELECT * FROM ${name} ORDER BY t DESC LIMIT 50 OFFSET 20)`,
     `SELECT count(*) - 1 AS twice, ${bad} FROM ${name} WHERE _id = '${id}' HAVING count(*) > 0`,

@@ -1,6 +1,6 @@
 import type { Client } from '../../src/http/client.ts';
 
-/** Random numbers from a seed, so that a load can be played again. */
+/** Random numbers from a seed, so that a load can be repeated. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,23 +11,23 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** A part of what is stored, by key; each value as text. */
+/** A part of what is stored: text by key. */
 export type State = Readonly<Record<string, string>>;
 
-/** One call that changes the state: whole, or not at all. */
+/** One call that changes the state: completely, or not at all. */
 export interface Step {
   name: string;
   run(client: Client): Promise<unknown>;
   after: State;
 }
 
-/** One caller with things of its own, which makes one change after the other. */
+/** A caller with data of its own, which makes one change after another. */
 export interface Worker {
   name: string;
-  /** Makes what it needs; once, before the first round. */
+  /** Creates what the worker needs; called once, before the first round. */
   prepare(client: Client): Promise<void>;
   next(state: State): Step;
-  /** What is stored of its things. */
+  /** What is stored of the worker's data. */
   read(client: Client): Promise<State>;
 }
 
@@ -48,7 +48,7 @@ function someIds(random: Random, prefix: string, count: number, most: number): s
   return [...new Set(Array.from({ length }, () => `${prefix}${pick(random, count)}`))];
 }
 
-/** A document of a kind that makes columns appear, widen and become JSON; every part of it tells which step wrote it. */
+/** A document that makes columns appear, widen and become JSON; every part of it shows which step wrote it. */
 function documentOf(random: Random, id: string, step: number) {
   const mixed = [step, String(step), [step]][pick(random, 3)] as number | string | number[];
   return { _id: id, v: `s${step}`, m: mixed, o: { [`k${pick(random, 12)}`]: `s${step}` } };
@@ -59,7 +59,10 @@ function textOf({ v, m, o, p }: { v: unknown; m: unknown; o: unknown; p?: unknow
   return JSON.stringify({ v, m, o: Object.fromEntries(held), p: p ?? null });
 }
 
-/** Adds, replaces, patches and deletes documents in batches; `deletes`: it alone deletes from its collection. */
+/**
+ * Adds, replaces, patches and deletes documents in batches. `deletes`: this is the only worker that deletes from its
+ * collection.
+ */
 export function documentsWorker(collection: string, prefix: string, random: Random, deletes: boolean): Worker {
   let step = 0;
   const place = { workspace: WORKSPACE, collection };
@@ -69,7 +72,7 @@ export function documentsWorker(collection: string, prefix: string, random: Rand
     const padding =
       pad === 0 ? {} : { pad: Array.from({ length: pad / 10 }, () => random().toString(36).slice(2, 12)).join('') };
     const added = Object.fromEntries(documents.map((document) => [document._id, textOf(document)]));
-    // Of several with one id the last is stored.
+    // Of several documents with one id, the last is stored.
     const doubled = random() < 0.2 ? ids.slice(0, 2).map((id) => documentOf(random, id, step - 1)) : [];
     return {
       name: `add ${ids.length} documents`,
@@ -148,7 +151,7 @@ export function documentsWorker(collection: string, prefix: string, random: Rand
   };
 }
 
-/** Makes and deletes collections and aliases; each collection that is listed can be queried. */
+/** Creates and deletes collections and aliases, and checks that each listed collection can be queried. */
 export function metadataWorker(random: Random): Worker {
   let step = 0;
   const workspace = `${WORKSPACE}.meta`;
@@ -221,7 +224,7 @@ export function metadataWorker(random: Random): Worker {
   };
 }
 
-/** Makes Query Lambdas, versions of them and tags; a version is known by its SQL. */
+/** Creates Query Lambdas, their versions and tags; a version is identified by its SQL. */
 export function lambdaWorker(random: Random): Worker {
   let step = 0;
   const workspace = WORKSPACE;

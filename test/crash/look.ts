@@ -4,8 +4,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
 
 /**
- * Opens a copy of a database that nobody has open and looks at what no query shows; answers what is wrong: ids that are
- * there twice, hashes that are not those of the ids.
+ * Opens a copy of a database that nobody has open, and checks what no query shows. Returns what is wrong: ids that
+ * exist twice, and hashes that do not match their ids.
  */
 export async function lookInside(folder: string, copy: string): Promise<string[]> {
   rmSync(copy, { recursive: true, force: true });

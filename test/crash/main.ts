@@ -25,6 +25,6 @@ const result = await playRounds({
 say(summary(result));
 for (const text of [...result.lost.map((one) => `LOST ${one}`), ...result.half.map((one) => `HALF ${one}`)]) say(text);
 const isFine = result.lost.length + result.half.length === 0;
-// What is wrong is worth a look.
+// If something is wrong, the files are kept for inspection.
 if (isFine) rmSync(folder, { recursive: true, force: true });
 process.exitCode = isFine ? 0 : 1;

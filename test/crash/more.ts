@@ -2,7 +2,7 @@ import { pick, type Random, type State, WORKSPACE, type Worker } from './load.ts
 
 const RETENTION_SECS = 3_600;
 
-/** Adds and deletes documents of a collection with a retention, many of them long past it: these are never seen. */
+/** Adds and deletes documents of a collection with a retention; many are long past it, and must never be seen. */
 export function retentionWorker(random: Random): Worker {
   let step = 0;
   const place = { workspace: WORKSPACE, collection: 'short' };
@@ -52,7 +52,7 @@ export function retentionWorker(random: Random): Worker {
   };
 }
 
-/** Makes and deletes users and their API keys. */
+/** Creates and deletes users and their API keys. */
 export function userWorker(random: Random): Worker {
   let step = 0;
   return {

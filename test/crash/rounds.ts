@@ -26,58 +26,64 @@ export interface RoundsOptions {
   folder: string;
   rounds: number;
   seed: number;
-  /** Documents of the large collection. The engine divides a table into pieces of 122,880 rows. */
+  /** Number of documents of the large collection. The engine divides a table into pieces of 122,880 rows. */
   documents: number;
-  /** At most so long is written between two kills. */
+  /** Maximum time of writing between two kills. */
   loadMs: number;
-  /** So many of the rounds end in a pause, long enough for what the engine does when nothing is written. */
+  /** Share of the rounds that end in a pause, long enough for what the engine does when nothing is written. */
   quietShare: number;
-  /** In so many of the rounds a backup is made; those that are whole are restored and compared. */
+  /** Share of the rounds in which a backup is made; complete backups are restored and compared. */
   backupShare: number;
-  /** Hears how it goes. */
+  /** Called with progress. */
   report?: (line: string) => void;
 }
 
 export interface RoundsReport {
   rounds: number;
-  /** Calls that were answered before a kill, and calls that one cut off. */
+  /** Calls answered before a kill, and calls cut off by one. */
   acknowledged: number;
   cutOff: number;
-  /** Of those that were cut off, those found to be stored. */
+  /** How many of those cut off turned out to be stored. */
   cutOffStored: number;
-  /** Times that a service was killed while it opened the database. */
+  /** How often a service was killed while it opened the database. */
   killedOpening: number;
-  /** Queries that were answered while others wrote. */
+  /** Queries answered while others wrote. */
   queries: number;
-  /** Backups that were whole before the kill, which were restored, and those that it cut off. */
+  /** Backups that were complete before the kill, and were restored; and those that the kill cut off. */
   backups: number;
   backupsCutOff: number;
-  /** What must not be: each a text that says where and what. */
+  /** Violations: each text says where and what. */
   lost: string[];
   half: string[];
 }
 
 const OPENING_MS = 1_500;
-/** So many of the starts are killed as well. */
+/** Share of the starts that are killed as well. */
 const OPENING_SHARE = 0.3;
-/** As long as the engine waits before it puts its log into the file, by how long that is, and a little more. */
+/**
+ * A pause lasts this long and up to `QUIET_MORE_MS` more: about as long as the engine waits before it merges its log,
+ * which depends on the log's length.
+ */
 const QUIET_MS = 950;
 const QUIET_MORE_MS = 5_000;
-/** The copy of the files is looked into in so many of the rounds. */
+/** Share of the rounds in which a copy of the files is inspected. */
 const LOOK_SHARE = 0.2;
 
-/** What a game of rounds has. */
+/** The state of one run. */
 interface Game {
   options: RoundsOptions;
   random: Random;
   workers: readonly Worker[];
   states: Map<Worker, State>;
-  /** States of each worker since the round began, to compare a backup with. */
+  /** Each worker's states since the round began, to compare a backup with. */
   past: Map<Worker, State[]>;
   result: RoundsReport;
 }
 
-/** Kills a service at random moments of a mixed load, starts it again, and compares what is stored with what it said. */
+/**
+ * Kills a service at random moments of a mixed load, restarts it, and compares what is stored with what was
+ * acknowledged.
+ */
 export async function playRounds(options: RoundsOptions): Promise<RoundsReport> {
   const { bin, folder, rounds, seed, documents, report } = options;
   const random = randomFrom(seed);
@@ -110,7 +116,7 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
   try {
     await served.client.createWorkspace({ name: WORKSPACE });
     for (const worker of workers) await worker.prepare(served.client);
-    // Ended in peace, it has put all into the file.
+    // After an orderly exit, everything is in the main file.
     await served.client.close();
     served.child.kill('SIGTERM');
     await once(served.child, 'exit');
@@ -128,7 +134,7 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
   return result;
 }
 
-/** Writes and kills; answers the service that runs after it, of which all was compared. */
+/** Writes and kills; returns the service that runs afterwards, once everything stored was compared. */
 async function playRound(game: Game, { client, child }: Served, round: number): Promise<Served> {
   const { options, random, workers, states, result } = game;
   const { bin, folder, loadMs, quietShare, backupShare } = options;
@@ -209,7 +215,9 @@ function failureOf(loads: readonly Promise<unknown>[]): Promise<never> {
   });
 }
 
-/** Makes changes until the service is killed, or is to rest; resolves to the one that was not answered. */
+/**
+ * Makes changes until the service is killed or is to rest; resolves to the change that was not answered, if any.
+ */
 async function load(
   { states, past, result }: Game,
   worker: Worker,
@@ -245,14 +253,14 @@ async function readWhile({ options, random, result }: Game, client: Client, isKi
   }
 }
 
-/** A document that was refused would make the model wrong. */
+/** A refused document would invalidate the model. */
 function refuseErrors(worker: Worker, step: Step, answer: unknown): void {
   const { data } = (answer ?? {}) as { data?: { status?: string; error?: unknown }[] };
   const failed = Array.isArray(data) ? data.find(({ status }) => status === 'ERROR') : undefined;
   if (failed !== undefined) throw new Error(`${worker.name}: ${step.name}: ${JSON.stringify(failed)}`);
 }
 
-/** Of each caller's things a backup holds those of one moment since the round began. */
+/** For each worker, a backup must hold one of the states since the round began. */
 async function compareBackup(
   { options: { bin, folder }, workers, past, result }: Game,
   backup: string,
@@ -304,7 +312,7 @@ function judge(
 
 const SHOWN_MAX = 400;
 
-/** Texts from where they begin to differ. */
+/** The texts from just before where they begin to differ. */
 function difference(before = '(none)', after = '(none)', actual = '(none)'): string {
   let from = 0;
   while (from < actual.length && actual[from] === before[from] && actual[from] === after[from]) from += 1;

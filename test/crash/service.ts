@@ -7,7 +7,7 @@ import { type Client, createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
 
 const READY_MS = 120_000;
-/** Little, so that the log goes into the file again and again: at a quarter of it. */
+/** Little, so that the log is merged often: at a quarter of this. */
 const MEMORY_MB = '224';
 
 export interface Served {
@@ -47,7 +47,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Restores a backup into a folder that nothing is in. */
+/** Restores a backup into an empty folder. */
 export async function restore(bin: string, folder: string, backup: string): Promise<void> {
   const child = run(bin, folder, ['restore', '--yes', backup]);
   const [code] = await once(child, 'exit');
