@@ -9,9 +9,9 @@ import { callTool } from '../../src/mcp/call.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 import { blocksOf, ROOT, readPage, shellCommands } from './pages.ts';
 
-/** Pages whose examples go on from one to the next. */
+/** Pages whose examples build on one another. */
 const TOLD = ['docs/sql.md', 'docs/lambdas.md', 'docs/administration.md'];
-/** Needs a file of the reader's. */
+/** Needs a file of the reader's own. */
 const NOT_RUN = ['load_file'];
 
 /** A result as a Markdown table. */
@@ -22,7 +22,7 @@ function tableOf({ columns, rows }: { columns: string[]; rows: unknown[][] }): s
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
-/** The table that stands right below a place of a page; empty if there is none. */
+/** The table directly below a position of a page; empty if there is none. */
 function tableAt(text: string, place: number): string {
   return /^\n\n((?:\|.*\n)+)/.exec(text.slice(place))?.[1]?.trimEnd() ?? '';
 }
@@ -44,7 +44,7 @@ describe('the examples in docs/', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** `<version>` in an example is the last that an answer told. */
+  /** `<version>` or `<id>` in an example stands for the last one that an answer contained. */
   const filledIn = (text: string) =>
     text.replace(
       /<(version|id)>/g,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-/** The pages for people, by their path from the root. */
+/** The documentation for people, as paths from the root. */
 export const PAGES: readonly string[] = [
   'README.md',
   'ARCHITECTURE.md',
@@ -16,14 +16,14 @@ export function readPage(page: string): string {
   return readFileSync(resolve(ROOT, page), 'utf8');
 }
 
-/** A piece of a page between fences, and where it ends. */
+/** A fenced code block of a page, and where it ends. */
 export interface Block {
   language: string;
   text: string;
   end: number;
 }
 
-/** The fenced pieces of a page, those within a list without its indentation. */
+/** The fenced code blocks of a page; those within a list without its indentation. */
 export function blocksOf(text: string): Block[] {
   return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].map((match) => ({
     language: match[2] ?? '',
@@ -32,13 +32,13 @@ export function blocksOf(text: string): Block[] {
   }));
 }
 
-/** One call of this program, as a page shows it. */
+/** A command of this program, as a page shows it. */
 export interface ShownCommand {
   args: string[];
   env: Record<string, string>;
 }
 
-/** The commands of this program in a page: those in shell blocks, in code within text, and in units of systemd or cron. */
+/** The commands of this program in a page: in shell blocks, in inline code, and in systemd units or crontabs. */
 export function commandsOf(text: string): ShownCommand[] {
   const blocks = blocksOf(text);
   const inShell = blocks.filter(({ language }) => language === 'sh').flatMap((block) => shellCommands(block.text));
@@ -53,7 +53,7 @@ export function commandsOf(text: string): ShownCommand[] {
 
 const ASSIGNMENT = /^([A-Z_]+)=([\s\S]*)$/;
 
-/** The commands of this program in a piece for a POSIX shell; substitutions stay as they are written. */
+/** The commands of this program in a POSIX shell script; substitutions stay as written. */
 export function shellCommands(text: string): ShownCommand[] {
   return commandWords(text).flatMap((words): ShownCommand[] => {
     const env: Record<string, string> = {};
@@ -68,7 +68,7 @@ export function shellCommands(text: string): ShownCommand[] {
   });
 }
 
-/** Words of each command: quotes taken off, comments left out, commands apart at line ends, `;`, `&&` and `|`. */
+/** The words of each command, without quotes and comments; commands end at line ends, `;`, `&&` and `|`. */
 function commandWords(text: string): string[][] {
   const commands: string[][] = [];
   let words: string[] = [];
