@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 
-/** Keys that something on the way might trip over; few enough that documents share them. */
+/** Keys that code might trip over; few enough that documents share them. */
 const KEYS = [
   'a',
   'A',
@@ -76,8 +76,8 @@ function objectOf(value: fc.Arbitrary<JsonValue>, maxLength: number): fc.Arbitra
 }
 
 /**
- * What two documents have to agree on: members that are null count as missing, order of members does not count, and an
- * integer is the same whether a number or a bigint holds it.
+ * A form for comparing documents: null members count as missing, the order of members does not matter, and an integer
+ * is the same as number or bigint.
  */
 export function canonical(value: JsonValue): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? `integer ${BigInt(value)}` : value;

@@ -9,7 +9,7 @@ const ORDERS = `SELECT * FROM (VALUES
     ('o3', TIMESTAMPTZ '2026-01-03 10:00:00Z', {'name': 'Cy', 'city': NULL}, NULL, [], 'open', NULL)
   ) AS t(_id, _event_time, customer, amount, tags, status, extra)`;
 
-/** Ids that are easily taken for something else. */
+/** Ids that are easily mistaken for something else. */
 export const ODD_IDS = [
   '',
   ' ',
@@ -34,7 +34,7 @@ function oddRows(): string {
   return `SELECT * FROM (VALUES ${rows.join(', ')}) t(_id, n, prod, l)`;
 }
 
-/** Collections as the storage half lays them out: a table in \`_data\`, a view in the schema of the workspace. */
+/** Collections as the storage half lays them out: a table in `_data`, and a view in the workspace's schema. */
 const COLLECTIONS: [workspace: string, name: string, columns: string[], query: string][] = [
   ['commons', 'orders', ['_id', '_event_time', 'customer', 'amount', 'tags', 'status', 'extra'], ORDERS],
   [
@@ -75,15 +75,17 @@ export interface Fixture {
   queries: Queries;
   /** Rows of a statement, as arrays. */
   rows(sql: string, request?: Partial<QueryRequest>): Promise<QueryOutcome['rows']>;
-  /** Runs SQL on a connection that the gate does not see. */
+  /** Runs SQL on a connection that bypasses the gate. */
   direct(sql: string): Promise<unknown[][]>;
   close(): Promise<void>;
 }
 
-/** The hashes of ids in the tables: right ones, such that no document is found by them, or none that queries may use. */
+/**
+ * The hashes of ids in the tables: correct, wrong (so that no document is found by hash), or not offered to queries.
+ */
 export type Hashes = 'right' | 'wrong' | 'none';
 
-/** A DuckDB in memory with handmade collections, and the queries over it. */
+/** An in-memory DuckDB with handmade collections, and queries over it. */
 export async function createFixture(limits: Partial<EngineLimits> = {}, hashes: Hashes = 'right'): Promise<Fixture> {
   const all = { ...LIMITS, ...limits };
   const instance = await DuckDBInstance.create(':memory:', {

@@ -7,7 +7,7 @@ import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
 import { readGiven } from '../../src/service/ingest/intake.ts';
 
-/** A folder of its own, for as long as `dispose` is not called. */
+/** A new folder, which exists until `dispose` is called. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-engine-'));
   return {
@@ -17,14 +17,14 @@ export function temporaryFolder() {
   };
 }
 
-// Documents are looked up as in large collections.
+// With this limit, documents are looked up as in large collections.
 const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024, lookupRowsMin: 0 };
 
 export function openSmall(file: string, limits: Partial<EngineLimits> = {}): Promise<Engine> {
   return openEngine({ file, limits: { ...SMALL, ...limits } });
 }
 
-/** Makes the workspace `commons` with the collection `docs`, whose table is `t`. */
+/** Creates the workspace `commons` with the collection `docs`, whose table is `t`. */
 export async function createDocs(engine: Engine): Promise<void> {
   await engine.commit([
     { do: 'createWorkspace', workspace: 'commons' },
@@ -36,7 +36,7 @@ export function doc(id: string, fields: JsonObject, eventTimeMicros: bigint | nu
   return { id, eventTimeMicros, fields };
 }
 
-/** Documents as a request brings them. */
+/** Documents in the form in which a request contains them. */
 export function textOf(documents: readonly JsonObject[]): DocumentsText {
   const bytes = Buffer.from(JSON.stringify(documents));
   return { bytes, start: 0, end: bytes.length, max: 100, makeId: () => 'made', read: readGiven };
@@ -56,7 +56,7 @@ export async function readBack(
   return documents;
 }
 
-/** Resolves when an endless statement, just asked for, is at work: it alone takes so much time of the processor. */
+/** Resolves once an endless statement, started just before, is running: nothing else takes this much CPU time. */
 export async function untilBusy(): Promise<void> {
   const from = process.cpuUsage();
   await vi.waitFor(() => expect(process.cpuUsage(from).user).toBeGreaterThan(50_000), { timeout: 20_000, interval: 5 });
@@ -71,7 +71,7 @@ export function statusesOf(outcomes: readonly { status: string }[]): string[] {
   return outcomes.map(({ status }) => status);
 }
 
-/** Opens the files as they are now, as if the process that has them open had died this moment. */
+/** Opens a copy of the current files, as if the process that has them open had just died. */
 export function openAfterCrash(file: string, copy: string): Promise<Engine> {
   cpSync(dirname(file), copy, { recursive: true });
   return openSmall(join(copy, basename(file)));

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Runs a TypeScript module, whose imports are relative to this folder, in a process of its own; resolves with its first
+ * Runs a TypeScript module, whose imports are relative to this folder, in a process of its own; resolves to its first
  * line of output. `fileBytesMax` limits the size of every file that it writes.
  */
 export async function runScript(
@@ -38,7 +38,7 @@ export async function runScript(
   return { child, line: line.trim() };
 }
 
-/** Resolves when the process is gone, and its locks with it. */
+/** Resolves when the process has ended, and its locks are released. */
 export async function exited(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }

@@ -22,10 +22,10 @@ type Action =
   | { do: 'add'; documents: { id: string; fields: JsonObject }[] }
   | { do: 'delete'; ids: string[] }
   | { do: 'change'; entries: { id: string; fields: JsonObject | null }[] }
-  /** Sets one field of each document, and says so. */
+  /** Sets one field of each document, and declares that field. */
   | { do: 'set'; entries: { id: string; key: string; value: JsonValue }[] }
   | { do: 'reopen' }
-  /** The process dies: the files as they are at that moment are opened. */
+  /** The process dies: a copy of the files at that moment is opened. */
   | { do: 'crash' };
 
 type Write = Exclude<Action, { do: 'reopen' | 'crash' }>;
@@ -58,12 +58,12 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('reopen' as const, 'crash' as const) }) },
 );
 
-/** Plain assignment of a key `__proto__` would set the prototype. */
+/** Plain assignment to `__proto__` would set the prototype. */
 function withField(document: JsonObject, key: string, value: JsonValue): JsonObject {
   return Object.fromEntries([...Object.entries(document).filter(([other]) => other !== key), [key, value]]);
 }
 
-/** Does to the model what the engine should do; answers the outcomes' statuses. */
+/** Applies a step to the model as the engine should; returns the statuses of the outcomes. */
 function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
   if (step.do === 'delete') return step.ids.map((one) => (model.delete(one) ? 'deleted' : 'error'));
   if (step.do === 'add') {
@@ -125,7 +125,7 @@ async function expectSame(engine: Engine, model: Map<string, JsonObject>): Promi
     expect(actual && canonical(actual)).toEqual(expected && canonical(expected));
   }
   expect(await rowsOf(engine, 'SELECT count(*), count(DISTINCT _id) FROM docs')).toEqual([[model.size, model.size]]);
-  // Every column can be read through SQL, too.
+  // All columns can be read through SQL, too.
   await engine.query({ sql: 'SELECT * FROM docs' });
 }
 

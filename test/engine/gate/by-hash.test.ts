@@ -19,7 +19,7 @@ function given(value: JsonValue): Parameter[] {
   return [{ name: 'id', value }];
 }
 
-/** The answer or the error, with all that a caller is told of it. */
+/** The answer or the error, with everything that a caller is told. */
 async function answerOf(fixture: Fixture, sql: string, parameters: Parameter[]) {
   try {
     const { columns, rows, cut, collections } = await fixture.queries.query({ sql, parameters, defaultRowLimit: 5 });
@@ -30,7 +30,7 @@ async function answerOf(fixture: Fixture, sql: string, parameters: Parameter[]) 
   }
 }
 
-/** Whether the document is looked up by its hash: with wrong ones it is not found. */
+/** Whether the document is looked up by its hash: then it is not found if the hashes are wrong. */
 async function isByHash(sql: string, value: JsonValue = '7'): Promise<boolean> {
   const rows = await fixtures.none.rows(sql, { parameters: given(value) });
   expect(rows).not.toEqual([]);
@@ -168,7 +168,7 @@ test('a collection that grows large is looked up by hash after a while', async (
     vi.advanceTimersByTime(20_000);
     expect(await ask()).toEqual([[2]]);
     vi.advanceTimersByTime(20_000);
-    // By its hash, which is wrong here, it is not found.
+    // Now looked up by its hash, which is wrong here, so it is not found.
     for (const _ of [0, 1, 2]) expect(await ask()).toEqual([]);
   } finally {
     vi.useRealTimers();

@@ -1,6 +1,6 @@
 import type { Fixture } from '../fixture.ts';
 
-/** What a text tells of the inside that the statement itself did not name. */
+/** Internal names that a text reveals and the statement itself did not contain. */
 export function leaked(text: string, sql: string): string[] {
   const names = text.toLowerCase().match(/_colloquy|_data\b|_meta\b|\bt\d+\b|secret|root:x|pg_class|duckdb_\w+/g) ?? [];
   return names.filter((name) => !sql.toLowerCase().includes(name));

@@ -9,8 +9,8 @@ import { DISGUISED, HOSTILE } from './hostile.ts';
 import { LEGITIMATE } from './legitimate.ts';
 
 /**
- * Mutations of the two corpora. Whatever comes of one: it is answered or refused with one of the API's own errors, tells
- * nothing of the inside, and changes nothing.
+ * Mutations of both corpora. Whatever a mutation turns into, it is answered, or refused with one of the API's own
+ * errors; it reveals nothing internal and changes nothing.
  */
 
 let fixture: Fixture;
@@ -19,7 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** What is meant to take long, or to be large, does so mutated as well, and says nothing new. */
+/**
+ * Longer statements are left out: they are meant to take long or to be large, and mutating them would not add anything.
+ */
 const SIZE_MAX = 400;
 const hostile = [...Object.values(HOSTILE).flat(), ...DISGUISED].filter((sql) => sql.length < SIZE_MAX);
 const seeds = [...hostile, ...LEGITIMATE.filter((sql) => sql.length < SIZE_MAX)];
@@ -27,7 +29,7 @@ const pieces = [...new Set(hostile.flatMap((sql) => [...tokens(sql)].map((token)
 
 type Mutate = (list: readonly Token[], sql: string, pick: number, other: string) => string;
 
-/** The text with what stands at a token replaced. */
+/** The text with one token replaced. */
 function replaced(sql: string, token: Token | undefined, text: string): string {
   return token === undefined ? sql : sql.slice(0, token.start) + text + sql.slice(token.end);
 }
@@ -108,7 +110,7 @@ test('whatever becomes of hostile and legitimate statements, nothing changes and
         expect(CODES, `${sql}: ${outcome.message}`).toContain((outcome as ApiError).code);
       }
       const told = outcome instanceof Error ? outcome.message : JSON.stringify(outcome);
-      // One of the fixture's collections has the name of a table of the engine.
+      // One of the fixture's collections has the name of an engine table.
       expect(leaked(told.replaceAll('duckdb_settings', ''), sql), sql).toEqual([]);
       expect(await stateOf(fixture), sql).toBe(before);
     }),

@@ -10,7 +10,7 @@ import { LEGITIMATE } from './legitimate.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
-  // Long enough for a loaded machine: what stops these is another limit.
+  // Long enough for a loaded machine: these statements are to be stopped by other limits.
   fixture = await createFixture({ queryTimeoutMs: 100_000 });
 });
 afterAll(() => fixture.close());
@@ -185,7 +185,7 @@ describe('the lists of functions', () => {
     const macros = await fixture.direct(`SELECT lower(function_name), parameters, macro_definition
       FROM duckdb_functions() WHERE function_type = 'macro' AND database_name = 'system' AND schema_name = 'main'`);
     const copying = macros.flatMap(([name, parameters, definition]): [string, number][] => {
-      // Names of columns and fields are not uses.
+      // The name of a column or field, in quotes or before `:=`, is not a use.
       const words = String(definition).match(/'[^']*'|"?\w+"?(?: :=)?/g) ?? [];
       const uses = (parameter: string) => words.filter((word) => word.replaceAll('"', '') === parameter).length;
       const most = Math.max(0, ...(Array.isArray(parameters) ? parameters.map(String).map(uses) : []));

@@ -1,4 +1,4 @@
-/** `@` and `#` in each piece stand for its number and the one before. */
+/** `@` and `#` in the piece stand for its number and the previous number. */
 function doubled(piece: string, count: number): string {
   return Array.from({ length: count }, (_, index) =>
     piece.replaceAll('@', `${index + 1}`).replaceAll('#', `${index}`),
@@ -15,11 +15,11 @@ function nested(piece: string, count: number, innermost = 'random()'): string {
   return text;
 }
 
-/** JSON nested 50,000 levels deep, in pieces that are small enough to make. */
+/** JSON nested 50,000 levels deep, built from pieces small enough to be allowed. */
 const FIVE = (text: string) => Array.from({ length: 5 }, () => `repeat('${text}', 10000)`).join(' || ');
 const DEEP = `(${FIVE('[')} || ${FIVE(']')})::JSON`;
 
-/** Statements that the gate must refuse, by what they are after. */
+/** Statements that the gate must refuse, by their purpose. */
 export const HOSTILE: { [purpose: string]: string[] } = {
   'overflow the stack with deep JSON': [
     `SELECT json_group_structure(x) FROM (SELECT ${DEEP} AS x)`,
@@ -334,7 +334,7 @@ export const HOSTILE: { [purpose: string]: string[] } = {
   ],
 };
 
-/** Statements that nothing is wrong with until they run, and that must be stopped then. */
+/** Statements that look harmless until they run, and must be stopped then. */
 export const EXHAUSTING: string[] = [
   ...[
     'json_structure(x)',
@@ -368,7 +368,10 @@ export const EXHAUSTING: string[] = [
   'SELECT len(list(i)) FROM range(10000000000) t(i)',
 ];
 
-/** Statements with text that is a string, a comment or a name to the engine, and must not turn into code on its way. */
+/**
+ * Statements with text that the engine reads as a string, a comment or a name, and that must not turn into code on its
+ * way there.
+ */
 export const DISGUISED: string[] = [
   `SELECT e'a'\n'\\' , ' -- ' , key, value FROM "_colloquy"."_meta"."records" WHERE kind LIKE 'a%'`,
   `SELECT e'a'\n'\\' , ' -- ' , key FROM _meta.keys WHERE key LIKE '%', zzz`,

@@ -192,7 +192,7 @@ test('what a warning says to use reads the field', async () => {
     ['a', 9.5, '["x","y"]', 'x', 2, 1],
     ['d', null, null, null, null, null],
   ]);
-  // What the warnings are for.
+  // The wrong answers that the warnings are for.
   expect(await rowsOf(engine, 'SELECT max(price), min(len(tags)) FROM mixed')).toEqual([[9.5, 5]]);
   expect(await rowsOf(engine, 'SELECT _id FROM mixed WHERE n < 4 AND price < 10')).toEqual([]);
 });

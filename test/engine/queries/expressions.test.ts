@@ -13,7 +13,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'colloquy-expressions-'));
   engine = await open('data.duckdb', 20_000);
 });
-/** A machine that is too busy to stop a query in time is no reason to end the process of the tests. */
+/** `giveUp` does nothing: a machine too busy to stop a query in time is no reason to end the test process. */
 const open = (file: string, queryTimeoutMs: number) =>
   openEngine({
     file: join(folder, file),
@@ -34,7 +34,7 @@ const failing = (why: string) => ({ error: expect.stringContaining(why) });
 
 describe('text that a careless lexer reads in another way', () => {
   it.each<[string, unknown]>([
-    // The string goes on after the line break, with its escapes: what looks like a parameter is a comment.
+    // The string continues after the line break, with its escapes, so that what looks like a parameter is in a comment.
     ["e'a'\n'\\' , ' -- ' , :p", { value: "a' , " }],
     ["e'a'\n'\\' || ' -- ' || (SELECT key FROM _meta.records) || :p", { value: "a' || " }],
     ["e'a\\'' || :p", { value: "a'x" }],
@@ -159,7 +159,7 @@ describe('evaluate()', () => {
 
   it('stops what takes too long', async () => {
     const impatient = await open('impatient.duckdb', 200);
-    // Seconds in all, in steps that are short each: the engine looks between two of them whether it is to stop.
+    // Seconds in total, but in short steps: the engine checks between two steps whether to stop.
     const slow = Array.from({ length: 40_000 }, (_, index) => [`x${index}`]);
     const expression = { sql: "levenshtein(repeat(:p, 20), repeat('y', 1500))", parameters: ['p'] };
     await expect(impatient.evaluate(expression, slow)).rejects.toMatchObject({ code: 'query_timeout' });

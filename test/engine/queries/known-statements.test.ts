@@ -46,7 +46,7 @@ describe('a statement that has passed the gate before', () => {
     );
     await engine.addDocuments('p', [doc('p', { n: 5, s: 'p' })]);
     await point('o');
-    // Of these a plan that was kept would answer by what the table held when it was made.
+    // A kept plan of these would answer by what the table held when the plan was made.
     const texts = [
       'SELECT count(*)::INT FROM o WHERE n > 100',
       'SELECT count(n)::INT, min(n), max(n) FROM o',
@@ -61,7 +61,7 @@ describe('a statement that has passed the gate before', () => {
     const check = async () => {
       const differs: unknown[] = [];
       const compare = async (sql: string, parameters: Parameter[] = []) => {
-        // One that is known, and one that never came before.
+        // One text that is known, and one that was never used before.
         const [known, fresh] = [sql, `${sql} /* ${Math.random()} */`].map((text) =>
           engine.query({ sql: text, parameters }).then(
             ({ columns, rows }) => ({ columns, rows }),

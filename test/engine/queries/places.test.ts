@@ -15,7 +15,7 @@ afterEach(() => {
   folder.dispose();
 });
 
-/** Four pieces of a table, as the engine divides it; the first goes, so that a checkpoint moves the others. */
+/** Four pieces of a table, as the engine divides it; the first is deleted, so that a checkpoint moves the others. */
 const PIECE = 122_880;
 const DOCUMENTS = 4 * PIECE;
 

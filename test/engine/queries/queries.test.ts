@@ -6,10 +6,10 @@ import type { QueryRequest } from '../../../src/engine/engine.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { untilBusy } from '../harness.ts';
 
-/** Takes minutes when left alone. */
+/** Would run for minutes. */
 const ENDLESS = 'SELECT count(*) FROM range(100000) a, range(100000) b WHERE (a.range * b.range) % 7 = 3';
 
-/** One step for 2,048 rows, which is not interruptible, and takes seconds. */
+/** A single step for 2,048 rows, which takes seconds and cannot be interrupted. */
 const STUBBORN = `SELECT max(${[2, 3]
   .map((n) => `strlen(regexp_replace(repeat('x', 9990 + i % ${n}), 'x', 'yy', 'g'))`)
   .join(' + ')}) FROM range(2048) t(i)`;
@@ -64,7 +64,7 @@ describe('query() stops', () => {
     const error = await failure({ sql: 'SELECT len(list(i)) FROM range(10000000000) t(i)' });
     expect(error.code).toBe('resource_exceeded');
     expect(error.message).not.toMatch(/SET|threads/);
-    // Trying again would not help.
+    // A retry would not help.
     expect(error.details.retryAfterMs).toBeUndefined();
     expect(await fixture.rows('SELECT count(*) FROM orders')).toEqual([[3]]);
   });
@@ -190,7 +190,7 @@ describe('query() at once with others', () => {
     await stubborn.rows('SELECT 1');
     const caller = new AbortController();
     const stuck = failure({ sql: STUBBORN, signal: caller.signal }, stubborn);
-    // It is within that step by then.
+    // By then it is within that step.
     for (let looks = 0; looks < 5; looks++) await untilBusy();
     caller.abort();
     expect(await stubborn.rows('SELECT 42')).toEqual([[42]]);
@@ -314,7 +314,7 @@ describe('inspect()', () => {
     const started = performance.now();
     await fixture.queries.inspect({ sql: ENDLESS });
     await fixture.queries.inspect({ sql: `EXPLAIN ANALYZE ${ENDLESS}` });
-    // It would take minutes.
+    // Running it would take minutes.
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 

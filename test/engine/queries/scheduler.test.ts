@@ -79,7 +79,7 @@ describe('enter(), while long queries have all places,', () => {
     });
     second.leave();
     (await short).leave();
-    // The free place is for others than long ones.
+    // The free place is not for long queries.
     const next = await enter(scheduler);
     next.leave();
     expect(isBack).toBe(false);
@@ -97,7 +97,7 @@ describe('with a clock that is turned by hand,', () => {
     stop(): void;
   }
 
-  /** Queries over a scheduler, each of which is done when it has held one place for `needs` ms. */
+  /** Queries over a scheduler; each is done once it has held one place for `needs` ms. */
   function setUp(options: Partial<SchedulerOptions> = {}) {
     vi.useFakeTimers();
     const scheduler = createScheduler({ places: 4, queueMax: 64, ...options });
@@ -145,7 +145,7 @@ describe('with a clock that is turned by hand,', () => {
       await pass(30);
     }
     expect(Math.max(...waits)).toBeLessThanOrEqual(2_020);
-    // Once all the long ones are known to be, they keep no short one waiting.
+    // Once all long queries are known to be long, none of them keeps a short one waiting.
     expect(waits.slice(5).filter((ms) => ms > 20)).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe('with a clock that is turned by hand,', () => {
     const early = run(900);
     run(900);
     const late = run(900);
-    // A stream of others, more than there is room for.
+    // A stream of others, more than there are places for.
     for (let one = 0; one < 60; one++) {
       run(900);
       await pass(500);
@@ -170,7 +170,7 @@ describe('with a clock that is turned by hand,', () => {
     for (let one = 0; one < 8; one++) run(ENDLESS_MS);
     await pass(200);
     const medium = run(ms);
-    // Short ones come all the while.
+    // Short queries arrive all the time.
     while (now() < 120_000) {
       run(5);
       await pass(100);
@@ -197,7 +197,7 @@ describe('with a clock that is turned by hand,', () => {
     for (const place of places) place.setAside();
     await pass(30);
     expect(others.map(({ endedAt }) => endedAt)).toEqual([5_010, 5_010, 5_020]);
-    // More of them than are replaced, but not for ever.
+    // More than are replaced, but not long enough to be reported.
     const third = await scheduler.enter(PATIENT);
     third.setAside();
     const alone = [run(10), run(10)];

@@ -12,7 +12,7 @@ afterAll(() => fixture.close());
 
 const ROWS = "(VALUES (1, 'a'), (2, 'b'), (3, 'b')) AS rows(n, s)";
 
-/** The one value of a statement's one row. */
+/** The first value of a statement's first row. */
 async function value(sql: string): Promise<unknown> {
   return (await fixture.rows(sql))[0]?.[0];
 }
@@ -21,12 +21,12 @@ describe('functions that people bring along', () => {
   test.each(COMPAT_FUNCTIONS.map((one) => [one.name, one] as const))('%s', async (_, { example, gives, group }) => {
     const from = group === 'Aggregates' ? ` FROM ${ROWS}` : '';
     expect(await value(`SELECT ${example}${from}`)).toEqual(gives);
-    // Once more, on the same connection, and in lower case.
+    // Again on the same connection, in lower case.
     const lower = example.replace(/\b[A-Z_0-9]{2,}(?=\()/g, (name) => name.toLowerCase());
     expect(await value(`SELECT ${lower}${from}`)).toEqual(gives);
   });
 
-  /** Wherever an expression may stand: the engine binds each of these in its own way. */
+  /** Places where an expression may stand: the engine binds each of them differently. */
   const POSITIONS: Record<string, (example: string) => string> = {
     'FROM UNNEST': (example) => `SELECT v FROM UNNEST([${example}]) AS u(v)`,
     'UNNEST beside a row': (example) => `SELECT v FROM (SELECT 1 AS one) AS t, UNNEST([${example}]) AS u(v)`,
@@ -41,7 +41,7 @@ describe('functions that people bring along', () => {
     for (const { name, example, gives } of scalars) {
       const isValue = sql('').startsWith('SELECT v ') || position === 'GROUP BY' || position === 'an aggregate';
       const expected = isValue ? gives : position === 'json_each' ? '0' : 1;
-      // Its value differs from call to call, or it is a lambda's own.
+      // RAND returns another value on each call.
       if (position === 'GROUP BY' && name === 'RAND') continue;
       expect.soft(await value(sql(example)).catch(String), `${name} in ${position}`).toEqual(expected);
     }

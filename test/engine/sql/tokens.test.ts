@@ -58,7 +58,10 @@ async function treeOf(sql: string): Promise<unknown> {
   return parsed.error ? undefined : parsed.statements;
 }
 
-/** A colon with a name that is a parameter is no SQL to the engine; so where it can parse a text, there is none. */
+/**
+ * A colon followed by a parameter's name is not SQL to the engine; so if the engine can parse a text, it has no
+ * parameters, and our reading of it must not change its tree.
+ */
 async function expectSameTree(sql: string): Promise<boolean> {
   const tree = await treeOf(sql);
   if (tree === undefined) return false;
@@ -68,8 +71,8 @@ async function expectSameTree(sql: string): Promise<boolean> {
 }
 
 /**
- * Whether a spaced colon follows a word: `rows :n` is a parameter to us, and `total :n` names a value to the engine. Which
- * it is cannot be told, so this is the one place where our reading is meant to differ.
+ * Whether a spaced colon follows a word: `rows :n` is a parameter to us, while `total :n` names a value to the engine.
+ * The two cannot be told apart, so this is the one place where our reading is meant to differ.
  */
 function isAmbiguous(sql: string): boolean {
   let last: Token | undefined;
@@ -84,7 +87,7 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
   test('for odd and for ordinary statements', async () => {
     let parsed = 0;
     for (const sql of [...DISGUISED, ...LEGITIMATE]) {
-      // What stands beside these is ours and not the engine's.
+      // These are rewritten by us, so their trees differ on purpose.
       if (/^EXPLAIN|\b(?:UNNEST|OBJECT|ARRAY_CREATE)\(|\b(?:FORMAT|PARSE)_|\bUNDEFINED\b/i.test(sql)) continue;
       if (await expectSameTree(sql)) parsed++;
     }

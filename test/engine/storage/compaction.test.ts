@@ -16,11 +16,11 @@ afterEach(() => {
 
 /** Four pieces of a table, as the engine divides it. */
 const DOCUMENTS = 4 * 122_880;
-/** Every document but each fourth. */
+/** All documents but every fourth. */
 const DELETED = Array.from({ length: DOCUMENTS }, (_, n) => n).filter((n) => n % 4 !== 0);
 const BATCH = 100_000;
 
-/** Runs a statement on the file, which nobody has open; it is as after a checkpoint then. */
+/** Runs a statement on the file, which nobody has open; closing it again makes a checkpoint. */
 async function onFile(statement: string): Promise<unknown[][]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -33,7 +33,7 @@ async function onFile(statement: string): Promise<unknown[][]> {
   }
 }
 
-/** Text of its own for each document, so that it takes room. */
+/** Adds documents, each with a text of its own, so that they take space. */
 const load = (prefix: string) =>
   onFile(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "_meta", "text")
     SELECT '${prefix}' || i, now(), md5_number_lower('${prefix}' || i), md5('${prefix}' || i) FROM range(${DOCUMENTS}) t(i)`);
@@ -56,7 +56,7 @@ test('the room of deleted documents is used again', { timeout: 240_000 }, async 
   });
   await load('a');
   const [full, size] = [await usedBlocks(), statSync(folder.file).size];
-  // All over the table, and not at one end: each piece of it has rows that stay.
+  // Spread over the whole table, so that every piece of it has rows that stay.
   await withEngine(async (engine) => {
     for (let from = 0; from < DELETED.length; from += BATCH) {
       await engine.deleteDocuments(

@@ -8,7 +8,7 @@ const BATCHES = 12;
 const PER_BATCH = 5;
 const FRAME_BYTES = 16;
 
-/** Folders with what a killed process leaves (a log) and with what a closed one does (one file). */
+/** Folders with what a killed process leaves (a log), and with what a closed one leaves (a single file). */
 let home: ReturnType<typeof temporaryFolder>;
 let killed = '';
 let closed = '';
@@ -51,7 +51,7 @@ async function open(): Promise<Engine> {
 
 const log = () => `${folder.file}.wal`;
 
-/** Where each entry of a log begins, its size and checksum included; the first one follows the log's version. */
+/** Where each entry of a log begins, including its size and checksum; the first follows the log's version. */
 function entriesOf(bytes: Buffer): { at: number; size: number }[] {
   const entries = [];
   for (let at = 8; at < bytes.length; ) {
@@ -62,7 +62,7 @@ function entriesOf(bytes: Buffer): { at: number; size: number }[] {
   return entries;
 }
 
-/** The entries of the sixth batch from the end on: what comes before and after it are whole changes. */
+/** The large entry of the sixth batch from the end: there are whole changes before and after it. */
 function middle(bytes: Buffer): { at: number; size: number } {
   const large = entriesOf(bytes).filter(({ size }) => size > 100);
   const found = large.at(-6);
@@ -200,7 +200,7 @@ describe('a damaged database file', () => {
     await first.close();
     const seen = { unchanged: 0, notOpened: 0, notRead: 0 };
     for (let round = 0; round < 30; round++) {
-      // Evenly over the file, so that what it meets is the same in every run.
+      // Spread evenly over the file, at the same places in every run.
       const at = 12_288 + Math.floor(((whole.length - 12_288) * (round + 0.37)) / 30);
       writeFileSync(folder.file, flipped(Buffer.from(whole), at));
       const engine = await openSmall(folder.file).catch((error: unknown) => error as Error);

@@ -17,7 +17,7 @@ afterEach(() => {
 
 const MIB = 1024 * 1024;
 
-/** How documents are written: of different fields, or as text and all of the same. */
+/** Two ways to write documents: with a different field each time, or as text with always the same field. */
 const WAYS = {
   documents: `(id, texts) => engine.addDocuments('t', texts.map((text, index) => (
     { id: id + '-' + index, eventTimeMicros: null, fields: { ['f' + id]: text } })))`,
@@ -29,7 +29,7 @@ const WAYS = {
   }`,
 };
 
-/** Writes 4 MiB at a time until that fails, goes on with small writes and queries, and reports. */
+/** Writes 4 MiB at a time until that fails, continues with small writes and queries, and reports. */
 const script = (file: string, way: keyof typeof WAYS) => `
   import { randomBytes } from 'node:crypto';
   import { openEngine } from '../../../src/engine/duckdb/open.ts';
@@ -60,7 +60,7 @@ const script = (file: string, way: keyof typeof WAYS) => `
   process.kill(process.pid, 'SIGKILL');
 `;
 
-// Windows has no limit on the size of a process's files to play a full disk with.
+// A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
 describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
   test.each([
     ['while the log is written', 24 * MIB, 'documents'],
@@ -88,7 +88,7 @@ describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
   );
 });
 
-/** Opens a file whose log has to be put together with that of an interrupted merge, where no file can be written. */
+/** Opens a file whose log has to be combined with that of an interrupted merge, while no file can be written. */
 const reading = (file: string) => `
   import { openEngine } from '../../../src/engine/duckdb/open.ts';
   const engine = await openEngine({ file: ${JSON.stringify(file)}, limits: { threads: 2 } });
@@ -98,7 +98,7 @@ const reading = (file: string) => `
   process.kill(process.pid, 'SIGKILL');
 `;
 
-/** Merges the log into the main file, which fails part of the way, and dies. */
+/** Merges the log into the main file, which fails halfway, and dies. */
 const merging = (file: string) => `
   import { DuckDBInstance } from '@duckdb/node-api';
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();

@@ -24,12 +24,12 @@ afterEach(async () => {
 const open = (file: string) => Store.open({ file, limits: LIMITS, log: LOG, load: async () => undefined });
 const logBytes = () => statSync(`${folder.file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Writes past the most bytes that the log may have. */
+/** Writes more than the maximum size of the log. */
 async function fillLog(): Promise<void> {
   for (let part = 0; part < 8; part += 1) await writeSome();
 }
 
-/** Writes as much as is worth a merge, and a short one. */
+/** Writes enough that a merge is worth it, but leaves the log short. */
 async function writeSome(): Promise<void> {
   const bytes = `repeat(md5(r::VARCHAR || random()::VARCHAR), 1000)`;
   await store.transaction((sql) => sql(`INSERT INTO filler SELECT ${bytes} FROM range(200) x(r)`));
@@ -46,7 +46,7 @@ test('a log that is too long goes into the file once nothing else writes, and a 
   const held = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  // Deletes, and inserts and commits only when the log has long been too long.
+  // Deletes at once, but inserts and commits only when the log has been too long for a while.
   const replaced = store.transaction(async (sql) => {
     await sql('DELETE FROM docs WHERE id % 3 = 0');
     await held;
@@ -80,7 +80,7 @@ test('a log that is too long waits for a query from before the last change, and 
   const query = await store.connect();
   await query.run('BEGIN TRANSACTION READ ONLY');
   await query.run('SELECT sum(version) FROM docs');
-  // Changed in place: the engine keeps for the query what was there.
+  // Changed in place: the engine keeps the old values for the query.
   const bytes = `repeat(md5(r::VARCHAR || random()::VARCHAR), 1000)`;
   await store.transaction(async (sql) => {
     await sql('UPDATE docs SET version = 1 WHERE id % 3 = 0');
@@ -88,7 +88,7 @@ test('a log that is too long waits for a query from before the last change, and 
   });
   const full = logBytes();
   expect(full).toBeGreaterThan(LIMITS.memoryBytes);
-  // By then the log is looked at.
+  // By then the size of the log has been checked.
   await store.read((sql) => sql('SELECT 1'));
   let isWritten = false;
   const next = store
@@ -106,7 +106,10 @@ test('a log that is too long waits for a query from before the last change, and 
   expect(logBytes()).toBeLessThan(full / 100);
 });
 
-/** Whole pieces of a table, as the engine divides it; the first go, so that a merge may move the rest. */
+/**
+ * Rows in a piece of a table, as the engine divides it; the first pieces are deleted, so that a merge may move the
+ * rest.
+ */
 const PIECE = 122_880;
 
 test('a long log goes into the file without moving a row, and so does a short one beside a query; after it, rows move', {

@@ -39,7 +39,7 @@ test('a log that grows by pieces of metadata alone goes into the database file b
   await createDocs(engine);
   await engine.addDocuments('t', [doc('large', { text: 'x'.repeat(6_000_000) })]);
   expect(logBytes()).toBeGreaterThan(5 * 1024 * 1024);
-  // One after the other, for as long as it takes: there is no pause between them.
+  // One after the other, as long as it takes, without a pause in between.
   const endsAt = performance.now() + 60_000;
   for (let n = 0; logBytes() > 1024 * 1024 && performance.now() < endsAt; n += 1) {
     await engine.commit([{ do: 'putRecord', kind: 'a', key: `${n % 7}`, value: { n } }]);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.dispose());
 
-/** A transaction that goes on until it is told to end. */
+/** A transaction that runs until it is told to end. */
 async function writing(): Promise<{ end: () => void; ended: Promise<void> }> {
   let end: () => void = () => undefined;
   const mayEnd = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ async function writing(): Promise<{ end: () => void; ended: Promise<void> }> {
   return { end, ended };
 }
 
-/** As if the database had failed in the middle of a statement. */
+/** Makes the store believe that the database failed in the middle of a statement. */
 async function fail(): Promise<void> {
   const failed = store.read(async () => {
     throw new Error('FATAL Error: played by a test');
@@ -46,7 +46,7 @@ test('a database that fails while a backup waits for a write is opened again, an
 }, async () => {
   const { end, ended } = await writing();
   const still = store.still((sql) => sql(COUNT));
-  // By then the backup waits.
+  // By then the backup is waiting.
   await store.read((sql) => sql('SELECT 1'));
   await fail();
   const opening = store.read((sql) => sql(COUNT));
@@ -87,7 +87,7 @@ test('what decides a write waits for who needs the files to stay as they are, an
     order.push('undisturbed');
   });
   const still = store.still(async () => order.push('still'));
-  // By then that waits.
+  // By then `still` is waiting.
   await store.read((sql) => sql('SELECT 1'));
   const select = store.select(COUNT).then(() => order.push('select'));
   expect(await store.read((sql) => sql(COUNT))).toEqual([[0n]]);

@@ -160,7 +160,7 @@ describe('an alias of several collections', () => {
   });
 });
 
-/** The documents as text, one each: nulls dropped, keys sorted and folded as SQL folds them, numbers by their value. */
+/** The documents as texts: without nulls, keys folded as SQL folds them and sorted, numbers by value. */
 async function documentsOf(name: string): Promise<string[]> {
   const { columns, rows } = await engine.query({ sql: `FROM ${name}` });
   return rows.map((row) => canonical(Object.fromEntries(columns.map((column, n) => [column.name, row[n] ?? null]))));
@@ -172,7 +172,7 @@ function canonical(value: JsonValue): string {
 
 function normal(value: JsonValue, isDocument = false): unknown {
   if (typeof value === 'bigint') return String(value);
-  // Integers beyond 2^53 come as text from a BIGINT, and may come as numbers from JSON.
+  // Integers beyond 2^53 are text from a BIGINT, but may be numbers from JSON.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : String(value);
   if (Array.isArray(value)) return value.map((item) => normal(item));
   if (typeof value !== 'object' || value === null) return value;
@@ -197,7 +197,7 @@ describe('while queries run', () => {
         seen.set(name, (seen.get(name) ?? 0) + 1);
       }
     });
-    // Each turn: a new collection is filled, the alias moves to it, and the one before goes away.
+    // In each turn a new collection is filled, the alias is pointed at it, and the previous collection is deleted.
     let before = 'a';
     for (let turn = 0; turn < 40; turn++) {
       const next = `t${turn}`;

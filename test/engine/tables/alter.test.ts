@@ -110,7 +110,7 @@ describe('columns', () => {
   });
 });
 
-/** Each pair of JSON values turns a column from the first one's type into one that holds both. */
+/** Each pair of JSON values turns a column of the first value's type into one that holds both. */
 const WIDENINGS = [
   ['1', '1152921504606846977'],
   ['1', '1208925819614629174706177'],

@@ -77,7 +77,7 @@ describe('copyTo()', () => {
     );
     expect(line).toBe('not_ready');
     await engine.close();
-    // It is let go of with everything else.
+    // The handle is released with everything else.
     await (await openSmall(folder.file)).close();
   });
 
@@ -131,7 +131,7 @@ describe('Store.still()', () => {
       order.push('still ends');
       return sql('SELECT count(*) FROM x');
     });
-    // By then it is known that nothing more is to be written.
+    // By then it is known that no new writes may begin.
     await store.read((sql) => sql('SELECT 1'));
     const second = store.transaction(async (sql) => {
       order.push('second');

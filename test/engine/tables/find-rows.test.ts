@@ -55,7 +55,7 @@ test('the hash of an id is the one that earlier versions stored', async () => {
   instance.closeSync();
 });
 
-// Each number of ids is looked for in another way, and each number of rows is read in another way.
+// These numbers of ids are searched for in different ways, and these numbers of rows are read in different ways.
 test.each([1, 2, 49, 50, 51, 200, 201, 5_000])(
   '%i documents are found, changed, replaced and deleted',
   async (count) => {

@@ -14,7 +14,7 @@ describe('createKnownIds()', () => {
   let connection: DuckDBConnection;
   let known: KnownIds;
   let warn: ReturnType<typeof vi.fn<() => void>>;
-  /** Of each statement, whether it was asked for in peace. */
+  /** For each statement, whether it ran within `undisturbed`. */
   let asked: boolean[];
   let isUndisturbed: boolean;
 
@@ -56,7 +56,7 @@ describe('createKnownIds()', () => {
   async function insert(ids: readonly string[], hash = 'md5_number_lower($1)') {
     for (const id of ids) await connection.run(`INSERT INTO "_colloquy"."_data"."t" VALUES ($1, ${hash})`, [id]);
   }
-  /** Makes the filter; what is known of ids tells when it is there. */
+  /** Has the filter built, and waits until it is in use. */
   async function make() {
     for (let write = 0; write < 2; write++) known.stored('t', 1);
     await expect.poll(() => known.mayHave('t', ['none']), { timeout: 20_000 }).toEqual([]);

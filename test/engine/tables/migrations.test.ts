@@ -6,7 +6,7 @@ import type { Run } from '../../../src/engine/duckdb/storage/writer.ts';
 import { migrate } from '../../../src/engine/duckdb/tables/migrations.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 
-// What earlier versions wrote, to the letter. Never change a line of it: such files are out there.
+// What earlier versions wrote, exactly. Never change a line of it: such files exist.
 
 const VERSION_1 = [
   'CREATE SCHEMA IF NOT EXISTS "commons"',
@@ -65,7 +65,7 @@ const TABLES = `('c_1', 'commons', 'docs', '${SHAPE}'), ('c_2', 'my.child', 'emp
 const TABLES_1 = [`INSERT INTO "_meta"."tables" (id, workspace, name, shape) VALUES ${TABLES}`];
 const TABLES_2 = [
   ...TABLES_1,
-  // An hour: the documents of this one are long gone.
+  // With a retention of an hour: its first document is long past it.
   `INSERT INTO "_meta"."tables" VALUES ('c_3', 'commons', 'short', '{"columns":[],"extra":false}', 3600)`,
   `CREATE TABLE "_data"."c_3" ("_id" VARCHAR NOT NULL, "_event_time" TIMESTAMP WITH TIME ZONE NOT NULL)`,
   `INSERT INTO "_data"."c_3" VALUES ('old', '2020-01-01 00:00:00+00'), ('new', '2999-01-01 00:00:00+00')`,
@@ -77,7 +77,7 @@ const ALIASES_3 = [
   `CREATE OR REPLACE VIEW "my.child"."all" AS
      SELECT "_id", "_event_time", "n", "big", "tags", "place", "odd", "_extra" FROM "_colloquy"."commons"."docs"`,
 ];
-// A collection in the trash, and two documents of one that is not.
+// A collection in the trash, and two deleted documents of one that is not.
 const TRASH_4 = [
   `INSERT INTO "_meta"."tables" VALUES ('c_4', 'commons', 'gone', '{"columns":[["n","int53"]],"extra":false}', NULL, true)`,
   `CREATE TABLE "_data"."c_4" ("_id" VARCHAR NOT NULL, "_event_time" TIMESTAMP WITH TIME ZONE NOT NULL, "n" BIGINT)`,
@@ -112,7 +112,7 @@ afterEach(() => {
   folder.dispose();
 });
 
-/** Runs statements on the file as it is attached, one transaction each; answers the rows of the last. */
+/** Runs statements on the attached file, one transaction each; returns the rows of the last. */
 async function onFile(statements: readonly string[], file = folder.file) {
   mkdirSync(dirname(file), { recursive: true });
   const instance = await DuckDBInstance.create(':memory:');
@@ -168,7 +168,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
     const engine = await openSmall(folder.file);
     await engine.purge('c_1');
     expect((await engine.stats('c_1')).docCount).toBe(2);
-    // Wider than before: the table, its view and the views of aliases change.
+    // Wider documents than before: the table, its view and the views of its aliases change.
     await engine.addDocuments('c_1', [doc('a', { n: 'two', more: true }), doc('c', { n: 2.5 })]);
     await engine.addDocuments('c_2', [doc('d', { n: 3 })]);
     await engine.commit([
@@ -254,7 +254,7 @@ describe('migrate()', () => {
   });
 
   test('leaves a file as it was where a step fails, and can go on once it does not', async () => {
-    // Step 3 finds its table there already: step 2 is done and stays, of step 3 there is nothing.
+    // Step 3 finds its table already there: step 2 is done and stays, and nothing of step 3 remains.
     const obstacle = 'CREATE TABLE "_meta"."aliases" (other INTEGER)';
     await onFile([...VERSION_1, ...CONTENTS, ...TABLES_1, obstacle]);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
@@ -274,7 +274,7 @@ describe('migrate()', () => {
   });
 
   test('leaves nothing of a step that fails halfway', async () => {
-    // Of the versions so far only the first has several statements: the table of its third is there.
+    // So far only the first version has several statements: the table that its third creates is already there.
     const before = [
       'CREATE SCHEMA "_meta"',
       'CREATE TABLE "_meta"."versions" (version INTEGER, migrated_at TIMESTAMP WITH TIME ZONE)',
@@ -288,7 +288,7 @@ describe('migrate()', () => {
   });
 });
 
-/** Opens a copy of the files, and looks whether all is there. */
+/** Opens a copy of the files, and checks that everything is there. */
 async function expectWhole(copy: string): Promise<void> {
   const engine = await openSmall(copy);
   try {
@@ -320,7 +320,7 @@ describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version
       const connection = await instance.connect();
       const run: Run = async (text, ...values) => {
         const rows = (await connection.runAndReadAll(text, values)).getRows();
-        // What a kill leaves behind, where that is another than after the statement before.
+        // A copy of what a kill would leave now, if it differs from that after the previous statement.
         const now = [folder.file, `${folder.file}.wal`]
           .map((path) => (existsSync(path) ? statSync(path).size : 0))
           .join();

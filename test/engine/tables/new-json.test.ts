@@ -15,7 +15,7 @@ afterEach(async () => {
   folder.dispose();
 });
 
-/** What a write tells of fields that became JSON. */
+/** What a write reports about fields that became JSON. */
 async function told(write: (tell: (turned: NewJson) => void) => Promise<unknown>): Promise<NewJson | undefined> {
   const heard: NewJson[] = [];
   await write((turned) => heard.push(turned));

@@ -14,7 +14,7 @@ import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from '.
 
 let made = 0;
 
-/** As the service reads one: `_id` is the id, and whatever else is a field. */
+/** As the service reads a document: `_id` is the id, everything else is a field. */
 function read(document: JsonValue): NewDocument | undefined {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return undefined;
   const { _id = null, ...fields } = document as JsonObject;
@@ -33,7 +33,7 @@ function shapeOf(documents: readonly JsonObject[]): TableShape {
   return widening.result();
 }
 
-/** Writes a value as some other program might: with white space, and with escapes where there need be none. */
+/** Writes a value as other programs might: with white space and unnecessary escapes. */
 function written(value: JsonValue, random: () => number): string {
   const space = () => [' ', '', '', '\n', '\t', '\r\n'][Math.floor(random() * 6)];
   if (typeof value === 'string') {
@@ -56,14 +56,14 @@ const drawn = (stream: Iterable<number>) => {
 };
 
 describe('what fits', () => {
-  /** A document that fits has to come out of its text as it would come out of being parsed. */
+  /** Asserts that a document that fits reads the same from its text as when parsed; returns whether it fits. */
   function expectTakable(text: string, shape: TableShape): boolean {
     const bytes = Buffer.from(text);
     const scanner = createScanner(bytes, patternOf(shape));
     const end = scanner.fits(0);
     if (end < 0) return false;
     const json = bytes.toString('utf8', 0, end);
-    // Refuses a key that comes twice.
+    // Fails on a duplicate key.
     parseStrictly(json, null, { onDuplicateKey: () => expect.fail(`${json} has a key twice`) });
     const { _id, ...fields } = parseJson(json) as JsonObject;
     expect(_id ?? null).toBe(scanner.id);
@@ -135,7 +135,7 @@ describe('what fits', () => {
       ),
       propertyRuns(3_000),
     );
-    // It is no test of anything if nothing fits.
+    // The test would be pointless if nothing fitted.
     expect(fitted).toBeGreaterThan(100);
   });
 
@@ -200,7 +200,7 @@ describe('a text', () => {
     dispose();
   });
 
-  /** A table of its own, seen as a collection of the same name. */
+  /** A new table, for a collection of the same name. */
   async function newTable(): Promise<string> {
     const table = `t${next++}`;
     await engine.commit([{ do: 'createCollection', table, workspace: 'commons', name: table }]);
@@ -291,7 +291,7 @@ describe('a text', () => {
     expect(await add('[{"_id":"b","n":4},{"_id":"d","n":5}]')).toEqual(['replaced', 'added']);
     expect(await add('[{"_id":"e","n":6}]')).toEqual(['added']);
     expect(await add('[{"_id":"f","n":6}]')).toEqual(['added']);
-    // The same statements, over columns that are others now.
+    // The same statements, now over other columns.
     expect(await add('[{"_id":"g","n":7,"m":[1]}]')).toEqual(['added']);
     expect(await add('[{"_id":"h","n":8},{"_id":"i","m":[2]}]')).toEqual(['added', 'added']);
     await engine.deleteDocuments(table, ['a', 'h']);

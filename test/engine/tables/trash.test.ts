@@ -43,7 +43,7 @@ async function reopen(): Promise<void> {
   engine = await openSmall(folder.file);
 }
 
-/** Every corner of what a document can hold. */
+/** The corner cases of documents. */
 const ODD: JsonObject[] = [
   { n: 1, s: 'text', o: { a: 1, deep: { list: [{ x: 1 }, { y: null }] } }, gone: null },
   { n: -0.1, big: 2n ** 64n, list: [1, 'two', null], json: { 'a.b': null, A: 1, a: 2 } },
@@ -51,7 +51,7 @@ const ODD: JsonObject[] = [
   {},
 ];
 
-/** What a read gives of a document: null members of objects are as if they were not there. */
+/** The documents as read back, and their event times. */
 async function documentsOf(ids: string[]) {
   return {
     fields: await readBack(engine, 't', ids),
@@ -77,7 +77,7 @@ describe('documents in the trash', () => {
     await reopen();
     expect(engine.records).toEqual([{ kind: 'trash', key: 'k', value: { docCount: 4 } }]);
     expect((await engine.stats('t')).docCount).toBe(1);
-    // Every column changes its type, and there are new ones.
+    // All columns change their types, and there are new ones.
     await engine.addDocuments('t', [
       doc('wide', { n: 'text', s: 5, o: [1], big: {}, list: 'x', json: 1.5, more: true }, 6n),
     ]);

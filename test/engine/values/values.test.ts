@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** SQL expression, the type told in `columns`, and the value. */
+/** SQL expression, its type in `columns`, and its value. */
 const VALUES: [sql: string, type: string, value: JsonValue][] = [
   ['true', 'BOOLEAN', true],
   ['(-128)::TINYINT', 'TINYINT', -128],
@@ -139,7 +139,7 @@ describe('values', () => {
     expect(uniqueNames(['a', 'a', 'a'])).toEqual(['a', 'a_1', 'a_2']);
     const lower = (name: string) => name.toLowerCase();
     expect(uniqueNames(['A', 'a', 'a_1', 'a', 'A'], lower)).toEqual(['A', 'a_2', 'a_1', 'a_3', 'A_4']);
-    // Minutes, if each number were tried again.
+    // This would take minutes if each number were tried again.
     expect(uniqueNames(Array.from({ length: 100_000 }, () => 'a')).at(-1)).toBe('a_99999');
   });
 
