@@ -11,7 +11,7 @@ import { answer, client, failure, KEY, serve } from './loopback.ts';
 const NAME = { workspace: 'w', collection: 'c' };
 const DOCS = { ...NAME, data: [{ a: 1 }] };
 
-/** A port of this machine that nothing listens on. */
+/** The URL of a port on this machine that nothing listens on. */
 async function deadUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-/** A real server that gives these answers in turn; the last one for every further request. */
+/** A real server that gives these answers in turn, and the last one to all further requests. */
 export async function serve(answers: Answer[], socketPath?: string) {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {
@@ -50,7 +50,7 @@ function stop(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Answers with JSON (a string goes out as it is). */
+/** A JSON answer (a string is sent as it is). */
 export function answer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -58,7 +58,7 @@ export function answer(status: number, body: unknown, headers: Record<string, st
   };
 }
 
-/** A client whose pauses between tries are noted and not waited for. */
+/** A client whose pauses between attempts are recorded, not waited for. */
 export function client(url: string, options: Partial<ClientOptions> = {}) {
   const pauses: number[] = [];
   const made = createClient({
