@@ -25,7 +25,7 @@ async function append(records: object[], limits = {}): Promise<void> {
   await audit.settled();
 }
 
-/** Node.js processes that append `count` records each, at the same time. */
+/** Starts Node.js processes that append `count` records each, all at the same time. */
 async function appendInProcesses(processes: number, count: number, limits: object): Promise<void> {
   const bundle = join(base, 'audit-log.mjs');
   const entry = resolve(import.meta.dirname, '../../src/local/audit-log.ts');

@@ -78,7 +78,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
   for (const pid of alive()) await kill(pid);
-  // One that came too late to be the service may still be on its way out.
+  // A process that was too late to become the service may still be exiting.
   await rm(dataDir, { recursive: true, force: true, maxRetries: 20 });
 });
 
@@ -269,7 +269,7 @@ describe('a running service of another version', () => {
     const client = await connect({ DOUBLE_VERSION: '1.0.0' });
     expect(await pidOf(client)).not.toBe(pid);
     await until(() => !isAlive(pid));
-    // The chat that started the old one goes on with the new one.
+    // The chat that started the old service continues with the new one.
     expect(await pidOf(old)).toBe(await pidOf(client));
   });
 

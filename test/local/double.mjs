@@ -1,5 +1,5 @@
-// Stands in for the service where the tests are about finding and starting it: it holds the database as the real one
-// does, by DuckDB's own lock, and answers /ready, /local/leave and anything else with its process id.
+// Stands in for the service in tests of finding and starting it: holds the database as the real one does, with DuckDB's
+// own lock, and answers /ready, /local/leave and everything else with its process id.
 import { appendFileSync, existsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
