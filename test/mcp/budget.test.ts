@@ -8,7 +8,7 @@ import { rowTools } from '../../src/mcp/tools/catalog.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
 import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/tools/toolsets.ts';
 
-/** What every conversation pays for the list of tools. */
+/** The list of tools costs every conversation tokens. */
 const ENDPOINT_TOKENS_MAX = 9_000;
 const TOOL_TOKENS_MAX = 400;
 
@@ -16,7 +16,7 @@ const GOLDEN = join(import.meta.dirname, 'golden');
 const isUpdating = process.env['UPDATE_GOLDEN'] === '1';
 
 const listings = [...tools().values()].map(({ listing }) => listing);
-/** What is offered by a process that lends everything that any tool needs. */
+/** The means of a process that offers everything that any tool needs. */
 const means = Object.fromEntries(
   [...tools().values()].flatMap(({ needs }) => (needs === undefined ? [] : [[needs.means, () => undefined]])),
 ) as unknown as Means;
@@ -53,7 +53,7 @@ describe('the tokens of the tool list', () => {
   });
 });
 
-/** Every schema in a schema, itself among them. */
+/** All schemas within a schema, including itself. */
 function schemasIn(node: unknown): Record<string, unknown>[] {
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return [];
   const schema = node as Record<string, unknown>;
@@ -61,7 +61,7 @@ function schemasIn(node: unknown): Record<string, unknown>[] {
   return [schema, ...inner.flatMap(schemasIn)];
 }
 
-/** What providers refuse, or read in different ways. */
+/** Other keywords are refused by some providers, or understood in different ways. */
 const KEYWORDS = ['type', 'description', 'properties', 'required', 'items', 'enum', 'minimum', 'maximum'];
 
 describe.each(listings)('the listing of $name', (listing) => {

@@ -23,10 +23,10 @@ import { fakeClient } from './fake-client.ts';
 
 /**
  * Secrets are planted wherever there can be any, every tool is called, and everything that leaves the process towards a
- * model, a log or the audit log is kept and looked through.
+ * model, a log or the audit log is collected and searched for them.
  */
 
-/** What a model gave away itself still must not be repeated. */
+/** Even what the model itself revealed must not be repeated. */
 const PLAIN = 'CANARYplain7Q';
 const FROM_ENV = 'CANARYenvironment8R';
 const FROM_FILE = 'CANARYfile9S';
@@ -55,7 +55,7 @@ let service: TestService;
 let admin: Client;
 let model: ModelSide;
 let secretDir = '';
-/** Keys that the examples made behind the model's back. */
+/** Keys that the examples created without the model. */
 const madeKeys: string[] = [];
 const logged: string[] = [];
 
@@ -84,7 +84,7 @@ async function connectModel(): Promise<ModelSide> {
   const assistant: Assistant = {
     connect: async () => {
       if (attempts++ > 0) return admin;
-      // For once a fault of the server's own, which it logs with all that it knows.
+      // An internal error of the server, once: it is logged with everything that is known about it.
       throw new Error('not yet');
     },
     version: '0',
@@ -150,7 +150,7 @@ async function call(name: string, args: object): Promise<Result> {
   return { isError: result.isError === true, structuredContent: result.structuredContent as Record<string, unknown> };
 }
 
-/** Everything that has left so far, by where it went. */
+/** Everything that was sent or written so far, by destination. */
 async function outlets(): Promise<Record<string, string>> {
   await model.settled();
   return {
@@ -229,7 +229,7 @@ describe('no secret leaves towards a model, a log or the audit log', () => {
       ]) {
         const wrong = { ...config(secret), ...unknown };
         const refused = await call('create_integration', { name: 'wrong', [kind]: wrong });
-        // Segment takes any field, and each is a secret.
+        // Segment accepts any field, and treats each as a secret.
         if (kind === 'segment') await call('delete_integration', { integration: 'wrong' });
         else expect(refused.isError).toBe(true);
       }
@@ -287,7 +287,7 @@ describe('no secret leaves towards a model, a log or the audit log', () => {
 
   it('when the name of a tool is one', async () => {
     await expect(model.client.callTool({ name: service.key, arguments: {} })).rejects.toThrow();
-    // The model knew it: what must not happen is that it is put on record.
+    // The model knew the key already: it must only not be recorded.
     await model.settled();
     expect(readFileSync(join(service.folder, 'audit.log'), 'utf8')).not.toContain(service.key);
     model.sent.pop();

@@ -14,7 +14,7 @@ import { startTestService, type TestService } from '../service/harness.ts';
 
 const INFO = { name: 'test', version: '1' };
 
-/** What a client of either era is used for here; the two differ in how they listen. */
+/** The methods that these tests use of a client of either era; the two differ in how they listen. */
 interface Face {
   listResources(params?: { cursor: string }): Promise<{ resources: Listed[]; nextCursor?: string | undefined }>;
   listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string; description?: string | undefined }[] }>;
@@ -41,11 +41,11 @@ interface Listed {
 }
 
 export interface EraClient extends Face {
-  /** Addresses that it was told of, in order, and the word `list` where that changed. */
+  /** The addresses that the client was notified of, in order, and the word `list` when the list had changed. */
   told: string[];
-  /** Resolves once `told` has what is wanted from `from` on. */
+  /** Resolves once `told` contains `what` at or after index `from`. */
   untilTold(what: string, from?: number): Promise<void>;
-  /** Begins to be told of resources, and of the list where `uris` is empty; what is returned ends it. */
+  /** Subscribes to resources, or to the list if there are no `uris`; the returned function ends that. */
   follow(...uris: string[]): Promise<() => Promise<void>>;
 }
 
@@ -54,7 +54,7 @@ export interface Era {
   open(assistant: Assistant): Promise<EraClient>;
 }
 
-/** How often it is looked for changes of others in these tests. */
+/** How often the server checks for changes made by others. */
 const LOOK_EVERY_MS = 50;
 
 function connection(assistant: Assistant): InMemoryTransport {
@@ -120,10 +120,10 @@ const modern: Era = {
 
 export const ERAS: readonly Era[] = [legacy, modern];
 
-/** A real service, and what a server needs to serve assistants from it. */
+/** A real service, and what is needed to serve assistants from it. */
 export interface Stage {
   service: TestService;
-  /** The way past the assistant: somebody else. */
+  /** A client that bypasses the assistant, as somebody else would. */
   other: Client;
   assistant(offer?: Offer): Assistant;
   remove(): Promise<void>;
@@ -154,7 +154,10 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-/** A workspace `shop` with the collection `orders` and the lambda `big`, which has two versions and the tag `production`. */
+/**
+ * Creates the workspace `shop` with the collection `orders` and the lambda `big`, which has two versions and the tag
+ * `production`.
+ */
 export async function fillShop({ other }: Stage): Promise<{ first: string; second: string }> {
   const place = { workspace: 'shop', collection: 'orders' };
   await other.createWorkspace({ name: 'shop' });

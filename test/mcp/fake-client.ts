@@ -6,11 +6,11 @@ type Answer = (input: Record<string, unknown>, options: CallOptions) => unknown;
 
 export interface FakeClient {
   client: Client;
-  /** What was called, in order. */
+  /** The calls, in order. */
   calls: { operation: AnyOperation; input: Record<string, unknown>; signal: AbortSignal | undefined }[];
 }
 
-/** A client that answers as told, and fails on any other operation. */
+/** A client that gives these answers, and fails on any other operation. */
 export function fakeClient(answers: Partial<Record<AnyOperation, Answer>>): FakeClient {
   const calls: FakeClient['calls'] = [];
   const operations = (Object.keys(allRows) as AnyOperation[]).map((operation) => {

@@ -22,7 +22,7 @@ function expectVisible(text: string): void {
   expect(hiddenIn(text)).toBeUndefined();
 }
 
-/** All texts in a value, keys too; between two of them stands nothing that could complete a pair. */
+/** All texts in a value, including keys, separated so that no two of them can form a surrogate pair. */
 const textIn = (value: unknown) => [...textsIn(value)].join('\n');
 
 function* textsIn(value: unknown): Generator<string> {
@@ -34,7 +34,9 @@ function* textsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Both forms of an answer: one mark at each end, everything stored between them, and nothing hidden in it. */
+/**
+ * Asserts, for both forms of an answer: one mark at each end, everything stored between them, and no hidden characters.
+ */
 function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structured'>, ...hostile: string[]): void {
   expectVisible(text);
   expectVisible(textIn(structured));
@@ -58,17 +60,17 @@ function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structure
   expectOutside(next, hostile);
 }
 
-/** Nothing of the texts stands where instructions may. */
+/** Asserts that none of the hostile texts is in a text that may be read as instructions. */
 function expectOutside(text: string, hostile: readonly string[]): void {
   expect(text).not.toContain('\n');
   for (const one of hostile) {
-    // Some of the corpus are words that our own texts use.
+    // Some texts of the corpus are short words that our own texts use.
     const trace = one.replace(/[^\x20-\x7e]/g, '').trim();
     if (trace.length > 12) expect(text).not.toContain(trace.slice(0, 40));
   }
 }
 
-/** One test for all of them, which costs a fraction of a test for each; a failure says with which one. */
+/** One test for all of them, which takes a fraction of the time of one test each; a failure names the text. */
 async function withEach(check: (text: string) => Promise<void> | void): Promise<void> {
   for (const [what, text] of corpus) {
     try {
@@ -79,7 +81,7 @@ async function withEach(check: (text: string) => Promise<void> | void): Promise<
   }
 }
 
-/** The texts in groups small enough that an answer shows them uncut. */
+/** The texts in groups, small enough that an answer shows them in full. */
 const groups = Array.from({ length: Math.ceil(corpus.length / 8) }, (_, n) =>
   corpus.slice(n * 8, n * 8 + 8).map(([, text]) => text),
 );
@@ -108,7 +110,7 @@ describe('the corpus', () => {
   });
 });
 
-/** Calls that fail, by where the text stands. */
+/** Calls that fail, by where they contain the text. */
 const FAILING: Readonly<Record<string, (text: string) => [tool: string, args: Record<string, unknown>]>> = {
   'name that does not exist': (text) => ['get_workspace', { workspace: text }],
   'collection that does not exist': (text) => ['describe_collection', { workspace: 'commons', collection: text }],
@@ -133,7 +135,7 @@ const FAILING: Readonly<Record<string, (text: string) => [tool: string, args: Re
   'key to delete': (text) => ['delete_api_key', { name: text }],
 };
 
-// First, since near names are looked for among all that is stored.
+// Runs first, since nearest names are searched for among everything that is stored.
 describe('text that an error repeats', () => {
   it.each(Object.keys(FAILING))('as %s', async (where) => {
     await withEach(async (text) => {
@@ -202,7 +204,7 @@ describe('text that a service stores', () => {
 
   it('as description, SQL and default of a parameter', async () => {
     for (const [n, texts] of groups.entries()) {
-      // Half of a character is refused, which would leave its whole group out.
+      // Half a surrogate pair is refused, and its whole group with it.
       const text = texts.map(wellFormed).join(' ');
       const check = async (name: string, args: Record<string, unknown>) => {
         const answer = await call(name, args);

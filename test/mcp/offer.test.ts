@@ -13,7 +13,7 @@ import {
   TOOLSETS,
 } from '../../src/mcp/tools/toolsets.ts';
 
-/** A process that lends everything that any tool needs. */
+/** The means of a process that offers everything that any tool needs. */
 const means = Object.fromEntries(
   [...tools().values()].flatMap(({ needs }) => (needs === undefined ? [] : [[needs.means, () => undefined]])),
 ) as unknown as Means;

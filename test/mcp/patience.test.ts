@@ -29,7 +29,7 @@ it('tells a client of the 2025 era that its call goes on while the human reads t
   const heard = new Promise<string>((resolve) => {
     hear = resolve;
   });
-  // The human answers once the client was told.
+  // The human answers once the client has been told to wait.
   client.setRequestHandler(ElicitRequestSchema, async () => {
     await heard;
     return { action: 'decline' };

@@ -17,9 +17,12 @@ export interface HumanAnswer {
 }
 
 export interface PeerOptions {
-  /** Answers questions. Absent with `capable`: the client brings what it was asked back to its caller, where it can. */
+  /**
+   * Answers questions. If absent although `capable`, the client returns the question to the caller of `call`, if its
+   * era allows that.
+   */
   human?: (params: FormParams) => HumanAnswer | Promise<HumanAnswer>;
-  /** Whether the client says that it can ask. */
+  /** Whether the client declares that it can ask. */
   capable: boolean;
 }
 
@@ -30,7 +33,7 @@ export interface RawResult {
 }
 
 export interface Peer {
-  /** `params` go on the wire as they are. */
+  /** `params` are sent as they are. */
   call(params: Record<string, unknown>): Promise<RawResult>;
   close(): Promise<void>;
 }
@@ -44,7 +47,7 @@ function serve(assistant: Assistant) {
   return here;
 }
 
-/** A client of each era on a server of its own in this process, through the transport's whole wire format. */
+/** A client of each era, connected to a server of its own in this process through the complete wire format. */
 export const PEERS: Readonly<Record<string, (assistant: Assistant, options: PeerOptions) => Promise<Peer>>> = {
   '2025-11-25': async (assistant, { human, capable }) => {
     const client = new LegacyClient(INFO, { capabilities: capable ? { elicitation: {} } : {} });
@@ -81,7 +84,7 @@ export const PEERS: Readonly<Record<string, (assistant: Assistant, options: Peer
   },
 };
 
-/** A human who reads the form and agrees. */
+/** A human who fills in the form and agrees. */
 export function agree({ requestedSchema: { properties } }: FormParams): HumanAnswer {
   const name = /^Type (.*) to confirm$/.exec(properties['name']?.title ?? '')?.[1];
   return { action: 'accept', content: name === undefined ? { yes: true } : { name } };

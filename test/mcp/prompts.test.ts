@@ -4,7 +4,7 @@ import { tools } from '../../src/mcp/tools/tools.ts';
 import { readToolsets } from '../../src/mcp/tools/toolsets.ts';
 import { ERAS, type EraClient, fillShop, openStage, type Stage } from './era-clients.ts';
 
-/** A prompt is read whole before the work begins. */
+/** A prompt is read in full before any work begins. */
 const TOKENS_MAX = 1_500;
 
 const EXAMPLES: Record<string, Record<string, string>> = {

@@ -52,7 +52,7 @@ interface Plain {
   structuredContent?: unknown;
 }
 
-/** The same call from a client of either era, which answers every question with `answer`. */
+/** The same call from a client of each era, which answers every question with `answer`. */
 const eras: [
   string,
   (

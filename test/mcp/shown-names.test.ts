@@ -3,7 +3,7 @@ import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 
-/** Documents whose ids a human could not tell apart if what is invisible vanished. */
+/** One of several ids that a human could not tell apart if invisible characters were not shown. */
 const HIDDEN = 'ac\u200bct';
 const SHOWN = 'ac\\u200bct';
 const IDS = ['acct', HIDDEN, 'ac\u0000ct', SHOWN, 'می\u200cخواهم'];

@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../../service/harness.ts';
 import { pairAt } from '../../service/pages/browser.ts';
 import { agree, type FormParams, PEERS, type Peer, type RawResult } from '../peers.ts';
 
-/** What was not said goes unasked: a yes is for what the question named, and for no more. */
+/** A yes covers what the question named, and nothing else: what was added since is asked about again, or refused. */
 
 const AT = { workspace: 'commons', collection: 'orders' };
 let service: TestService;
@@ -55,7 +55,7 @@ async function peerOf(era: string, human?: (params: FormParams) => Promise<Retur
   return open(assistant, { ...(human && { human }), capable: human !== undefined });
 }
 
-/** The answer, and the questions that were asked on the way; `meanwhile` happens while a question is open. */
+/** The answer, and the questions that were asked before it; `meanwhile` runs while a question is open. */
 async function call(era: string, meanwhile: ((n: number) => Promise<unknown>)[], name: string, args: object) {
   const asked: string[] = [];
   const peer = await peerOf(era, async (params) => {
@@ -128,7 +128,7 @@ describe.each(Object.keys(PEERS))('a human who is asked in era %s', (era) => {
   });
 });
 
-/** Answers on the page, as a browser does. */
+/** Answers on the page, as a browser would. */
 async function approveOnPage(result: RawResult): Promise<string> {
   const approval = result.structuredContent?.['approval'] as { url: string } | undefined;
   const url = approval?.url ?? '';
@@ -230,7 +230,7 @@ describe('a delete that the service would refuse', () => {
   });
 
   it('asks nobody about an integration that a collection uses', async () => {
-    // This service reads from no source; another one does.
+    // This service never reads from a source, but another may.
     const collections = [{ workspace: 'commons', name: 'fed' }];
     const used = { ...client, getIntegration: async () => ({ name: 'bucket', collections }) as never };
     expect(await refused('delete_integration', { integration: 'bucket' }, used)).toMatchObject({

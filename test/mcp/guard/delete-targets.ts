@@ -1,18 +1,21 @@
 import type { Client } from '../../../src/http/client.ts';
 
-/** What a tool can delete in a test: made on a real service, twice for questions about other arguments. */
+/**
+ * Something that a tool can delete in a test, created on a real service; `n` tells apart the targets of questions about
+ * different arguments.
+ */
 export interface DeleteTarget {
   /** The operation that the tool calls. */
   operation: string;
   make(client: Client, n: number): Promise<Record<string, unknown>>;
-  /** Puts another target in the place of the one that `args` name. */
+  /** Replaces the target that `args` name by another. */
   replace(client: Client, n: number, args: Record<string, unknown>): Promise<unknown>;
 }
 
 const WORKSPACE = 'deletes';
 const SQL = (n: number) => ({ query: `SELECT ${n} AS n` });
 
-/** Deletes what is there and makes it again under the same name. */
+/** For a target that is replaced by deleting it and creating it again under the same name. */
 function anew(operation: keyof Client, make: DeleteTarget['make']): DeleteTarget {
   return {
     operation,
@@ -25,7 +28,7 @@ function anew(operation: keyof Client, make: DeleteTarget['make']): DeleteTarget
 }
 
 async function collection(client: Client, name: string): Promise<{ workspace: string; collection: string }> {
-  // After its documents were deleted it is still there.
+  // It still exists after only its documents were deleted.
   await client.createCollection({ workspace: WORKSPACE, name }).catch(() => undefined);
   await client.addDocuments({ workspace: WORKSPACE, collection: name, data: [{ _id: 'a' }] });
   return { workspace: WORKSPACE, collection: name };
@@ -41,7 +44,7 @@ const documents = async (client: Client, n: number) => ({
   data: [{ _id: 'a' }],
 });
 
-/** By tool. A tool that deletes and is not here fails the test. */
+/** By tool. A deleting tool that is missing here fails a test. */
 export const DELETE_TARGETS: Readonly<Record<string, DeleteTarget>> = {
   delete_documents: {
     operation: 'deleteDocuments',
@@ -78,7 +81,7 @@ export const DELETE_TARGETS: Readonly<Record<string, DeleteTarget>> = {
       await client.tagLambdaVersion({ ...place, tag_name: 'prod', version: first?.version ?? '' });
       return { ...place, tag: 'prod' };
     },
-    // A tag is nothing but the version it names.
+    // A tag consists only of the version it names.
     async replace(client, n) {
       const place = { workspace: WORKSPACE, queryLambda: `tagged${n}` };
       const { version } = await client.createLambdaVersion({ ...place, sql: SQL(Date.now()) });

@@ -14,7 +14,7 @@ import { DELETE_TARGETS, makeDeleteWorkspace } from './delete-targets.ts';
 
 let service: TestService;
 let client: Client;
-/** Of the human's own browser. */
+/** The cookie of the human's browser. */
 let cookie: string;
 beforeAll(async () => {
   service = await startTestService();
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const deleting = [...tools().values()].filter(({ effect }) => effect === 'delete').map(({ listing }) => listing.name);
-/** What there is to delete now, by tool and number. */
+/** The targets that exist now, by tool and number. */
 const there = new Map<string, Record<string, unknown>>();
 
 async function target(tool: string, n = 1): Promise<Record<string, unknown>> {
@@ -39,7 +39,7 @@ async function target(tool: string, n = 1): Promise<Record<string, unknown>> {
   return args;
 }
 
-/** One test's server, whose calls of the service are on record. */
+/** One test's server, which records its writing calls of the service. */
 function scene(era: string, tool: string, options: { ttlMs?: number } = {}) {
   const clock = { now: Date.now() };
   const approvals = createApprovals({ now: () => clock.now, ...options });
@@ -83,10 +83,10 @@ function scene(era: string, tool: string, options: { ttlMs?: number } = {}) {
     clock,
     writes,
     peer,
-    /** The call with a human who answers so. */
+    /** Calls the tool, with a human who gives this answer. */
     ask: async (human: (params: FormParams) => HumanAnswer | Promise<HumanAnswer>) =>
       (await peer(human)).call({ name: tool, arguments: await target(tool) }),
-    /** A client that says nothing of humans. */
+    /** A client that does not say that it can ask a human. */
     mute: () => open(assistant, { capable: false }),
     end: () => Promise.all(peers.map((one) => one.close())),
   };
@@ -99,7 +99,7 @@ function expectRefused(result: RawResult, code: string) {
   expect(error?.message).toMatch(/^Nothing was changed/);
 }
 
-/** Answers on the page, as a browser does. */
+/** Answers on the page, as a browser would. */
 async function answerOnPage(result: RawResult, decision: 'approve' | 'decline') {
   const approval = result.structuredContent?.['approval'] as { url: string } | undefined;
   const url = approval?.url ?? '';
@@ -113,7 +113,7 @@ async function answerOnPage(result: RawResult, decision: 'approve' | 'decline') 
 
 const decline = (): HumanAnswer => ({ action: 'decline' });
 
-/** Cases that end in no write, the same for both eras: by what the human does. */
+/** Cases in which nothing is written, the same for both eras, by what the human does. */
 const refusals: Record<string, (at: Scene, tool: string) => Promise<unknown>> = {
   decline: async ({ ask }) => expectRefused(await ask(decline), 'declined'),
   cancel: async ({ ask }) => expectRefused(await ask(() => ({ action: 'cancel' })), 'cancelled'),
@@ -141,11 +141,11 @@ const refusals: Record<string, (at: Scene, tool: string) => Promise<unknown>> = 
       asked();
       return new Promise<never>(() => undefined);
     });
-    // A client that is closed may never settle its own calls.
+    // A closed client may never settle its own calls.
     leaving.call({ name: tool, arguments: await target(tool) }).catch(() => undefined);
     await question;
     await leaving.close();
-    // Whatever the server still had to do, it has had the time for a whole other call.
+    // Whatever the server still had to do, it had the time of a whole other call for it.
     const next = await mute();
     await next.call({ name: 'list_workspaces', arguments: {} });
     await next.close();
@@ -202,7 +202,7 @@ describe.each(Object.keys(PEERS))('in era %s', (era) => {
       const result = await peer.call(call);
       there.delete(`${tool} 1`);
       expect(result.isError).toBeUndefined();
-      // The yes is used up, also for a target that comes after.
+      // The approval is used up, even for a later target of the same name.
       const again = await peer.call({ ...call, arguments: await target(tool) });
       expectRefused(again, 'pending');
       await answerOnPage(again, 'decline');
@@ -227,7 +227,7 @@ describe.each(Object.keys(PEERS))('in era %s', (era) => {
   });
 });
 
-/** A yes that goes with a state which does not fit, by what is wrong with the state. */
+/** A yes that comes with a wrong state, by what is wrong with the state. */
 const states: Record<string, { code: string; state: (at: Scene, tool: string) => Promise<unknown> }> = {
   forged: { code: 'forged', state: async () => 'e30.AAAA' },
   replayed: {
@@ -249,7 +249,7 @@ const states: Record<string, { code: string; state: (at: Scene, tool: string) =>
   },
 };
 
-/** The state of a question that was asked and not answered. */
+/** The state of a question that was asked but not answered. */
 async function stateFor(at: Scene, tool: string, args: Record<string, unknown>, part: object = {}): Promise<unknown> {
   const peer = await PEERS['2026-07-28']?.({ ...at.assistant, ...part }, { capable: true });
   const asked = await peer?.call({ name: tool, arguments: args });
@@ -262,7 +262,7 @@ function withState(tool: string, args: Record<string, unknown>, state: unknown, 
   return { name: tool, arguments: args, requestState: state, inputResponses };
 }
 
-/** A yes whatever the form asks for. */
+/** A yes, whatever the form asks for. */
 const yes = (args: Record<string, unknown>) => {
   const name = Object.values(args).findLast((value) => typeof value === 'string');
   return { approval: { action: 'accept', content: { yes: true, name } } };

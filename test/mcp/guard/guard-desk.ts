@@ -40,7 +40,7 @@ interface Asked {
   requestState: string;
 }
 
-/** Where tools are called, and where what they ask is answered. */
+/** Calls tools, and answers what they ask. */
 export function desk(
   service: FakeClient,
   options: { now?: () => number; principal?: string; approvals?: Approvals } = {},

@@ -295,7 +295,7 @@ describe('a tool that deletes', () => {
     const { ask, answer } = desk(service);
     const { requestState } = await ask();
     expectUntouched(service, await answer(requestState, approval), code);
-    // The question is used up: a later yes with the same state comes too late.
+    // The question is used up: a later yes with the same state is refused.
     expectUntouched(service, await answer(requestState, typed('orders')), 'used');
   });
 

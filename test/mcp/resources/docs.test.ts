@@ -43,7 +43,7 @@ describe('the documentation', () => {
   });
 });
 
-/** Functions of SQL that are named like tools. */
+/** SQL functions that are named like tools. */
 const NOT_TOOLS = ['list_sum', 'list_contains', 'list_filter'];
 
 describe('the examples of the documentation on SQL', () => {

@@ -175,7 +175,7 @@ describe('listing many resources', () => {
     const own = await openStage();
     const names = Array.from({ length: 230 }, (_, n) => `w${String(n).padStart(3, '0')}`);
     for (const name of names) await own.other.createWorkspace({ name });
-    // The newer client puts pages together by itself.
+    // The modern client joins pages by itself.
     const [legacy] = ERAS;
     const client = await legacy?.open(own.assistant());
     if (client === undefined) throw new Error('no era');

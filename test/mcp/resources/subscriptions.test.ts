@@ -54,7 +54,7 @@ describe.each(ERAS)('subscriptions in era $name', ({ open, name }) => {
   it('tell of what somebody else changes', async () => {
     const stop = await client.follow(ORDERS, SHOP);
     const from = client.told.length;
-    // In the newer era the answer to a request to listen does not wait for the first look.
+    // In the modern era, the answer to a subscription does not wait until the server has first checked for changes.
     for (let n = 0; client.told.indexOf(ORDERS, from) < 0; n++) {
       const data = [{ _id: '1', total: n }];
       await stage.other.addDocuments({ workspace: 'shop', collection: 'orders', data });
@@ -96,7 +96,7 @@ describe.each(ERAS)('subscriptions in era $name', ({ open, name }) => {
     await stop();
   });
 
-  // The later protocols acknowledge a listener before the server is asked.
+  // Later protocols acknowledge a subscription before the server is asked.
   if (name === '2025-11-25') {
     it('are refused for what does not exist, with what is near', async () => {
       await expect(client.follow(`${SHOP}/collections/ordrs`)).rejects.toThrow(/Did you mean "?orders/);
@@ -172,7 +172,7 @@ describe('createChanges()', () => {
     await ready;
     written();
     await until(() => told.length > 0);
-    // The next write is seen or not by looking.
+    // Whether this write is noticed depends only on checking for changes.
     changes.writing(tool, { name: 'w' })();
     await changes.listen({ uris: [ROOT], list: false }, own).ready;
     expect(told).toEqual([ROOT]);

@@ -232,7 +232,7 @@ describe('describeCollection()', () => {
     expect(await unseenOf('STRUCT<k: BIGINT, rare: VARCHAR>', { k: 1 })).toBeUndefined();
     const wide = Array.from({ length: 500 }, (_, n) => `f${n} BIGINT`);
     expect(await unseenOf(`STRUCT(k BIGINT, ${wide.join(', ')})`, { k: 1 })).toHaveLength(80);
-    // Deeper than the sample was looked at, nothing is known.
+    // Nothing is known about levels deeper than the sample was examined.
     const deep = (fields: string, levels: number) =>
       `${'STRUCT(a '.repeat(levels)}STRUCT(${fields})${')'.repeat(levels)}`;
     let value: JsonObject = { k: 1 };

@@ -39,7 +39,7 @@ describe('lineDiff()', () => {
       fc.property(text, text, (a, b) => {
         const diff = lineDiff(a.join('\n'), b.join('\n'));
         if (diff === '') return a.join() === b.join();
-        // So short that nothing is left out.
+        // The texts are short enough that nothing is left out.
         const steps = diff.split('\n').filter((step) => step !== '…');
         const left = steps.filter((step) => step.startsWith('-') || step.startsWith(' ')).map((step) => step.slice(2));
         const right = steps.filter((step) => step.startsWith('+') || step.startsWith(' ')).map((step) => step.slice(2));

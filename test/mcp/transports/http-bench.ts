@@ -35,7 +35,7 @@ export interface Bench {
   closed: string[];
   /** Keys that were deleted. */
   gone: Set<string>;
-  /** Calls of "wait" that run; each ends when its function is called, or when it is cancelled. */
+  /** Running calls of "wait"; each ends when its function is called, or when it is cancelled. */
   waiting: (() => void)[];
   cancelled: number;
   told: ServerNotifier[];
@@ -45,12 +45,12 @@ export interface Bench {
 
 const ends: (() => Promise<void>)[] = [];
 
-/** Ends the servers that were started. */
+/** Ends all servers that were started. */
 export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
-/** A server with the tools "echo" and "wait", which knows its callers by the header "x-key". */
+/** A server with the tools "echo" and "wait", which identifies its callers by the header "x-key". */
 export async function start(options: Partial<HttpServingOptions<Caller>> = {}): Promise<Bench> {
   const made: Omit<Bench, 'port' | 'serving' | 'send'> = {
     opened: [],
@@ -141,7 +141,7 @@ function exchange(port: number, method: string, body: unknown, headers: Record<s
   });
 }
 
-/** The JSON of an answer, or of the last event of a stream. */
+/** The JSON of an answer, or of a stream's last event. */
 function lastMessage(text: string): unknown {
   const data = text.split('\n').filter((line) => line.startsWith('data: '));
   try {
@@ -193,7 +193,7 @@ export const call = (name: string, id = 3) => ({
   params: { name, arguments: {} },
 });
 
-/** Opens a stream and keeps it; resolves at its head. */
+/** Opens a stream and keeps it open; resolves once its headers have arrived. */
 export async function stream({ port }: Bench, method: string, headers: Record<string, string>, body?: unknown) {
   const sent = httpRequest({ port, host: '127.0.0.1', method, path: '/mcp', headers });
   sent.end(body === undefined ? undefined : JSON.stringify(body));

@@ -165,7 +165,7 @@ describe('sessions of the 2025 protocols', () => {
   });
 
   it('end when nothing was asked of them for long, and not while they listen', async () => {
-    // Long enough that a busy machine can open a stream meanwhile.
+    // Long enough for a busy machine to open a stream meanwhile.
     const idleMs = 1_000;
     const made = await start({ limits: { idleMs, sweepMs: 10 } });
     const idle = await openSession(made);
@@ -173,7 +173,7 @@ describe('sessions of the 2025 protocols', () => {
     const open = await stream(made, 'GET', { ...used, accept: 'text/event-stream' });
     let status = 200;
     for (let tries = 0; status === 200 && tries < 10; tries++) {
-      // Asking keeps a session.
+      // Each request prolongs the session.
       await new Promise((resolve) => setTimeout(resolve, 2 * idleMs));
       ({ status } = await made.send('POST', list, idle));
     }
