@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** The built program that scenarios run. */
 export const BINARY = join(ROOT, 'dist/colloquy.js');
 
-/** Builds the program if a source is newer than it; `npm test` has built it before. */
+/** Builds the program if a source file is newer than it; under `npm test` it has already been built. */
 export function buildIfStale(): void {
   const built = existsSync(BINARY) ? statSync(BINARY).mtimeMs : 0;
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
@@ -18,7 +18,7 @@ export function buildIfStale(): void {
   if (status !== 0) throw new Error(`the build failed: ${stderr}`);
 }
 
-/** An empty data folder, and how to leave it: the service in it is asked to stop. */
+/** An empty data folder, and a function that removes it. */
 export async function dataFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'colloquy-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

@@ -44,7 +44,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-/** The command as a host makes it: a value that nobody gave stays as it is written in the manifest. */
+/** The command as a host builds it: a value that the user did not give stays as written in the manifest. */
 function hosted(given: Record<string, string>) {
   const { command, args, env } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).server.mcp_config;
   const filled = (text: string) =>
@@ -68,7 +68,7 @@ async function conversation(given: Record<string, string>) {
   return { tools: tools.map(({ name }) => name), result };
 }
 
-/** The service that a conversation started. */
+/** Stops the service that a conversation started. */
 function stop(flags: string[]) {
   const env = { PATH: dirname(process.execPath), HOME: base };
   execFileSync(process.execPath, [join(folder, 'dist/colloquy.js'), 'stop', ...flags], { env, stdio: 'pipe' });

@@ -54,10 +54,10 @@ type Call = (
   options: { signal?: AbortSignal },
 ) => Promise<object>;
 
-/** Begins to listen for one resource; resolves to its end. */
+/** Listens for changes of one resource; resolves to a function that ends that. */
 type Listen = (uri: string) => Promise<() => Promise<unknown>>;
 
-/** What waits for the next change of each resource. */
+/** Promises of the next change of each resource. */
 class Waiting {
   #waiting = new Map<string, (() => void)[]>();
 
@@ -119,7 +119,7 @@ function sessionOf(client: Face, { protocolVersion, callTool, listen, waiting }:
 
 type Ask = SessionOptions['human'];
 
-/** The old client, which knows nothing after 2025-11-25. `end` is called before it closes. */
+/** The legacy client, which knows no protocol after 2025-11-25. `end` is called before it closes. */
 export async function openLegacy(
   transport: LegacyTransport,
   human: Ask,
@@ -150,7 +150,7 @@ export async function openLegacy(
   };
 }
 
-/** The new client, held to the new era. */
+/** The modern client, pinned to the modern era. */
 export async function openModern(transport: ModernTransport, human: Ask): Promise<Session> {
   const client = new ModernClient(INFO, {
     capabilities: human === undefined ? {} : { elicitation: {} },

@@ -22,7 +22,7 @@ function connectionTo(dataDir: string) {
   return { url, options: { requestInit: { headers: { authorization: `Bearer ${key}` } } } };
 }
 
-/** The old client, in a session. */
+/** The legacy client, in a session. */
 export const legacyHttp: Driver = {
   name: 'HTTP, 2025-11-25',
   serve,
@@ -35,7 +35,7 @@ export const legacyHttp: Driver = {
   },
 };
 
-/** The new client, held to the new era, which knows no sessions. */
+/** The modern client, pinned to the modern era, which has no sessions. */
 export const modernHttp: Driver = {
   name: 'HTTP, 2026-07-28',
   serve,

@@ -11,11 +11,11 @@ import { buildIfStale } from './binary.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MB = 1e6;
-/** Bounds of an installation without what is for development. */
+/** Limits of an installation without development dependencies. */
 const BYTES_MAX = 150 * MB;
 const PACKAGES_MAX = 130;
 
-/** What of the project is published. */
+/** The files of the project that are published. */
 const PUBLISHED = [
   /^package\.json$/,
   /^(README|CHANGELOG|ARCHITECTURE)\.md$/,
@@ -38,13 +38,13 @@ let folder = '';
 let packed: Packed = { filename: '', files: [] };
 let packages = new Map<string, string>();
 
-// As `npm install --omit=dev <tarball>` would leave it, from what is on this disk: no test waits for a registry.
+// The result of `npm install --omit=dev <tarball>`, made from local files, so that no test waits for a registry.
 beforeAll(async () => {
   buildIfStale();
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-install-')));
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
   const told: unknown = JSON.parse(execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' }));
-  // A list up to npm 11, and by name since.
+  // Up to npm 11 a list; later an object by name.
   packed = Object.values(told as Record<string, Packed>)[0] ?? packed;
   const target = join(folder, 'node_modules', 'colloquy');
   mkdirSync(target, { recursive: true });
@@ -73,7 +73,7 @@ describe('an installation', () => {
     const wanted = Object.keys(locked).filter((path) => path !== '' && locked[path].dev !== true);
     expect([...packages.keys()].filter((path) => !wanted.includes(`node_modules/${path}`))).toEqual([]);
     const missing = wanted.filter((path) => !packages.has(path.slice('node_modules/'.length)));
-    // The engine for other platforms.
+    // Only packages of the engine for other platforms may be missing.
     expect(missing.filter((path) => locked[path].optional !== true)).toEqual([]);
   });
 

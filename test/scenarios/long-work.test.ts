@@ -23,7 +23,7 @@ const ENVELOPE = {
   [`${META}/clientCapabilities`]: {},
 };
 
-/** The server process on the wire: what it writes, in order. */
+/** The server process on the wire: the messages that it writes, in order. */
 class Wire {
   readonly messages: Message[] = [];
   readonly #child: ChildProcessWithoutNullStreams;
@@ -140,7 +140,7 @@ describe.each([
     expect(reports.length).toBeGreaterThanOrEqual(1);
     expect(reports[0]?.total).toBeUndefined();
     for (const [index, { done }] of reports.entries()) expect(done).toBeGreaterThan(reports[index - 1]?.done ?? -1);
-    // A call that does not ask for reports, and takes as long.
+    // A call that takes as long but does not request progress.
     await wire.answer(wire.call('run_query', { query: ENDLESS }));
     expect(wire.progress('query')).toHaveLength(reports.length);
     const answered = wire.messages.findIndex((message) => message.id === id);
@@ -175,7 +175,7 @@ describe.each([
         const { rows } = await wire.structured('run_query', { query: 'SELECT count(*) FROM many' });
         return Number((rows as number[][])[0]?.[0]);
       };
-      // The batch under way may still end; then nothing more comes.
+      // The current batch may still be written; nothing more may follow.
       let before = -1;
       let now = await count();
       for (let same = 0; same < 20; same = now === before ? same + 1 : 0) {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Scenario } from './scenarios.ts';
 
 const ENDLESS = 'SELECT sum(a.range * b.range) AS total FROM range(10000000) a, range(10000000) b';
-/** More than the service runs at once, so that one which is not stopped keeps a place for good. */
+/** More than the service runs at once: a call that is not stopped would keep a place for good. */
 const CALLS = 6;
 
 const cancelled: Scenario = {
@@ -22,7 +22,7 @@ const cancelled: Scenario = {
       const stop = new AbortController();
       const running = Array.from({ length: CALLS }, () => session.call(tool, args, stop.signal));
       const settled = Promise.allSettled(running);
-      // An answer shows that the calls before it have reached the server.
+      // An answer proves that the earlier calls have reached the server.
       await session.call('list_workspaces');
       stop.abort();
       for (const outcome of await settled) expect(outcome.status).toBe('rejected');
@@ -32,5 +32,5 @@ const cancelled: Scenario = {
   },
 };
 
-/** What takes its time, over every driver. */
+/** Scenarios that take long, for every driver. */
 export const LONG_WORK: readonly Scenario[] = [cancelled];

@@ -7,7 +7,7 @@ import { SCENARIOS } from './scenarios.ts';
 import type { Driver, Session } from './session.ts';
 import { STORIES } from './stories.ts';
 
-/** Plays every scenario through each driver, each driver on a folder of its own. */
+/** Runs every scenario with each driver, on a folder per driver. */
 export function play(drivers: readonly Driver[]): void {
   beforeAll(buildIfStale, 60_000);
 

@@ -120,5 +120,5 @@ const prompts: Scenario = {
   },
 };
 
-/** What resources and prompts have to do alike on every way to reach the server. */
+/** How resources and prompts must behave over every way to reach the server. */
 export const RESOURCES: readonly Scenario[] = [lambdas, subscriptions, prompts];

@@ -111,7 +111,7 @@ const exporting: Scenario = {
     expect(await session.complete('colloquy://results/{query_id}.{format}', 'format', 'p')).toEqual(['parquet']);
     const missing = 'colloquy://results/00000000-0000-4000-8000-000000000000';
     for (const wrong of [missing, `${missing}.csv`, `${uri}.xlsx`]) {
-      // The protocols of 2025 have another code for it than the later ones.
+      // The protocols of 2025 have another code for this than later ones.
       await expect(session.read(wrong)).rejects.toMatchObject({ code: expect.toBeOneOf([-32002, -32602]) });
     }
   },
@@ -138,5 +138,5 @@ const mistakes: Scenario = {
   },
 };
 
-/** What is done with results that are larger than an answer. */
+/** What can be done with results that are larger than an answer. */
 export const RESULTS: readonly Scenario[] = [paging, limits, exporting, mistakes];

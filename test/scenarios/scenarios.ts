@@ -12,14 +12,14 @@ import type { Answer, CallResult, Question, Session } from './session.ts';
 /** What a scenario has to work with. */
 export interface Stage {
   dataDir: string;
-  /** A workspace of its own name, so that scenarios do not meet. */
+  /** A workspace of its own, so that scenarios do not interfere with each other. */
   workspace: string;
   open(human?: (question: Question) => Answer): Promise<Session>;
 }
 
 export interface Scenario {
   name: string;
-  /** Only where each session has a server process of its own. */
+  /** Only for drivers whose sessions each have a server process of their own. */
   ownProcess?: true;
   run(stage: Stage): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface Scenario {
 async function ok(session: Session, name: string, args?: Record<string, unknown>): Promise<CallResult> {
   const result = await session.call(name, args);
   expect(result.isError, result.text).toBe(false);
-  // Clients drop one form or the other, so each has the fence and the data.
+  // Clients drop one form or the other, so both have the fence and the data.
   const tag = /^<(data-[0-9a-f]{8})>/.exec(result.text)?.[1];
   expect(result.text).toContain(`</${tag}>`);
   expect(result.structured['data_end']).toBe(`</${tag}>`);
@@ -57,7 +57,7 @@ async function filled(
 
 const from = (workspace: string) => `FROM "${workspace}".things`;
 
-/** Must stand first: it looks at a folder in which no service has run. */
+/** Must be the first: it needs a folder in which no service has run. */
 const beforeTheService: Scenario = {
   name: 'lists its tools before the service is started',
   ownProcess: true,
@@ -285,7 +285,7 @@ const cannotAsk: Scenario = {
     const { url, code } = result.structured['approval'] as { url: string; code: string };
     expect(result.text).toContain(`${url} in a browser`);
     expect(result.text).toContain(`node ${BINARY} --data-dir ${dataDir} approve ${code}. `);
-    // Who has the address alone, as the model has, gets no form and gives no answer.
+    // The address alone, which the model has, too, gives neither a form nor an answer.
     const origin = new URL(url).origin;
     expect(await (await fetch(url)).text()).not.toContain('<form');
     const yes = new URLSearchParams({ token: '', decision: 'approve', name: 'things' });
@@ -321,7 +321,7 @@ const resources: Scenario = {
     expect(about).toMatchObject({ name: workspace, collections: { items: [{ name: 'things' }] } });
     expect(await session.read(`${root}/${workspace}/collections/things`)).toContain('user.name');
     for (const uri of [`${root}/${workspace}x`, `${root}/${workspace}/collections/thing`, 'colloquy://nothing']) {
-      // The protocols of 2025 have another code for it than the later ones.
+      // The protocols of 2025 have another code for this than later ones.
       const code = expect.toBeOneOf([-32002, -32602]);
       await expect(session.read(uri)).rejects.toMatchObject({ code, message: expect.stringContaining(uri) });
     }
@@ -349,7 +349,7 @@ const cancel: Scenario = {
   },
 };
 
-/** What every way to reach the server has to do alike, in this order. */
+/** How every way to reach the server must behave, in this order. */
 export const SCENARIOS: readonly Scenario[] = [
   beforeTheService,
   explore,

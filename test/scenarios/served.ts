@@ -5,16 +5,16 @@ import { createInterface } from 'node:readline';
 import { BINARY } from './binary.ts';
 import { serverEnvironment } from './session.ts';
 
-/** A `colloquy serve` that runs. */
+/** A running `colloquy serve`. */
 export interface Served {
   child: ChildProcess;
-  /** Where the API is. */
+  /** URL of the API. */
   base: string;
-  /** Where MCP is. */
+  /** URL of MCP. */
   url: URL;
-  /** The admin's. */
+  /** The admin's key. */
   key: string;
-  /** Asks it to stop, and resolves to its exit code. */
+  /** Stops it, and resolves to its exit code. */
   stop(): Promise<number | null>;
 }
 

@@ -1,4 +1,4 @@
-/** What a test's human answers to a question. */
+/** The answer of a test's human to a question. */
 export interface Answer {
   action: 'accept' | 'decline' | 'cancel';
   content?: Record<string, string | boolean>;
@@ -41,7 +41,7 @@ export interface Session {
   prompts(): Promise<string[]>;
   prompt(name: string, args: Record<string, string>): Promise<string>;
   completeArgument(prompt: string, name: string, value: string): Promise<string[]>;
-  /** Asks to be told of changes of a resource; what is returned resolves at the next one, and `stop` ends it. */
+  /** Subscribes to changes of a resource: `next` resolves at the next one, and `stop` ends it. */
   follow(uri: string): Promise<{ next(): Promise<void>; stop(): Promise<void> }>;
   close(): Promise<void>;
 }
@@ -49,7 +49,10 @@ export interface Session {
 /** A way to open sessions: one transport and one protocol era. */
 export interface Driver {
   name: string;
-  /** Starts what sessions connect to; resolves to its end. Absent: each session starts a process of its own. */
+  /**
+   * Starts what sessions connect to; resolves to a function that ends it. Absent: each session starts a process of its
+   * own.
+   */
   serve?(dataDir: string): Promise<() => Promise<void>>;
   open(options: SessionOptions): Promise<Session>;
 }
@@ -57,7 +60,7 @@ export interface Driver {
 /** The environment of a server process in a test. */
 export function serverEnvironment(dataDir: string): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  // No answer depends on the zone of the machine.
+  // The time zone is fixed, so that no answer depends on that of the machine.
   return {
     PATH,
     HOME,

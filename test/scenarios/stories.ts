@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Scenario, Stage } from './scenarios.ts';
 import type { Answer, CallResult, Question, Session } from './session.ts';
 
-/** One conversation: its calls are counted, since each one costs a model a turn. */
+/** A conversation; its calls are counted, since each costs a model a turn. */
 class Conversation {
   calls = 0;
   readonly #session: Session;
@@ -24,7 +24,7 @@ class Conversation {
     return result;
   }
 
-  /** An answer that is an error, as text: what a model has to go on from. */
+  /** The text of an answer that is an error: what a model has to continue from. */
   async fails(name: string, args: Record<string, unknown>): Promise<string> {
     const result = await this.#call(name, args);
     expect(result.isError, `${name}: ${result.text}`).toBe(true);
@@ -35,13 +35,13 @@ class Conversation {
     return (await this.ok('run_query', { query, parameters })).structured['rows'];
   }
 
-  /** Prints what it took. */
+  /** Prints the number of calls. */
   end(story: string): void {
     process.stdout.write(`story "${story}" (${this.#session.protocolVersion()}): ${this.calls} calls\n`);
   }
 }
 
-/** A conversation about what somebody else has put there, without counting that. */
+/** Begins a conversation in a new workspace; creating that is not counted. */
 async function begin(stage: Stage, human?: (question: Question) => Answer): Promise<Conversation> {
   const session = await stage.open(human);
   await session.call('create_workspace', { name: stage.workspace });
@@ -80,7 +80,7 @@ const explore: Scenario = {
     expect(paths).toEqual(expect.arrayContaining(['customer.city', 'items[].sku', 'total']));
     const table = String(about.structured['collection']);
 
-    // It guesses a name, and the answer says which one is right.
+    // The model guesses a name, and the answer says which one is right.
     const hint = await talk.fails('run_query', { query: `SELECT customer.town, count(*) FROM ${table} GROUP BY ALL` });
     expect(hint).toContain('town');
     expect(hint).toContain('city');
@@ -104,7 +104,7 @@ const explore: Scenario = {
   },
 };
 
-/** Reads a page behind what was shown, of the result that is kept, as the answer says; answers its columns. */
+/** Reads a later page of the kept result, as the answer suggests; returns its columns. */
 async function page(talk: Conversation, cut: CallResult): Promise<unknown> {
   expect(cut.text).toMatch(/Next: .*fetch_result/);
   const next = await talk.ok('fetch_result', { query_id: cut.structured['query_id'], offset: 50, limit: 10 });
@@ -194,14 +194,14 @@ const administer: Scenario = {
     expect(user.structured).toMatchObject({ email, roles: ['read-only'] });
     const key = await talk.ok('create_user_api_key', { user: email, name: `${workspace}-key` });
     expect(key.text).toContain(`${workspace}-key`);
-    // Whole, a key is 64 characters; a model never sees one.
+    // A whole key is 64 characters; a model never sees one.
     expect(key.text).not.toMatch(/[A-Za-z0-9]{64}/);
     const entry = { name: `${workspace}-office`, ip_address: '192.0.2.0/24', description: 'The office' };
     await talk.ok('create_allowlist_entry', entry);
     const entries = await talk.ok('list_allowlist_entries');
     expect(entries.structured['items']).toEqual(expect.arrayContaining([expect.objectContaining(entry)]));
 
-    // What others depend on cannot go, and nobody is asked for it.
+    // What others depend on cannot be deleted, and nobody is asked about it.
     const dependent = await talk.fails('delete_collection', place);
     expect(dependent).toContain('"current"');
     expect(asked).toHaveLength(0);
@@ -225,5 +225,5 @@ const administer: Scenario = {
   },
 };
 
-/** The three ways people come to use this, each as one conversation, asserted on what the answers say. */
+/** The three ways in which people come to use this, each as one conversation, judged by what the answers say. */
 export const STORIES: readonly Scenario[] = [explore, author, administer];
