@@ -12,7 +12,7 @@ const KEYS = ['created_at', 'creator_email', 'description', 'ip_address', 'name'
 const ON_LIST = '203.0.113.9';
 const STRANGER = '198.51.100.1';
 
-/** A service that believes what a proxy on this machine says. */
+/** A service that trusts what a proxy on this machine says about addresses. */
 async function startBehindProxy(folder?: string, trustProxy: string[] = ['127.0.0.1']): Promise<TestService> {
   const home = folder ?? (await makeFolder());
   const listen = [{ path: `${home}/service.sock` }, { host: '127.0.0.1', port: 0 }];
@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startBehindProxy();
 });
 afterAll(() => service.remove());
-// Over the local socket, which is always let in.
+// Done over the local socket, which is always admitted.
 afterEach(async () => {
   for (const { name } of (await service.call('GET', LIST)).body.data) await service.call('DELETE', `${LIST}/${name}`);
 });
@@ -53,7 +53,7 @@ describe('the entries', () => {
     const second = await add('home', '2001:db8::7');
     expect(second.body.data.description).toBeNull();
     expect((await service.call('GET', LIST)).body).toEqual({ data: [second.body.data, made.body.data] });
-    // A body where there is none to be is ignored.
+    // The body of a request that should have none is ignored.
     expect((await service.call('DELETE', `${LIST}/office`, { name: 'home' })).body).toEqual(made.body);
     expect(await names()).toEqual(['home']);
     expect((await add('office', '1.2.3.4')).status).toBe(200);

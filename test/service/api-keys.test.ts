@@ -50,7 +50,7 @@ describe('createApiKey()', () => {
     const keys: string[] = [];
     for (let index = 0; index < 10; index++) keys.push(await addKey(service, email, `k${index}`));
     expect(new Set(keys).size).toBe(10);
-    // 640 characters miss none of 62 but once in 20,000 runs or so; ten misses never happen by chance.
+    // In 640 characters all 62 occur, except about once in 500 runs; ten are never missing by chance.
     expect(new Set(keys.join('')).size).toBeGreaterThan(52);
   });
 
@@ -142,7 +142,7 @@ describe("another user's keys", () => {
     const key = await addUser(service, 'plain@example.com', 'read-only');
     const own = await service.call('GET', MY_KEYS, undefined, { key });
     expect(own.body.data.map((one: { name: string }) => one.name)).toEqual(['first']);
-    // The router decodes before it chooses, so this is the same endpoint.
+    // The router decodes the path before it matches, so this is the same endpoint.
     const encoded = await service.call('GET', `${USERS}/%73elf/apikeys`, undefined, { key });
     expect(encoded.body.data.map((one: { name: string }) => one.name)).toEqual(['first']);
   });

@@ -71,7 +71,7 @@ describe('newKey()', () => {
     }
     expect(new Set(keys).size).toBe(1_000);
     expect(counts.size).toBe(62);
-    // 1,032 each, with a standard deviation of 32; a modulo of a byte would give some a quarter more.
+    // Expected: 1,032 each, with a standard deviation of 32; a byte modulo 62 would make some a quarter more frequent.
     for (const count of counts.values()) expect(Math.abs(count - 1_032)).toBeLessThan(200);
   });
 });

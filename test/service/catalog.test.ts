@@ -4,7 +4,7 @@ import { openCatalog, put, remove, SCHEMA_VERSION } from '../../src/service/cata
 import { createOffsets, prepareMetadata, startToCount } from '../../src/service/metadata.ts';
 import { permits } from '../../src/service/roles.ts';
 
-/** Remembers what is committed; fails where it is told to. */
+/** An engine that records what is committed, and fails where told to. */
 function memory(records: StoredRecord[] = []) {
   const committed: (readonly Change[])[] = [];
   const store = {

@@ -143,7 +143,7 @@ describe('addDocuments', () => {
     if (rows(answer)[0]?.status === 'ERROR') expect(rows(answer)[0]?.error).toEqual(expect.any(String));
     expect(rows(answer)[1]?.status).toBe('ADDED');
     expect(await select(`SELECT _id FROM ${table} WHERE _id = 'plain'`)).toEqual([{ _id: 'plain' }]);
-    // A document that was taken can be changed, which reads it back.
+    // An accepted document can be patched, which reads it back.
     expect(rows(await patch('plain', '[{"op":"test","path":"","value":{"_id":"plain","ok":true}}]'))[0]).toMatchObject({
       status: 'PATCHED',
     });

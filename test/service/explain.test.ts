@@ -27,7 +27,7 @@ it.each(['', 'ANALYZE', '(FORMAT json)', '(FORMAT yaml)', '(FORMAT html)', '(FOR
       const text = (results ?? []).flatMap((row) => Object.values(row)).join('\n');
       expect(text).toContain('collection');
       expect(text).not.toMatch(/_colloquy|_data\b|c_[0-9a-f]{6}/);
-      // The box of the collection stays a box.
+      // The box drawn around the collection's name keeps its width.
       const drawn = text.split('\n');
       const at = drawn.findIndex((line) => /│.*collection.*│/.test(line));
       if (at >= 0) expect([...(drawn[at] ?? '')].length).toBe([...(drawn[at - 1] ?? '')].length);

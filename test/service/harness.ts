@@ -10,21 +10,21 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  // A test reads what the wire holds, whatever it is.
+  // Tests assert what was sent, whatever its shape.
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what each test asserts.
   body: any;
 }
 
 export interface CallOptions {
-  /** Sent as it is; otherwise `body` as JSON. */
+  /** Sent as it is; if absent, `body` is sent as JSON. */
   rawBody?: string | Buffer;
   headers?: Record<string, string>;
-  /** Instead of the admin's key; null: none. */
+  /** Used instead of the admin's key; null: no key. */
   key?: string | null;
   signal?: AbortSignal;
 }
 
-/** A real service on a socket in a folder of its own. */
+/** A real service on a socket, in a folder of its own. */
 export interface TestService {
   folder: string;
   socket: string;

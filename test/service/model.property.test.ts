@@ -18,7 +18,7 @@ const NAMES = ['x', 'X', 'y', 'select', 'b.x', '_x'];
 const TAGS = ['prod', 'PROD', 'latest', 'Latest', '_t', 'a.b'];
 const DESCRIPTIONS = ['', 'one'];
 
-// What may succeed comes more often than what never does.
+// Names that may succeed are more frequent than those that never do.
 const ws = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('commons', 'a', 'a.b') },
   { weight: 1, arbitrary: fc.constantFrom(...WORKSPACES) },
@@ -62,7 +62,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: kind('tag'), ws, name, version, tag }) },
   { weight: 2, arbitrary: fc.record({ do: kind('deleteTag'), ws, name, tag }) },
 );
-/** Once a bug: `b.x` of `a` was taken for `x` of `a.b`. */
+/** A former bug: `b.x` in `a` was mistaken for `x` in `a.b`. */
 const DOTTED: Command[] = [
   { do: 'createWorkspace', ws: 'a' },
   { do: 'createWorkspace', ws: 'a.b' },
@@ -74,7 +74,7 @@ const DOTTED: Command[] = [
   { do: 'deleteCollection', ws: 'a', name: 'b.y' },
   { do: 'deleteLambda', ws: 'a', name: 'b.x' },
 ];
-/** Once the model was wrong: SQL without a description does not take the description of the version before. */
+/** A former error of the model: SQL without a description does not inherit the previous version's description. */
 const DESCRIBED: Command[] = [
   { do: 'postVersion', ws: 'commons', name: 'y', create: true, query: 'SELECT 1', description: 'one' },
   { do: 'postVersion', ws: 'commons', name: 'y', create: false, query: 'SELECT 2' },
@@ -88,7 +88,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** The service in this process, which closes in the end. */
+/** The service in this process, which is closed at the end. */
 async function startHere(home: string): Promise<Running> {
   const folder = await openFolder(home);
   const socketPath = join(home, 'here.sock');
@@ -105,7 +105,7 @@ async function startHere(home: string): Promise<Running> {
   };
 }
 
-/** The built service in a process of its own, which is killed in the end. */
+/** The built service in a process of its own, which is killed at the end. */
 async function startThere(home: string): Promise<Running> {
   const socketPath = join(home, 'there.sock');
   await rm(socketPath, { force: true });
@@ -138,7 +138,7 @@ async function startThere(home: string): Promise<Running> {
 type Model = ReturnType<typeof newModel>;
 const sorted = <T>(items: Iterable<T>, key: (item: T) => string) =>
   [...items].sort((a, b) => (key(a) < key(b) ? -1 : Number(key(a) > key(b))));
-/** By workspace, then by name, as every list is. */
+/** Sorted by workspace, then by name, as all lists are. */
 const listed = <T extends { ws: string; name: string }>(items: Iterable<T>) =>
   sorted(items, (one) => `${one.ws}\n${one.name}`);
 
@@ -161,7 +161,7 @@ const seen = (one: Returned | null | undefined) => ({
   query: one?.sql?.query,
   description: one?.description,
   state: one?.state,
-  // What is missing is told as the SQL spells it.
+  // A missing collection is spelled as in the SQL.
   collections: one?.collections,
 });
 
@@ -219,7 +219,7 @@ async function outcomeOf(running: Running, model: Model, step: Command) {
 test('the service does what the model does, also after close and start, and after kill -9', {
   timeout: 600_000,
 }, async () => {
-  // Most runs close: a process of its own takes half a second to start.
+  // Closing is more frequent: a process of its own takes half a second to start.
   const isKilled = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
   await fc.assert(
     fc.asyncProperty(commands, isKilled, async (steps, killed) => {
@@ -231,7 +231,7 @@ test('the service does what the model does, also after close and start, and afte
           const { outcome, hash, message } = await outcomeOf(running, model, step);
           const posted = JSON.stringify([...model.hashes]);
           expect([step, outcome, message]).toEqual([step, apply(model, step, hash), message]);
-          // The same content has the hash it had before, and other content another one.
+          // The same content always has the same hash, and other content another.
           if (hash !== undefined) expect([...model.hashes.values()], posted).toContain(hash);
           expect(new Set(model.hashes.values()).size).toBe(model.hashes.size);
           if (index % 5 === 4) await expectSame(running.client, model);

@@ -1,6 +1,6 @@
 import type { Client } from '../../src/http/client.ts';
 
-/** What a property test does to the service. Versions go by their place among those posted so far. */
+/** What a property test does to the service. A version is identified by its index among the lambda's versions. */
 export type Command =
   | { do: 'createWorkspace'; ws: string }
   | { do: 'deleteWorkspace'; ws: string }
@@ -42,11 +42,11 @@ interface Model {
   collections: Collection[];
   aliases: Alias[];
   lambdas: Lambda[];
-  /** Content to hash: the same content has the same hash for ever, and no other has it. */
+  /** Hashes by content: the same content always has the same hash, and other content another. */
   hashes: Map<string, string>;
 }
 
-/** What a command should come to: the code of its error, or `ok`. */
+/** The expected outcome of a command: the code of its error, or `ok`. */
 export type Outcome = string;
 export const UNKNOWN_VERSION = 'ffffffffffffffff';
 
@@ -62,18 +62,18 @@ const at = (where: { ws: string; name: string }) => (one: { ws: string; name: st
 export const fullName = ({ ws, name }: { ws: string; name: string }) => `${ws}.${name}`;
 const drop = <T>(list: T[], item: T) => void list.splice(list.indexOf(item), 1);
 
-/** The table that a query names, `workspace.name`; null: none. */
+/** The collection or alias that a query names, as `workspace.name`; null: none. */
 export function nameIn(query: string): string | null {
   const found = /FROM "(.+)"\."(.+)"$/.exec(query);
   return found === null ? null : `${found[1]}.${found[2]}`;
 }
 
-/** What stands for a name in SQL, spelled as it was made. */
+/** The full name of what a name in SQL stands for, spelled as when it was created. */
 export function standing(model: Model, name: string): string | undefined {
   return [...model.collections, ...model.aliases].map(fullName).find((one) => same(one, name));
 }
 
-/** What does not parse, what does not read, and what names a workspace that nobody could create. */
+/** SQL that does not parse, that writes, or that names a workspace that cannot exist. */
 function isBad(query: string): boolean {
   const schema = /FROM "(.+)"\."/.exec(query)?.[1];
   return !query.startsWith('SELECT') || (schema !== undefined && !WORKSPACE.test(schema));
@@ -98,18 +98,18 @@ function refusedTargets(model: Model, names: readonly string[]): Outcome | undef
   return undefined;
 }
 
-/** The hash of the version that a command means, by its place among a lambda's. */
+/** The hash of the version that a command means, by its index among a lambda's versions. */
 function versionAt(lambda: Lambda | undefined, place: number): string {
   const all = [...(lambda?.versions.map((one) => one.hash) ?? []), UNKNOWN_VERSION];
   return all[place % all.length] ?? UNKNOWN_VERSION;
 }
 
-/** Changes the model as the command should change the service; nothing where it should be refused. */
+/** Changes the model as the command should change the service; not at all if it should be refused. */
 export function apply(model: Model, command: Command, hash: string | undefined): Outcome {
   const { ws } = command;
   if (command.do === 'createWorkspace') return createWorkspace(model, ws);
   if (command.do === 'deleteWorkspace') return deleteWorkspace(model, ws);
-  // What is wrong with a new name is told first.
+  // A fault in a new name is reported first.
   if (/^create/.test(command.do) && !NAME.test(command.name)) return 'invalid_input';
   if (command.do === 'tag' && (!NAME.test(command.tag) || same(command.tag, 'latest'))) return 'invalid_input';
   if (!model.workspaces.has(ws)) return 'not_found';
@@ -233,10 +233,10 @@ function post(
   const query = command.query ?? latest?.query;
   if (query === undefined) return 'invalid_input';
   if (isBad(query)) return 'query_error';
-  // With SQL a version is what is posted, and nothing else.
+  // If SQL is posted, nothing is inherited.
   const inherited = command.query === undefined ? latest?.description : undefined;
   const description = command.description ?? inherited ?? '';
-  // The model does not compute hashes; it knows when they must be the same.
+  // The model does not compute hashes, but it knows when two must be the same.
   const content = JSON.stringify([ws, name, description, query]);
   const known = model.hashes.get(content) ?? hash ?? '';
   model.hashes.set(content, known);
@@ -249,7 +249,7 @@ function post(
   return 'ok';
 }
 
-/** Sends the command; answers the hash where it makes a version. Rejects as the service refuses. */
+/** Sends the command; returns the hash if it creates a version. Rejects if the service refuses it. */
 export async function send(client: Client, model: Model, command: Command): Promise<string | undefined> {
   const { ws: workspace } = command;
   if (command.do === 'createWorkspace') return void (await client.createWorkspace({ name: workspace }));

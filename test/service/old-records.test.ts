@@ -7,8 +7,8 @@ import { hashKey } from '../../src/service/auth.ts';
 import { openCatalog } from '../../src/service/catalog.ts';
 import { filesOf, makeFolder, startTestService, type TestService } from './harness.ts';
 
-// What the first release wrote, to the letter: never change it, such data is out there. A field that is added later has
-// to be optional or have a default.
+// What the first release wrote, exactly: never change it, such data exists. Fields added later must be optional or have
+// a default.
 
 const AT = '2026-01-02T03:04:05.678Z';
 const EMAIL = 'admin@localhost';
@@ -130,7 +130,7 @@ it('serves them, and goes on from there', async () => {
     { version_count: 1, latest_version: { version, state: 'ACTIVE', collections: ['a.b.docs'] } },
   ]);
   expect(await get('/users/self/apikeys')).toMatchObject([{ name: 'local-admin', created_by: EMAIL }]);
-  // The first release knew no virtual instance.
+  // The first release had no virtual instances.
   expect(await get('/virtualinstances')).toMatchObject([{ name: 'main' }]);
   const run = await service.call('POST', `/v1/orgs/self/ws/a/lambdas/q/versions/${version}`);
   expect(run.body.results).toEqual([{ n: 1 }]);

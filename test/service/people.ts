@@ -6,21 +6,21 @@ import type { Answer, TestService } from './harness.ts';
 export const USERS = '/v1/orgs/self/users';
 export const MY_KEYS = `${USERS}/self/apikeys`;
 
-/** Creates a user with one key, which is answered. */
+/** Creates a user with one key, and returns the key. */
 export async function addUser(service: TestService, email: string, ...roles: Role[]): Promise<string> {
   const created = await service.call('POST', USERS, { email, roles });
   if (created.status !== 200) throw new Error(created.text);
   return addKey(service, email, 'first');
 }
 
-/** Creates a key of a user and answers it. */
+/** Creates a key of a user, and returns it. */
 export async function addKey(service: TestService, email: string, name: string): Promise<string> {
   const made = await service.call('POST', `${USERS}/${encodeURIComponent(email)}/apikeys`, { name });
   if (made.status !== 200) throw new Error(made.text);
   return made.body.data.key;
 }
 
-/** A call over TCP, as a proxy would pass it on. */
+/** A call over TCP, as if forwarded by a proxy. */
 export async function callFrom(
   service: TestService,
   forwardedFor: string | null,

@@ -6,7 +6,7 @@ const HOUR_MICROS = 3_600_000_000;
 
 let service: TestService;
 beforeAll(async () => {
-  // No second round: what is not purged at the start stays, and must not be seen.
+  // There is no second purge during the test: what is not purged at the start stays, but must not be seen.
   service = await startTestService({ purgeEveryMs: 3_600_000 });
 });
 afterAll(() => service.remove());
@@ -76,7 +76,7 @@ describe('retention_secs', () => {
     const patch = [{ op: 'add', path: '/m', value: 1 }];
     const patched = await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'old', patch }] });
     expect(patched.body.data[0]).toMatchObject({ status: 'ERROR', error: expect.stringContaining('does not exist') });
-    // Its event time is not kept either, or the new one would be hidden.
+    // Its event time is not kept either; otherwise the new document would be hidden.
     expect(await add(name, [{ _id: 'old', n: 2 }])).toEqual(['ADDED']);
     expect(await ids(name)).toEqual(['old']);
     expect(await add(name, [{ _id: 'old', n: 3 }])).toEqual(['REPLACED']);

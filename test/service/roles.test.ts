@@ -7,7 +7,10 @@ import { startTestService, type TestService } from './harness.ts';
 import { addUser } from './people.ts';
 import { ERROR_KEYS, keysOf } from './shapes.ts';
 
-/** The endpoints by number that each role may call beyond those of the role before it: wire.md's table, not the rows'. */
+/**
+ * The endpoints, by number, that each role may call in addition to those of the previous role: from wire.md's table,
+ * not from the rows.
+ */
 const MAY: Readonly<Record<Role, readonly number[]>> = {
   // Every GET but other users' keys (#11); queries and lambda runs; its own keys.
   'read-only': [
@@ -35,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** Names that nothing has, so that what is allowed changes nothing either. */
+/** Names of things that do not exist, so that even an allowed call changes nothing. */
 const PARAMS = {
   workspace: 'no-workspace',
   collection: 'no-collection',
@@ -78,7 +81,7 @@ describe.each(ROLES)('a %s key', (role) => {
       expect(answer.body.message).toMatch(
         new RegExp(`^Cannot .*: it needs the role "${needed}", and the user "${role}@example\\.com" .* has "${role}"`),
       );
-      // The refusal comes before anything is read.
+      // The request is refused before its body is read.
       const malformed = await callAs(role, operation, { rawBody: '{"name":' });
       expect(malformed.status).toBe(403);
     },
@@ -113,7 +116,7 @@ describe('what is refused', () => {
   });
 });
 
-/** What there is, but for the time of a key's last use. */
+/** Everything that exists, except when keys were last used. */
 async function state(): Promise<string[]> {
   const paths = [
     '/ws',

@@ -43,7 +43,7 @@ function createAll(service: TestService) {
   );
 }
 
-/** The bytes of all files of a folder, except the ones named. */
+/** The bytes of all files of a folder, by path. */
 async function bytesOf(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -54,7 +54,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return [...(await bytesOf(folder))].filter(([, bytes]) => bytes.includes(text)).map(([file]) => file);
 }
 
-/** What a source reads, from the folder of a closed service. */
+/** What a source reads to connect, from the folder of a closed service. */
 async function connections(folder: string) {
   const { databaseFile, secretKeyFile } = filesOf(folder);
   const engine = await openEngine({ file: databaseFile, log: pino({ level: 'silent' }) });
@@ -71,7 +71,7 @@ describe('the secrets of integrations', () => {
     const answers = await createAll(service);
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
     answers.push(await service.call('GET', PATH));
-    // Something that is not secret is found, so the search would find a secret.
+    // Something that is not secret is found, so the search would find a secret as well.
     expect(await filesWith(service.folder, 'my-segment')).not.toEqual([]);
     const forms = [SECRET, Buffer.from(SECRET).toString('base64').slice(0, 20), Buffer.from(SECRET).toString('hex')];
     for (const form of forms) expect(await filesWith(service.folder, form)).toEqual([]);

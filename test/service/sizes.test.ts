@@ -3,11 +3,11 @@ import { SIZES } from '../../src/contract/virtual-instances.ts';
 import { engineSizeOf, fits, largestFitting, type Machine } from '../../src/service/sizes.ts';
 
 const MIB = 1024 * 1024;
-/** Sixteen cores and 64 GiB, of which the engine has a quarter at first. */
+/** Sixteen cores and 64 GiB, of which the engine has a quarter by default. */
 const BIG: Machine = { threads: 16, memoryBytes: 16 * 1024 * MIB, memoryBytesMax: 48 * 1024 * MIB };
 /** Two cores and 1 GiB. */
 const SMALL: Machine = { threads: 2, memoryBytes: 512 * MIB, memoryBytesMax: 768 * MIB };
-/** An operator's word: two threads and 128 MiB, no more. */
+/** Limited by the operator: two threads and 128 MiB. */
 const BOUND: Machine = { threads: 2, memoryBytes: 128 * MIB, memoryBytesMax: 128 * MIB };
 
 describe('engineSizeOf()', () => {

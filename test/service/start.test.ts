@@ -103,7 +103,7 @@ describe('the organization and the user', () => {
 });
 
 describe('roles', () => {
-  /** A folder whose metadata has a user with this role, and the user's key. */
+  /** A folder whose metadata contains a user with this role, and that user's key. */
   async function folderWith(role: Role): Promise<{ folder: string; key: string }> {
     const folder = await makeFolder();
     const engine = await openEngine({ file: filesOf(folder).databaseFile, log: pino({ level: 'silent' }) });
@@ -193,7 +193,7 @@ describe('startService()', () => {
     await first.call('POST', '/v1/orgs/self/ws', { name: 'w' });
     await first.call('POST', '/v1/orgs/self/ws/w/collections', { name: 'c' });
     await first.call('POST', '/v1/orgs/self/ws/w/collections/c/docs', { data: [{ _id: 'a', x: 1 }] });
-    // What a process leaves that gets no chance to store anything more.
+    // What a process leaves that has no chance to store anything more.
     const left = `${first.folder}-left`;
     await cp(first.folder, left, { recursive: true, filter: (path) => !path.endsWith('.sock') });
     const { stats } = (await first.call('GET', '/v1/orgs/self/ws/w/collections/c')).body.data;
@@ -329,7 +329,7 @@ describe('startService()', () => {
     const answer = await query;
     expect([answer.status, answer.body.type]).toEqual([503, 'NOT_READY']);
     expect(answer.headers['retry-after']).toBeDefined();
-    // The write either came in time and finished, or was told to come again.
+    // The write either came in time and was finished, or was told to retry.
     expect([200, 503]).toContain((await write).status);
     await closing;
     await service.service.closed;

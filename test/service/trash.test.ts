@@ -175,7 +175,7 @@ describe('documents in the trash', () => {
     const restored = (await restore(entry.id)).body.data;
     expect(restored).toMatchObject({ kind: 'documents', documents: 2, skipped: 0, skipped_ids: [] });
     const after = await query('SELECT * EXCLUDE (more) FROM docs ORDER BY _id');
-    // What SQL shows of a struct has a null for each member that is missing; as JSON it has none.
+    // In a struct, SQL shows a null for each missing member; in JSON it does not.
     before[0].o = { x: [1, { y: null }] };
     expect(after.map((one: { o: unknown }) => ({ ...one, o: one.o ?? null }))).toMatchObject(
       before.map(({ _id, _event_time, n, big }: Record<string, unknown>) => ({ _id, _event_time, n, big })),

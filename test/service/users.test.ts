@@ -61,7 +61,7 @@ describe('createUser()', () => {
     });
     const key = await addKey(service, 'ada@example.com', 'k');
     expect(await stateOf('ada@example.com')).toEqual(['NEW', 'PENDING']);
-    // Refused, but made with its key.
+    // The call is refused, but it was made with the user's key.
     expect((await service.call('POST', USERS, {}, { key })).status).toBe(403);
     expect(await stateOf('ada@example.com')).toEqual(['ACTIVE', 'ACCEPTED']);
   });
@@ -144,7 +144,7 @@ describe('deleteUser()', () => {
         const answer = await service.call('GET', `${USERS}/self`, undefined, { key: dead });
         expect([answer.status, answer.body.type]).toEqual([401, 'AUTHEXCEPTION']);
       }
-      // Made anew, the user has none of its old keys.
+      // A user created again has none of the old keys.
       await create('Gone+1@example.com', ['admin']);
       expect((await service.call('GET', `${USERS}/Gone+1@example.com/apikeys`)).body.data).toEqual([]);
       expect((await service.call('GET', `${USERS}/self`, undefined, { key })).status).toBe(401);

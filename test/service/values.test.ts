@@ -71,7 +71,7 @@ describe('newDocumentId()', () => {
   it('ends in bytes that no other id has', () => {
     const ends = new Set(Array.from({ length: 20_000 }, () => newDocumentId().slice(-12)));
     expect(ends.size).toBe(20_000);
-    // Each of their digits takes every value.
+    // Every digit takes every value.
     const digits = [...Array(12).keys()].map((at) => new Set([...ends].map((end) => end[at])).size);
     expect(digits).toEqual(Array(12).fill(16));
   });

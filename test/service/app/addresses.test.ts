@@ -102,7 +102,7 @@ describe('contains()', () => {
     const number = (bytes: readonly number[]) => bytes.reduce((sum, byte) => sum * 256 + byte, 0);
     fc.assert(
       fc.property(quad, quad, fc.nat(32), fc.nat(32), (one, two, prefix, flipped) => {
-        // The second address differs in one bit, or in all.
+        // The other address is either unrelated, or differs in at most one bit.
         const near = one.map((byte, index) => byte ^ (Math.floor(flipped / 8) === index ? 128 >> (flipped % 8) : 0));
         for (const other of [two, near]) {
           const same =
@@ -124,7 +124,7 @@ describe('parseAddress()', () => {
         fc.nat(7),
         (groups, from, to) => {
           const zeroed = groups.map((group, index) => (index >= from && index <= to ? 0 : group));
-          // Not a mapped one, which has other bytes.
+          // Never an IPv4-mapped address, which has other bytes.
           zeroed[0] = from === 0 ? 0 : 0x2001;
           const bytes = zeroed.flatMap((group) => [group >> 8, group & 0xff]);
           const hex = zeroed.map((group) => group.toString(16));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readBody } from '../../../src/service/app/body.ts';
 
 const bodyOf = (text: string) => readBody(Readable.from([Buffer.from(text)], { objectMode: false }));
-/** Longer than what has a room of its own. */
+/** Long enough for a buffer that is reused. */
 const large = (letter: string, length = 300_000) => JSON.stringify(letter.repeat(length));
 
 test('large bodies that are read at the same time do not share a buffer', async () => {

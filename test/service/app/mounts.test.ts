@@ -7,7 +7,7 @@ import { addKey, addUser, callFrom } from '../people.ts';
 
 const PATH = '/beside';
 
-/** A mount that remembers what it was given, and answers with the body. */
+/** A mount that records what it was given, and answers with the request's body. */
 function remembering() {
   const seen: { callers: MountCaller[]; signals: AbortSignal[]; admitted: number; closed: number } = {
     callers: [],
@@ -115,7 +115,8 @@ describe('a mounted handler', () => {
     expect(await ask(elsewhere)).toBeNull();
     const locked = await service.call('POST', '/v1/orgs/self/ip/allowlist', entry, { headers: elsewhere });
     expect([locked.status, locked.body.message]).toEqual([400, expect.stringContaining('would be locked out')]);
-    // Not even from this machine: a mount calls for others, and what is for the person there is not theirs.
+    // Not even if the caller is on this machine: a mount calls on behalf of others, who must not see what is meant for
+    // the person here.
     expect((await service.call('GET', '/v1/colloquy/trash', undefined, { headers: here })).status).toBe(403);
     expect((await service.call('GET', '/v1/colloquy/trash')).status).toBe(200);
   });
@@ -132,7 +133,7 @@ describe('a mounted handler', () => {
       const answer = await service.call('POST', '/v1/colloquy/approvals', question, { headers });
       expect(answer.body.data.url).toContain('/approve/');
     }
-    // Over the network nobody is believed.
+    // Over the network such headers are not trusted.
     const url = service.service.addresses.find((address) => address.startsWith('http'));
     const answer = await fetch(`${url}/v1/colloquy/approvals`, {
       method: 'POST',

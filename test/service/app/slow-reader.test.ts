@@ -19,13 +19,13 @@ afterAll(() => service.remove());
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes of buffers that somebody holds: those that nobody does are collected first. */
+/** Bytes of buffers still in use; unused ones are collected first. */
 function heldBytes(): number {
   collect();
   return process.memoryUsage().arrayBuffers;
 }
 
-/** An answer of which nothing but the head was taken. */
+/** An answer of which only the headers were read. */
 async function unread(query: string): Promise<IncomingMessage> {
   const asked = request({
     socketPath: service.socket,
@@ -42,7 +42,7 @@ test('an answer of many megabytes that nobody reads holds no place, takes no mor
   const answer = await unread(`SELECT i, repeat('x', 800) AS text FROM range(${ROWS}) t(i)`);
   const before = heldBytes();
   for (let round = 0; round < 20; round++) {
-    // There is one place for queries.
+    // There is only one place for queries, and it is free.
     const { body } = await service.call('POST', QUERIES, { sql: { query: 'SELECT 42 AS x' } });
     expect(body.results).toEqual([{ x: 42 }]);
   }

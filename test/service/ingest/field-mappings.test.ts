@@ -294,7 +294,7 @@ describe('field_mappings', () => {
   });
 });
 
-/** Expressions of one parameter, with what they give; undefined: they fail. */
+/** Expressions of one parameter, with what they yield; undefined: they fail. */
 const EXPRESSIONS: Record<string, (value: JsonValue) => JsonValue | undefined> = {
   ':p': (value) => value,
   'CAST(:p AS INTEGER)': (value) => {
@@ -306,7 +306,7 @@ const EXPRESSIONS: Record<string, (value: JsonValue) => JsonValue | undefined> =
   "typeof(:p) || '!'": (value) => `${value === null ? '"NULL"' : typeOf(value)}!`,
 };
 
-/** Arrays in this test hold the same value twice. */
+/** The engine's name for the type of a value; arrays in this test contain one value twice. */
 function typeOf(value: JsonValue | undefined): string {
   if (typeof value === 'number') return 'BIGINT';
   if (typeof value === 'string') return 'VARCHAR';
@@ -359,7 +359,7 @@ function get(object: JsonObject, name: string): JsonValue {
   return value ?? null;
 }
 
-/** False where something else than an object is in the way. */
+/** Sets a field by its path; false if something other than an object is in the way. */
 function set(object: JsonObject, name: string, value: JsonValue): boolean {
   const [first = '', second] = name.split('.');
   if (second === undefined) object[first] = value;
@@ -380,7 +380,7 @@ function unset(object: JsonObject, name: string): void {
   }
 }
 
-/** Null: the document is refused. */
+/** The document as the mappings should change it; null: it is refused. */
 function model(given: JsonObject, list: readonly Mapping[]): JsonObject | null {
   const document = structuredClone(given);
   const kept: JsonObject = {};
@@ -405,7 +405,7 @@ function model(given: JsonObject, list: readonly Mapping[]): JsonObject | null {
   return list.some((mapping) => mapping.dropAll) ? kept : document;
 }
 
-/** Every value by its path: null, missing and empty objects are the same. */
+/** All values by path: null, missing and empty objects are the same. */
 function flat(value: JsonValue, path = '', into: Flat = new Map()): Flat {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     for (const [key, item] of Object.entries(value)) flat(item, `${path}.${key}`, into);

@@ -8,7 +8,7 @@ import { propertyRuns } from '../../property.ts';
 
 type Case = [name: string, before: string, patch: string, after: string];
 
-// Exact JSON in and out, so that 64-bit integers and `__proto__` keys are what they are on the wire.
+// As JSON text, read and written exactly, so that 64-bit integers and `__proto__` keys are as on the wire.
 const applied: Case[] = [
   ['adds an object member', '{"foo":"bar"}', '[{"op":"add","path":"/baz","value":"qux"}]', '{"foo":"bar","baz":"qux"}'],
   ['adds an array element', '{"a":[1,3]}', '[{"op":"add","path":"/a/1","value":2}]', '{"a":[1,2,3]}'],
@@ -266,7 +266,7 @@ describe('applyPatch()', () => {
         try {
           ours = applyPatch(document as JsonObject, [one as PatchOperation]);
         } catch {
-          // The package also applies some operations that are wrong, so a refusal of ours says nothing about it.
+          // The package also applies some invalid operations, so our refusing one proves nothing.
           return;
         }
         expect([applyRfc6902(theirs, [one as never]), theirs]).toEqual([[null], ours]);

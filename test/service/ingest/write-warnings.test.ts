@@ -118,7 +118,7 @@ describe('a write of documents past the retention', () => {
   it('says how many they are, and why', async () => {
     await create({ retention_secs: 3_600 });
     const old = { _event_time: ago(2 * HOUR_MICROS) };
-    // Read twice: the last document makes what was scanned before worthless.
+    // These are read twice: the last document makes the result of scanning the others useless.
     const { data, warnings } = await add(
       { _id: 'a', ...old, n: 1.5 },
       old,

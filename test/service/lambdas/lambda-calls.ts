@@ -1,6 +1,6 @@
 import type { Answer, TestService } from '../harness.ts';
 
-/** The keys of a version whose SQL binds: api.md's. */
+/** The keys of a version whose SQL binds, according to api.md. */
 export const VERSION_KEYS = [
   'collections',
   'created_at',
@@ -26,7 +26,7 @@ export const LAMBDA_KEYS = [
 
 export type Body = Record<string, unknown>;
 
-/** Short ways to call the operations of Query Lambdas. */
+/** Shortcuts for the operations of Query Lambdas. */
 export function lambdaCalls(service: TestService, workspace = 'commons') {
   const ws = `/v1/orgs/self/ws/${workspace}`;
   const path = (name: string) => `${ws}/lambdas/${encodeURIComponent(name)}`;
@@ -56,7 +56,7 @@ export function outcome(answer: Answer): [number, unknown] {
   return [answer.status, answer.body?.type];
 }
 
-/** The version hash that an answer holds. */
+/** The version hash in an answer. */
 export function hashIn(answer: Answer): string {
   return answer.body.data.version;
 }

@@ -66,7 +66,7 @@ describe('tagLambdaVersion', () => {
       'Query Lambda "report" (version "0123456789abcdef") not found in workspace "commons".',
     );
     expect((await api.tag('qqqqqqqq', 'x', a)).body.message_key).toBe('QUERY_NOT_FOUND');
-    // Another lambda's version is none of this one's.
+    // A version of another lambda is not a version of this one.
     const other = hashIn(await api.create('other', 'SELECT 9'));
     expect((await api.tag('report', 'x', other)).status).toBe(404);
   });

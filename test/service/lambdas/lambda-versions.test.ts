@@ -86,7 +86,7 @@ describe('createLambdaVersion', () => {
     });
     expect(inQuery.body.data.name).toBe('made-1');
     expect((await api.post('made-2', { create: true, sql: { query: 'SELECT 1' } })).status).toBe(200);
-    // On one that exists it changes nothing.
+    // It has no effect on a lambda that exists.
     expect((await api.post('made-2', { create: true, sql: { query: 'SELECT 2' } })).status).toBe(200);
     expect((await api.versions('made-2')).body.data).toHaveLength(2);
   });
@@ -222,7 +222,7 @@ describe('deleteLambdaVersion', () => {
     const tags = (await api.call('GET', `${api.path('shrinks')}/tags`)).body.data;
     expect(tags.map((tag: { tag_name: string }) => tag.tag_name)).toEqual(['latest', 'z']);
     expect((await api.get('shrinks', c)).status).toBe(404);
-    // Posted again it is new.
+    // The same version posted again is a new one, with new statistics.
     const again = await api.post('shrinks', { sql: { query: 'SELECT 3' } });
     expect(hashIn(again)).toBe(c);
     expect(again.body.data.stats.last_executed).toBeNull();

@@ -152,7 +152,7 @@ describe('createLambda', () => {
     expect(outcome(answer)).toEqual([400, 'QUERY_ERROR']);
     expect(answer.body.message.length).toBeGreaterThan(10);
     expect((await api.versions('refused')).status).toBe(404);
-    // A lambda that exists is left as it was.
+    // An existing lambda stays as it was.
     const kept = await api.create('kept', 'SELECT 1');
     expect([200, 409]).toContain(kept.status);
     expect(outcome(await api.post('kept', { sql: { query } }))).toEqual([400, 'QUERY_ERROR']);
@@ -326,7 +326,7 @@ describe('listAliasLambdas', () => {
     expect(answer.body.data[0]).toMatchObject({ name: 'through', latest_version: { version: hashIn(second) } });
     expect((await here.get('through', first)).body.data.collections).toEqual(['aliased.face']);
     expect((await here.run('direct')).body.results).toEqual([{ n: 1 }]);
-    // What queries the alias queries the collection.
+    // A lambda that queries the alias queries the collection, too.
     const queried = (await here.call('GET', `${here.ws}/collections/base/lambdas`)).body.data;
     expect(queried.map((version: { name: string }) => version.name)).toEqual(['direct', 'through']);
   });

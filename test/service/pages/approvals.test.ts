@@ -199,7 +199,7 @@ describe('a question over HTTP', () => {
     asked = await ask();
   });
 
-  /** Sends as a paired browser does. */
+  /** Sends a request as a paired browser would. */
   const send = (method: string, at: string, more: Record<string, string> = {}, text = '') =>
     sendTo(asked.url, method, at, { cookie, ...more }, text);
   const path = () => new URL(asked.url).pathname;
@@ -336,7 +336,7 @@ describe('a question over HTTP', () => {
       const led = await send('GET', pathname, from);
       expect(led.status).toBe(403);
       expect(led.headers).not.toHaveProperty('set-cookie');
-      // The invitation was not used up by that, nor by what only looks.
+      // Neither that nor a HEAD request uses up the invitation.
       expect((await send('HEAD', pathname)).status).toBe(405);
       expect((await send('GET', pathname, { 'sec-fetch-site': 'none' })).status).toBe(303);
       expect((await send('GET', pathname)).status).toBe(404);

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'vitest';
 
-/** Opens an address that pairs a browser, and returns the `Cookie` header with which that browser comes back. */
+/** Opens an address that pairs a browser, and returns the `Cookie` header that this browser sends from then on. */
 export async function pairAt(url: string | null | undefined): Promise<string> {
   const answer = await fetch(url ?? '', { redirect: 'manual' });
   expect(answer.status).toBe(303);
@@ -9,14 +9,14 @@ export async function pairAt(url: string | null | undefined): Promise<string> {
   return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
 }
 
-/** An answer as a browser gets it. */
+/** An answer as a browser receives it. */
 export interface Seen {
   status: number;
   html: string;
   headers: Record<string, unknown>;
 }
 
-/** Sends to a path of `base` with the headers as they are, which fetch() does not do. */
+/** Sends a request to a path of `base` with the headers unchanged, which fetch() does not do. */
 export function sendTo(
   base: string,
   method: string,

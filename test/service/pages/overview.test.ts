@@ -92,7 +92,7 @@ describe('the page of a service', () => {
   const stop = (fields: Record<string, string>, headers: Record<string, string> = { cookie, origin: base }) =>
     send('POST', '/stop', { ...form, ...headers }, new URLSearchParams(fields).toString());
 
-  /** Looks until the page shows what is waited for. */
+  /** Loads the page until it shows a match. */
   async function lookFor(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec((await send('GET', '/')).html);
