@@ -8,7 +8,7 @@ import { SETTINGS, type Setting } from '../../src/settings.ts';
 import { blocksOf, commandsOf, PAGES, ROOT, readPage } from '../docs/pages.ts';
 import { withPart } from './parts.ts';
 
-/** Flags of other programs that the pages name. */
+/** Flags that are neither settings nor options of a command. */
 const FOREIGN_FLAGS = ['--help', '--version'];
 
 const flags = [
@@ -17,7 +17,7 @@ const flags = [
   ...FOREIGN_FLAGS,
 ];
 
-/** The address of a heading, as GitHub makes it. */
+/** The anchor of a heading, as GitHub generates it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -30,7 +30,7 @@ function withoutBlocks(text: string): string {
   return blocksOf(text).reduce((rest, block) => rest.replace(block.text, ''), text);
 }
 
-/** Tables that are made from the code name forms of commands, such as `trash <action> [id]`. */
+/** Generated tables contain forms of commands, such as `trash <action> [id]`, that are not commands. */
 function withoutGenerated(text: string): string {
   return text.replace(/<!-- (\w+):begin[\s\S]*?<!-- \1:end -->/g, '');
 }
@@ -73,7 +73,7 @@ describe('the pages for people', () => {
 
   it.each(PAGES)('%s shows commands that exist, with their flags and tools', (page) => {
     const wrong = commandsOf(withoutGenerated(readPage(page))).flatMap(({ args, env }) => {
-      // A key is read with the command line, and no page has one.
+      // The key file is read along with the command line, and the file that a page names does not exist.
       const real = args.map((word, index) => (args[index - 1] === '--api-key-file' ? join(folder, 'key') : word));
       if (/^<|^…/.test(real[0] ?? '')) return [];
       const read = readInvocation(real, env);

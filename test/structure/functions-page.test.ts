@@ -13,7 +13,7 @@ SQL here is DuckDB's. These names and forms of other SQL services work as well; 
 \`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; \`LIMIT n OFFSET m\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound).
 `;
 
-/** One line each; those that say nothing by an example of their own share one. */
+/** One line for each function; functions whose own examples would say nothing new share a line. */
 function page(): string {
   const parts = [...groupsOf()].map(([group, functions]) => {
     const lines = functions

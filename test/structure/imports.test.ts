@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 
-/** Which folders of src a folder may import, besides itself. */
+/** Which folders of src each folder may import, besides itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
   http: ['contract'],
@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['contract'],
   service: ['contract', 'engine'],
   local: ['contract', 'http'],
-  // It runs in a browser: the server gives it to hosts as a file, and nothing of the two is in the other.
+  // It runs in a browser: the server gives it to hosts as a file, and neither contains code of the other.
   view: [],
 };
 
@@ -32,7 +32,7 @@ const OWNED: Record<string, readonly string[]> = {
 /** The folders of `engine/duckdb`: each may import those before it. */
 const ENGINE_LAYERS = ['sql', 'values', 'storage', 'tables', 'gate', 'results', 'queries'];
 
-/** The engine sees only what does not describe the API. */
+/** The only files of the contract that the engine may import: those that do not describe the API. */
 const ENGINE_MAY_READ = ['errors.ts', 'json.ts', 'nearest.ts'];
 
 interface Import {

@@ -61,7 +61,7 @@ describe('server.json', () => {
     const { name, description, packages } = read('server.json');
     expect(name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
     expect(description.length).toBeLessThanOrEqual(100);
-    // The registry looks for this name in the package that it is told of.
+    // The registry looks for this name in the package that it is given.
     expect(read('package.json').mcpName).toBe(name);
     const [{ identifier, environmentVariables }] = packages;
     expect(identifier).toBe(read('package.json').name);

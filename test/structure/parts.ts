@@ -1,4 +1,4 @@
-/** A page with a generated part put between its markers. */
+/** A page with a generated part inserted between its markers. */
 export function withPart(page: string, part: string, text: string): string {
   const begin = page.indexOf(`<!-- ${part}:begin`);
   const end = page.indexOf(`<!-- ${part}:end -->`);

@@ -37,7 +37,7 @@ function settingTable(): string {
   return ['| environment | flag | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }
 
-/** What stands for folders that differ from user to user. */
+/** Placeholders for folders that differ from user to user. */
 const PLACES = {
   home: '~',
   xdgConfig: '~/.config',
