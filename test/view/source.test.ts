@@ -8,7 +8,7 @@ import { createSource } from '../../src/view/source.ts';
 const ROWS = Array.from({ length: 10 }, (_, n) => ({ n, t: 'a'.repeat(3_000) + (n === 7 ? ' NEEDLE' : '') }));
 const NEEDLE: Condition = { column: 1, operator: 'contains', value: 'needle' };
 
-/** What `run_query` answers for ten rows, each with one long text. */
+/** What `run_query` answers for rows that each have one long text. */
 function answerOf(rows: readonly { n: number; t: string }[], queryId: string | null) {
   const response = {
     column_fields: [
