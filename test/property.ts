@@ -1,6 +1,6 @@
 /**
- * How often a property is tried, and from which seed: always the same cases, so that a run which fails says something of
- * the change before it. `COLLOQUY_PROPERTY_RUNS` tries more of them, from a seed of the day.
+ * How many cases of a property are tried, and from which seed: by default always the same cases, so that a failing run
+ * says something about the latest change. `COLLOQUY_PROPERTY_RUNS` sets another number of cases, from a random seed.
  */
 export function propertyRuns(usual: number): { numRuns: number; seed?: number } {
   const runs = process.env['COLLOQUY_PROPERTY_RUNS'];

@@ -9,7 +9,7 @@ export default class ClosingLine implements Reporter {
         const { state } = test.result();
         if (state !== 'pending') counts[state] += 1;
       }
-      // A file that does not even load has no tests to count.
+      // A file that cannot even be loaded counts as one failure.
       if (module.state() === 'failed' && [...module.children.allTests('failed')].length === 0) counts.failed += 1;
     }
     process.stdout.write(`\nTests: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
