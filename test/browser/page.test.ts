@@ -86,7 +86,7 @@ describe('the page of the service', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('takes the answer to a question, and names the next one to who listens', async () => {
+  it('takes the answer to a question, which it announces to screen readers and in its title', async () => {
     await page.goto(await pairing());
     const asked = {
       tool: 'delete_x',
@@ -125,7 +125,7 @@ describe('the page of the service', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('leaves whoever reads in peace: focus, what is unfolded and what is selected stay', async () => {
+  it('does not disturb a reader: focus, unfolded parts and selection stay', async () => {
     await query(`SELECT 1 AS one,\n 2 AS two`);
     await page.goto(await pairing());
     await page.locator('#queries summary').click();

@@ -39,7 +39,7 @@ const style = (selector: string, property: string) =>
     .evaluate((node, name) => getComputedStyle(node).getPropertyValue(name), property);
 
 describe('where something is missing, the view', () => {
-  it('shows what came where the host lets it call nothing', async () => {
+  it('shows what it was given if the host allows no calls', async () => {
     await showQuery(LARGE, { call: undefined });
     await sees('This host lets a view ask for nothing, so only the rows that came with the answer are here.');
     await view.frame.locator('th button', { hasText: /^n/ }).click();

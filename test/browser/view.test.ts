@@ -206,7 +206,7 @@ describe('the chart', () => {
     expect(await view.frame.getByRole('img').count()).toBe(0);
   });
 
-  it('draws each kind with what it is made of', async () => {
+  it('draws each kind of chart with its own shapes', async () => {
     const rows = Array.from({ length: 30 }, (_, index) => [
       index,
       index ** 2,
