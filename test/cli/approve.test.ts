@@ -99,7 +99,7 @@ describe('colloquy approve', () => {
     });
   });
 
-  it('is for the machine of the service', async () => {
+  it('works only on the machine of the service', async () => {
     const child = spawn(process.execPath, [BINARY, 'approve'], {
       env: { ...serverEnvironment(folder.path), COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' },
     });

@@ -198,7 +198,7 @@ describe('openDocuments(): formats', () => {
     expect(entries.at(-1)).toMatchObject({ at: 6_000, document: { id: 5_999 } });
   });
 
-  it('makes few documents at once where a small Parquet file stands for large ones', async () => {
+  it('creates few documents at once if a small Parquet file expands to large ones', async () => {
     const instance = await DuckDBInstance.create(':memory:');
     const connection = await instance.connect();
     await connection.run(

@@ -81,7 +81,7 @@ describe('colloquy open', () => {
     expect(existsSync(join(folder.path, 'service.sock'))).toBe(false);
   });
 
-  it('is for the machine of the service', async () => {
+  it('works only on the machine of the service', async () => {
     const env = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' };
     expect(await run(['open'], { env })).toMatchObject({
       code: 1,

@@ -196,7 +196,7 @@ describe('browsers', () => {
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example']);
   });
 
-  it('may not come by a name that was made to point here', async () => {
+  it('are refused if they use a foreign name that points to this machine (DNS rebinding)', async () => {
     const { port } = served.url;
     const status = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1');
@@ -210,7 +210,7 @@ describe('browsers', () => {
   });
 });
 
-it('the record of calls names callers by no key', async () => {
+it("the audit log contains no caller's key", async () => {
   await (await open('2026-07-28')).call('list_workspaces');
   const audit = await readFile(join(folder.path, 'audit.log'), 'utf8');
   expect(audit).toContain('"list_workspaces"');
