@@ -107,12 +107,12 @@ describe('a document that a statement asks for by its id', () => {
     for (const _ of [0, 1, 2]) expect(await isByHash(parameter(sql))).toBe(true);
   });
 
-  test.each(AS_WRITTEN)('is not where that could be another: %s', async (sql) => {
+  test.each(AS_WRITTEN)('is not looked up by hash if that could give another answer: %s', async (sql) => {
     expect(await isByHash(literal(sql, '7'))).toBe(false);
     for (const _ of [0, 1, 2]) expect(await isByHash(parameter(sql))).toBe(false);
   });
 
-  test('is not by what is no text, whatever the same statement was asked before', async () => {
+  test('is not looked up by hash if the value is no text, whatever values the statement had before', async () => {
     const sql = 'SELECT n FROM numbers WHERE _id = :id';
     for (const value of ['7', 7, '7', 7, 7n, '7']) expect(await isByHash(sql, value)).toBe(value === '7');
     const typed = { parameters: [{ name: 'id', type: 'int', value: '7' }] };
@@ -123,7 +123,7 @@ describe('a document that a statement asks for by its id', () => {
     expect(await isByHash('SELECT n FROM odd WHERE _id = :id AND :id IS NOT NULL')).toBe(false);
   });
 
-  test('is shown by plans as before', async () => {
+  test('has a plan that does not show the hash', async () => {
     for (const explain of ['EXPLAIN', 'EXPLAIN ANALYZE', 'EXPLAIN (FORMAT json)']) {
       const rows = await fixtures.right.rows(`${explain} SELECT n FROM odd WHERE _id = '7'`);
       expect(JSON.stringify(rows)).not.toMatch(/_meta|md5/);
@@ -131,7 +131,7 @@ describe('a document that a statement asks for by its id', () => {
   });
 });
 
-test('few documents are all read, which takes less', async () => {
+test('a small collection is scanned, which is faster', async () => {
   const few = await createFixture({ lookupRowsMin: ODD_IDS.length + 1 }, 'wrong');
   const enough = await createFixture({ lookupRowsMin: ODD_IDS.length }, 'wrong');
   const sql = 'SELECT n FROM odd WHERE _id = :id';

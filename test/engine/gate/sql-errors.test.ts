@@ -78,7 +78,7 @@ describe('a field that has no column', () => {
     }
   });
 
-  test('is only missing where every field has a column', async () => {
+  test('is reported as missing, without a word about _extra, if every field has a column', async () => {
     await engine.addDocuments('t', [doc('a', { k: 1 })]);
     expect(await messageOf('SELECT nothing FROM docs')).not.toContain('_extra');
   });

@@ -128,7 +128,7 @@ describe('evaluate()', () => {
     ]);
   });
 
-  it('finds the rows that fail of functions that TRY does not take', async () => {
+  it('finds the failing rows of functions that TRY does not accept', async () => {
     const found = await evaluate("CASE WHEN :p % 50 = 7 THEN error('no ' || :p) ELSE :p END", ...Array(120).keys());
     expect(found[7]).toEqual(failing('no 7'));
     expect(found[57]).toEqual(failing('no 57'));

@@ -168,7 +168,7 @@ describe('createKnownStatements()', () => {
     expect([known.find('a'), known.find('b')]).toEqual([undefined, undefined]);
   });
 
-  test('knows what has only read until names change, and never of a plan', () => {
+  test('remembers that a statement has only read until names change, but never for EXPLAIN', () => {
     const names = { version: 1 };
     const known = createKnownStatements(names);
     const as = (explain: string) => ({ ...opened(names.version), statement: { explain } }) as unknown as Opened;

@@ -70,7 +70,7 @@ describe('query() stops', () => {
   });
 });
 
-test('a statement is let go of before it ends, so that the engine and not our thread gives back what it took', async () => {
+test("a statement is released before it ends, so that the engine's thread frees its memory, not ours", async () => {
   const letGo = vi.spyOn(DuckDBPreparedStatement.prototype, 'destroySync');
   const ended: number[] = [];
   const { getResult } = DuckDBPendingResult.prototype;

@@ -87,7 +87,7 @@ describe('functions that people bring along', () => {
     expect(await fixture.rows('SELECT n FROM UNNEST(SEQUENCE(1, 3) AS n) AS s')).toEqual([[1], [2], [3]]);
   });
 
-  test('are names of the engine for one another only where that helps', () => {
+  test('are either renamed to another name or macros, not both', () => {
     for (const { name, renamed, macro } of COMPAT_FUNCTIONS) {
       expect(renamed !== undefined && macro !== undefined, name).toBe(false);
       expect(renamed, name).not.toBe(name.toLowerCase());

@@ -74,7 +74,7 @@ test('a backup that waits for a write when the store closes is refused, and hold
   await closed;
 });
 
-test('what decides a write waits for who needs the files to stay as they are, and that for it', {
+test('undisturbed reads and still() wait for each other', {
   timeout: 20_000,
 }, async () => {
   const order: string[] = [];
@@ -97,7 +97,7 @@ test('what decides a write waits for who needs the files to stay as they are, an
   await store.close();
 });
 
-test('what reads waits while nothing may be read, unless something has been read for too long', async () => {
+test('a read waits for unread(), unless an earlier read takes too long', async () => {
   await store.close();
   const stillness = new Stillness();
   const order: string[] = [];
@@ -122,7 +122,7 @@ test('what reads waits while nothing may be read, unless something has been read
   expect(order.slice(2)).toEqual(['unread true', 'after']);
 });
 
-test('what is to end does not wait until it may read', async () => {
+test('a read that is told to stop does not wait', async () => {
   await store.close();
   const stillness = new Stillness();
   const stop = new AbortController();

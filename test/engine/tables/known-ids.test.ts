@@ -90,12 +90,12 @@ describe('createKnownIds()', () => {
     expect(known.mayHave('t', ['early', 'late', 'other'])).toEqual(['early', 'late']);
   });
 
-  test('takes half of a character for an id that may be there', async () => {
+  test('treats half a surrogate pair as an id that may exist', async () => {
     await make();
     expect(known.mayHave('t', ['\ud800', 'a'])).toEqual(['\ud800']);
   });
 
-  test('reads the table in peace: a merge beside it could hide rows', async () => {
+  test('reads the table undisturbed: a merge beside it could hide rows', async () => {
     await insert(['a', 'b']);
     await make();
     expect(asked.length).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ describe('createKnownIds()', () => {
     expect(known.mayHave('gone', NEW)).toEqual(NEW);
   });
 
-  test('has no filter where hashes are made otherwise', async () => {
+  test('has no filter if the table has other hashes', async () => {
     await insert(['a', 'b'], '7');
     known.stored('t', 1);
     known.stored('t', 1);
@@ -119,7 +119,7 @@ describe('createKnownIds()', () => {
     expect(known.mayHave('t', NEW)).toEqual(NEW);
   });
 
-  test('drops a filter that has become full, rather than let it say of all ids that they may be there', async () => {
+  test('drops a full filter, which would say of any id that it may exist', async () => {
     await make();
     known.add(
       't',

@@ -353,7 +353,7 @@ describe('a text', () => {
     ['a list', '[{"_id":"a","l":[3.0,1E2]},{"_id":"b","l":["x"]}]', 'l::VARCHAR'],
     ['an object', '[{"_id":"a","o":{"p":3.0}},{"_id":"b","o":7}]', 'o::VARCHAR'],
     ['a column that came with it', '[{"_id":"a","n":0.5},{"_id":"b","n":3.0},{"_id":"c","n":"x"}]', 'n::VARCHAR'],
-  ])('has no other spelling of a number where %s becomes JSON', async (_, list, column) => {
+  ])('has numbers spelled as in parsed documents when %s becomes JSON', async (_, list, column) => {
     const [asText, asDocuments] = [await newTable(), await newTable()];
     const before = [doc('z', { d: 0.5, l: [0.5], o: { p: 0.5 } })];
     for (const table of [asText, asDocuments]) await engine.addDocuments(table, before);
@@ -394,7 +394,7 @@ describe('a text', () => {
     ['a comma too many', '[{"_id":"a"},]'],
     ['half of a surrogate pair', '[{"_id":"a","s":"\\ud800"}]'],
     ['a number too large for a double', '[{"_id":"a","n":1e400}]'],
-  ])('with %s is left to others, and nothing is done', async (_, list) => {
+  ])('with %s is not stored, but left to addDocuments()', async (_, list) => {
     const table = await newTable();
     await engine.addDocuments(table, [doc('z', { n: 1, s: 'x' })]);
     expect(await engine.addText(table, textOf(list))).toBeUndefined();
