@@ -104,7 +104,7 @@ describe('roles', () => {
 });
 
 describe('means', () => {
-  it('that a tool needs and the process has not hide it, with what the tool says about that', () => {
+  it('that a tool needs but the process lacks hide the tool, with its own reason and remedy', () => {
     const needing = [...tools().values()].filter(({ needs }) => needs !== undefined);
     expect(needing.length).toBeGreaterThan(0);
     const hidden = hiddenTools({});

@@ -77,7 +77,7 @@ describe.each(ERAS)('prompts in era $name', ({ open }) => {
     expect(countTokens(prompt)).toBeLessThanOrEqual(TOKENS_MAX);
   });
 
-  it('tell of the rest of what was typed where a client passes on single words', async () => {
+  it('tell the model to use all that was typed if the client may have passed on only single words', async () => {
     const cut = { explore_data: { question: 'how', workspace: 'many' }, administer: { task: 'make' } };
     const words = 'all they typed is meant';
     for (const [name, args] of Object.entries(cut)) expect(await text(name, args)).toContain(words);

@@ -38,7 +38,7 @@ const ids = async () => {
   return (results ?? []).map((row) => row['_id']).sort();
 };
 
-it('answers tell them apart, and bring back what a script or an emoji needs', async () => {
+it('answers show such ids differently, and keep what a script or an emoji needs', async () => {
   const { structured } = await callTool({
     client,
     name: 'run_query',
@@ -57,7 +57,7 @@ it.each([
   ['delete_documents', { data: [{ _id: 'acct' }, { _id: 'ac\\u0000ct' }] }, 'not_found'],
   ['patch_documents', { data: [{ _id: SHOWN, patch: [{ op: 'remove', path: '/family' }] }] }, 'not_found'],
   ['add_documents', { data: [{ _id: SHOWN }] }, 'invalid_input'],
-])('%s by what is shown of one changes none', async (name, args, code) => {
+])('%s with an id as it is shown, not as it is, changes no document', async (name, args, code) => {
   const answer = await call(name, args);
   expect(answer.structured['error']).toMatchObject({ code });
   expect(answer.text).toContain('is how an invisible character is shown');
@@ -65,7 +65,7 @@ it.each([
   expect(asked).toEqual([]);
 });
 
-it('the question shows what would not be seen, and the right one goes', async () => {
+it('the question shows invisible characters, and the right document is deleted', async () => {
   for (const [id, shown] of [
     [HIDDEN, '"ac\\u200bct"'],
     ['می\u200cخواهم', '"می\\u200cخواهم"'],

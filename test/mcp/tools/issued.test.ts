@@ -22,13 +22,13 @@ const calls = [
   ['create_user_api_key', { user: 'a@b.c', name: 'ci' }, 'a@b.c-ci', 'deleteUserApiKey', { user: 'a@b.c', name: 'ci' }],
 ] as const;
 
-describe('a tool whose answer tells a secret', () => {
-  it('is each one whose schema says so', () => {
+describe('a tool whose answer contains a secret', () => {
+  it('is recognized by its schema', () => {
     const issuing = [...rowTools().values()].filter(({ row }) => issuesSecret(row)).map(({ listing }) => listing.name);
     expect(issuing).toEqual(calls.map(([name]) => name));
   });
 
-  it.each(calls)('%s answers where it is, and not what it is', async (name, args, label) => {
+  it.each(calls)("%s answers with the secret's file, not with the secret", async (name, args, label) => {
     const put: [string, string][] = [];
     const keepSecret = async (...given: [string, string]) => {
       put.push(given);
@@ -41,7 +41,7 @@ describe('a tool whose answer tells a secret', () => {
     expect(put).toEqual([[label, KEY]]);
   });
 
-  it.each(calls)('%s makes nothing where there is no place for it', async (name, args) => {
+  it.each(calls)('%s creates nothing if the secret cannot be kept anywhere', async (name, args) => {
     const { client, calls } = service();
     const answer = await callTool({ client, name, args, confirm });
     expect(answer).toMatchObject({ isError: true, structured: { error: { code: 'cannot_keep_secret' } } });
@@ -49,7 +49,7 @@ describe('a tool whose answer tells a secret', () => {
     expect(calls).toEqual([]);
   });
 
-  it.each(calls)('%s takes it back where it cannot be put there', async (name, args, _, remover, target) => {
+  it.each(calls)('%s deletes it again if it cannot be written', async (name, args, _, remover, target) => {
     const { client, calls } = service();
     const keepSecret = () => Promise.reject(new Error('the disk is full'));
     const answer = await callTool({ client, name, args, confirm, means: { keepSecret } });
@@ -60,7 +60,7 @@ describe('a tool whose answer tells a secret', () => {
     expect(calls.at(-1)).toMatchObject({ operation: remover, input: target });
   });
 
-  it('says what is left where it cannot be taken back either', async () => {
+  it('says what is left if that cannot be deleted either', async () => {
     const throwing = () => {
       throw new Error('gone');
     };
@@ -76,7 +76,7 @@ describe('a tool whose answer tells a secret', () => {
     expect(answer.text).toContain('could not be deleted either (gone): delete it');
   });
 
-  it('is not given up halfway', async () => {
+  it('is not aborted halfway', async () => {
     const stop = new AbortController();
     const { client, calls } = service();
     const keepSecret = async () => 'x';
