@@ -95,7 +95,7 @@ describe('createOffsets()', () => {
     expect([...offsets].sort()).toEqual(offsets);
   });
 
-  it('counts a start that could not be counted as soon as that can be done, and once', async () => {
+  it('counts a start that could not be stored as soon as it can be, and only once', async () => {
     const store = memory();
     const catalog = openCatalog(store);
     await prepareMetadata(catalog);
@@ -119,7 +119,7 @@ describe('createOffsets()', () => {
 });
 
 describe('startToCount()', () => {
-  it('answers nothing where more than the count is missing', () => {
+  it('is undefined if more than the count is missing', () => {
     expect(startToCount(openCatalog(memory()))).toBeUndefined();
   });
 });
