@@ -3,8 +3,8 @@
  * however often the expression names it as `p.<name>`. An argument that changes from call to call has the same value
  * everywhere, and none is copied.
  *
- * An argument that has to stay as written is inside the lambda, where a name of the caller's must not come to mean the
- * lambda's parameter: hence the odd name.
+ * An argument that has to stay as written is inside the lambda. There, a name that the caller uses must not be mistaken
+ * for the lambda's parameter: hence the odd name.
  *
  * In the argument of a table function the engine reads a dotted name in a macro as text, so fields are accessed by
  * subscript, here as everywhere.
