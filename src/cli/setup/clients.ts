@@ -142,3 +142,8 @@ export function entryFor(
 ): Entry {
   return { ...extra, command, args: [...args], ...(env === undefined ? {} : { env }) };
 }
+
+/** Whether an entry starts this program. */
+export function isOurs({ args }: Entry): boolean {
+  return Array.isArray(args) && args.some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
+}

@@ -1,7 +1,9 @@
+import { isObject } from '../../contract/json.ts';
+import { SETTINGS } from '../../settings.ts';
 import { plainText } from '../log.ts';
-import { type AssistantKind, pathOf, SERVER_NAME } from './clients.ts';
+import { type AssistantKind, isOurs, pathOf, SERVER_NAME } from './clients.ts';
 import { backUp, type ConfigFile, readConfigFile, writeConfigFile } from './config-file.ts';
-import { type Entry, Refusal, withEntry } from './format.ts';
+import { type Entry, entryAt, Refusal, withEntry } from './format.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** What is to happen to the configuration of one assistant. */
@@ -39,8 +41,33 @@ export async function planFor(kind: AssistantKind, path: string, entry: Entry): 
   if (odd !== undefined)
     throw new Refusal(`${JSON.stringify(odd)} holds a "$", which ${kind.name} may take for a variable`);
   const file = await readConfigFile(path);
-  const text = withEntry(kind.format, file.text ?? '', pathOf(kind), entry);
+  const before = file.text ?? '';
+  const text = withEntry(
+    kind.format,
+    before,
+    pathOf(kind),
+    withKept(entryAt(kind.format, before, pathOf(kind)), entry),
+  );
   return text === file.text ? undefined : { kind, file, text };
+}
+
+/** Variables for what an entry of this run says by itself. */
+const DECIDED: ReadonlySet<string> = new Set(
+  (['dataDir', 'url', 'apiKey', 'apiKeyFile', 'toolsets', 'profile', 'readOnly', 'allowDirs'] as const).map(
+    (setting) => SETTINGS[setting].env,
+  ),
+);
+
+/**
+ * The entry with what its user has added to an earlier one of this program: variables, such as the secrets that an
+ * assistant may refer to, and settings of the assistant's own, such as a time limit.
+ */
+function withKept(old: unknown, entry: Entry): Entry {
+  if (!isObject(old) || !isOurs(old)) return entry;
+  const { env: oldEnv, ...others } = old;
+  const kept = Object.entries(isObject(oldEnv) ? oldEnv : {}).filter(([name]) => !DECIDED.has(name));
+  const env = { ...Object.fromEntries(kept), ...(isObject(entry['env']) ? entry['env'] : {}) };
+  return { ...others, ...entry, ...(Object.keys(env).length === 0 ? {} : { env }) };
 }
 
 /** Writes what was planned, after a copy of the file as it was; resolves to the path of the copy, where there is one. */
