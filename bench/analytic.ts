@@ -2,7 +2,7 @@ import type { Client } from '../src/http/client.ts';
 import type { Baseline } from './baseline.ts';
 import { interleaved, median, ms, printHeading, printRow, quantile } from './measure.ts';
 
-/** What is asked; `T` is the table. The same for us and for DuckDB. */
+/** The queries; `T` is the table. The same for us and for DuckDB. */
 export const QUERIES = {
   'group by': 'SELECT kind, count(*) n, sum(amount) s FROM T GROUP BY kind ORDER BY kind',
   'group by nested + distinct':
@@ -26,7 +26,7 @@ export function over(table: string, sql: string): string {
   return sql.replaceAll(/\bT\b/g, table);
 }
 
-/** (c) Analytic queries through the HTTP core against the same SQL on DuckDB with columns declared by hand. */
+/** (c) Analytic queries through the HTTP core, compared with the same SQL on DuckDB with columns declared by hand. */
 export async function benchQueries(client: Client, baseline: Baseline, collection: string): Promise<void> {
   printHeading(`(c) analytic queries, median of ${ROUNDS}`, 'colloquy', 'duckdb alone');
   let [sumOurs, sumTheirs] = [0, 0];
@@ -46,10 +46,10 @@ export async function benchQueries(client: Client, baseline: Baseline, collectio
   await benchSmall(client, baseline, collection);
 }
 
-/** Calls that a process answers before it is as fast as it gets: until then Node.js interprets and compiles. */
+/** Calls until a process is as fast as it gets: Node.js interprets and compiles its code before that. */
 const WARM_UP = 2_000;
 
-/** What a query costs by itself, and one document by its id: at first, and of a service that has answered for a while. */
+/** The cost of a trivial query, and of one document by its id: at first, and after the service has been warmed up. */
 async function benchSmall(client: Client, baseline: Baseline, collection: string): Promise<void> {
   const byId = (id: string) => `SELECT _id, amount FROM T WHERE _id = '${id}'`;
   const idOf = (round: number) => `doc-${String((round * 7_919) % 10_000).padStart(9, '0')}`;

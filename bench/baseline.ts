@@ -6,7 +6,7 @@ export interface Baseline {
   close(): void;
 }
 
-/** DuckDB by itself, on a file of its own, in this process. */
+/** DuckDB alone, on a file of its own, in this process. */
 export async function openBaseline(file: string): Promise<Baseline> {
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();

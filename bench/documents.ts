@@ -1,4 +1,4 @@
-/** A nested document of about one kilobyte; the same for the same number. */
+/** A nested document of about one kilobyte, determined by its number. */
 export interface BenchDocument {
   _id: string;
   kind: string;
@@ -22,7 +22,7 @@ const WORDS = 'amber birch cedar delta ember fjord grove heron inlet jetty knoll
 );
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** A small deterministic generator (mulberry32), so that each run loads the same bytes. */
+/** A small deterministic random number generator (mulberry32), so that each run loads the same bytes. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -73,7 +73,7 @@ export function* benchDocuments(count: number): Generator<BenchDocument> {
   for (let number = 0; number < count; number += 1) yield benchDocument(number);
 }
 
-/** The columns of a `BenchDocument` as a person would declare them by hand in DuckDB. */
+/** The columns of a `BenchDocument` as a person would declare them in DuckDB. */
 export const COLUMNS = {
   _id: 'VARCHAR',
   kind: 'VARCHAR',

@@ -14,12 +14,12 @@ const LOOKUPS = 100;
 const WRITTEN = 1_000;
 const COLLECTION = { workspace: 'bench', collection: 'big' };
 
-/** Figures of one size by what they say: milliseconds, but for those in `MEMORY`. */
+/** The figures of one size by their description: milliseconds, except for `MEMORY`. */
 type Figures = Record<string, number>;
 
 const MEMORY = 'memory of the service then (MiB)';
 
-/** (k) What each thing costs as a collection grows, each size in a service of its own. */
+/** (k) The cost of each operation as a collection grows; each size has a service of its own. */
 export async function benchGrowth(bin: string, folder: string): Promise<void> {
   const columns: Figures[] = [];
   for (const size of SIZES) columns.push(await figuresOf(bin, join(folder, `growth-${size}`), size));
@@ -100,7 +100,7 @@ async function addWrites(client: Client, size: number, figures: Figures): Promis
   );
 }
 
-/** Median milliseconds of so many runs, after one that does not count. */
+/** Median of the given number of runs in milliseconds, after one that does not count. */
 async function medianOf(rounds: number, run: (round: number) => Promise<unknown>): Promise<number> {
   let round = 0;
   const { times } = await interleaved(rounds, { times: () => run(round++) });

@@ -1,4 +1,4 @@
-/** What a client of the 2025-11-25 protocol says first. */
+/** The first message of a client of the 2025-11-25 protocol. */
 export const INITIALIZE = {
   jsonrpc: '2.0',
   id: 1,

@@ -1,4 +1,4 @@
-// The smallest useful server of the same SDK, bundled in the same way: the floor for our own start.
+// The smallest useful server with the same SDK, bundled in the same way: the lower bound for our own start.
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';

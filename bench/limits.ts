@@ -12,7 +12,7 @@ import { interleaved, median, ms, quantile, timeMs } from './measure.ts';
 
 const ENDLESS = 'SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE (a.range * b.range) % 7 = 3';
 
-/** When a statement is stopped, after its start: in the middle of something else each time. */
+/** When statements are stopped, in milliseconds after their start, so as to interrupt different steps. */
 const STOP_AFTER_MS = [100, 300, 600, 1_000];
 const STOP_DOCUMENTS = 100_000;
 
@@ -21,7 +21,7 @@ const LONG_ROWS = 60_000;
 
 const sleep = (timeMs: number) => new Promise((resolve) => setTimeout(resolve, timeMs));
 
-/** Clock ticks (of 10 ms) of processor time that a process has taken. */
+/** Processor time that a process has used, in clock ticks of 10 ms. */
 async function ticksOf(pid: number | 'self'): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const [user = 0, system = 0] = stat
@@ -32,7 +32,9 @@ async function ticksOf(pid: number | 'self'): Promise<number> {
   return user + system;
 }
 
-/** Milliseconds until a process takes no more processor time, give or take a tick; it is idle when 50 ms bring none. */
+/**
+ * Milliseconds, to within a tick, until a process uses no more processor time: it is idle after 50 ms without a tick.
+ */
 async function untilIdle(pid: number | 'self'): Promise<number> {
   const startedAt = performance.now();
   let last = await ticksOf(pid);
@@ -61,7 +63,7 @@ async function openWithDocuments(folder: string): Promise<Engine> {
   return engine;
 }
 
-/** What a caller waits for after a stop is answered, at the latest: the statement may run on. */
+/** A stop is answered after at most about this time, even if the statement still runs. */
 const ANSWERED_MS = 900;
 
 async function stopInEngine(engine: Engine, sql: string, afterMs: number): Promise<number> {
@@ -96,7 +98,7 @@ function printStops(what: string, times: readonly number[]): void {
   console.log(`  ${what.padEnd(34)} ${figures.map((value) => ms(value).padStart(10)).join(' ')}`);
 }
 
-/** (h) From the caller's word, or the end of its connection, until the engine has let go of the statement. */
+/** (h) From the caller's abort, or the end of its connection, until the engine has stopped the statement. */
 export async function benchAbort(folder: string, service: Service): Promise<void> {
   const engine = await openWithDocuments(folder);
   const all: number[] = [];
@@ -119,7 +121,7 @@ export async function benchAbort(folder: string, service: Service): Promise<void
   printStops('all, by a closed connection', overHttp);
 }
 
-/** Short queries while long ones have taken all places, and while nothing else runs. */
+/** Short queries while long ones occupy all places, and while nothing else runs. */
 export async function benchShort(client: Client): Promise<void> {
   const short = () => client.runQuery({ sql: { query: 'SELECT 42 AS x' } });
   const alone: number[] = [];
@@ -138,7 +140,7 @@ export async function benchShort(client: Client): Promise<void> {
   console.log(`  beside  p50 ${ms(median(beside))}   max ${ms(Math.max(...beside))}`);
 }
 
-/** How long others wait while a long answer is made and sent. */
+/** How long other requests wait while a long answer is made and sent. */
 export async function benchLongAnswer(client: Client, socketPath: string, collection: string): Promise<void> {
   const health = () =>
     new Promise<void>((resolve, reject) => {
@@ -169,7 +171,7 @@ export async function benchLongAnswer(client: Client, socketPath: string, collec
   );
 }
 
-/** (i) From spawn of the service on an existing database to the first result, against Node.js by itself. */
+/** (i) From spawning the service on an existing database to the first result, compared with Node.js alone. */
 export async function benchCold(
   start: () => Promise<{ stop: () => Promise<void>; client: Client }>,
   collection: string,

@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient } from '../src/http/client.ts';
 
-/** A service of its own process, and a client of it. */
+/** A service in a process of its own, and a client for it. */
 export interface LocalService {
   child: ChildProcess;
   client: Client;
-  /** Where it serves MCP. */
+  /** The URL of its MCP endpoint. */
   url: URL;
 }
 

@@ -1,4 +1,4 @@
-/** Statements that run for long, by what takes their time; `big` stands for a collection of bench documents. */
+/** Long-running statements, by what takes their time; `big` stands for a collection of bench documents. */
 export const LONG: readonly (readonly [kind: string, sql: string])[] = [
   ['cross join', 'SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE (a.range * b.range) % 7 = 3'],
   ['cross join of documents', 'SELECT count(*) FROM big a, big b WHERE a.amount * b.amount % 7 < 0.001'],

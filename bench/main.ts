@@ -21,7 +21,7 @@ import { benchMemory, benchWrites } from './writes.ts';
 const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
-/** Sections that start what they need themselves. */
+/** Sections that start the services they need. */
 const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k']);
 
 async function writeLines(file: string, count: number): Promise<void> {
@@ -33,7 +33,7 @@ async function writeLines(file: string, count: number): Promise<void> {
   await once(out, 'finish');
 }
 
-/** (d) One query through the whole MCP server against the HTTP core by itself. */
+/** (d) One query through the whole MCP server, compared with the HTTP core alone. */
 async function benchMcp(bin: string, folder: string, client: Client, url: URL): Promise<void> {
   const env = { ...(process.env as Record<string, string>), COLLOQUY_DATA_DIR: folder };
   const mcp = new McpClient({ name: 'bench', version: '1' });
@@ -78,7 +78,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       COLLOQUY_DATA_DIR: join(folder, 'spawn'),
     });
   }
-  // Not by default: it takes some minutes.
+  // Not by default, since it takes some minutes.
   if (sections.includes('k')) await benchGrowth(bin, folder);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });
@@ -111,7 +111,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
       await benchShort(client);
       await benchLongAnswer(client, socketPath, 'big');
     }
-    // Not by default: it loads the documents into other databases.
+    // Not by default, since it loads the documents into other databases.
     if (sections.includes('j')) await benchPeers(client, 'big', folder, file);
     if (wanted('i')) {
       await stopService({ child, client, url });

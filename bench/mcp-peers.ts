@@ -1,4 +1,4 @@
-// Our start, memory and list of tools beside those of other MCP servers: `npm run bench:peers -- <folder>`.
+// Compares our start, memory and list of tools with those of other MCP servers: `npm run bench:peers -- <folder>`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,10 +15,10 @@ const MB = 1e6;
 
 interface Contender {
   name: string;
-  /** Where it is installed: the folder that holds `node_modules`. */
+  /** The folder of the installation, which contains `node_modules`. */
   root: string;
   args: string[];
-  /** How it was started, where that is not plain. */
+  /** How it was started, if that is not obvious. */
   how: string;
 }
 
@@ -28,7 +28,7 @@ interface Start {
   tools: { name: string }[];
 }
 
-/** Packages that can be compared, and how each starts without anything to connect to. */
+/** The packages that can be compared, and how to start each without anything to connect to. */
 const PEERS: Record<string, { how: string; args(scratch: string): Promise<string[]> }> = {
   'mongodb-mcp-server': { how: 'without a connection, telemetry off', args: async () => ['--telemetry', 'disabled'] },
   '@bytebase/dbhub': {
@@ -43,7 +43,7 @@ const PEERS: Record<string, { how: string; args(scratch: string): Promise<string
   '@modelcontextprotocol/server-everything': { how: 'stdio', args: async () => ['stdio'] },
 };
 
-/** From spawn to the answer of tools/list, in the protocol of 2025-11-25, and what the process holds then. */
+/** Time from spawn to the answer of tools/list, in the protocol of 2025-11-25, and the process's memory by then. */
 function start(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<Start> {
   return new Promise((resolve, reject) => {
     const from = performance.now();
@@ -85,7 +85,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Pr
   });
 }
 
-/** Undefined where the system does not tell it in `/proc`. */
+/** Undefined if the system has no `/proc`. */
 async function residentBytesOf(pid: number | undefined): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
@@ -107,7 +107,7 @@ async function find(folder: string, scratch: string): Promise<Contender[]> {
   return found;
 }
 
-/** Bytes and packages of an installation with nothing else in it. */
+/** Bytes and packages of an installation that contains nothing else. */
 async function installedOf(
   { name, root }: Contender,
   own: string | undefined,
@@ -142,7 +142,7 @@ async function main(own: string, folder: string | undefined): Promise<void> {
   );
   const starts = new Map<Contender, Start[]>();
   for (const contender of [ours, ...(await find(folder, scratch))]) {
-    // The first start warms up the disk, and shows whether it starts at all.
+    // The first start warms up the disk, and shows whether the server starts at all.
     await start(contender.args, env, scratch).then(
       () => starts.set(contender, []),
       (error: Error) =>

@@ -1,4 +1,4 @@
-/** Middle value of some measurements. */
+/** The median of some measurements. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
@@ -17,8 +17,8 @@ export async function timeMs(run: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Times several things in turn, round by round, so that a noisy moment of the machine falls on all of them.
- * The first round warms up and does not count. Returns the measurements in milliseconds by name.
+ * Times several things in turn, round by round, so that noise of the machine affects all of them. The first round is a
+ * warm-up and does not count. Returns the measurements in milliseconds by name.
  */
 export async function interleaved<Name extends string>(
   rounds: number,
@@ -35,7 +35,7 @@ export async function interleaved<Name extends string>(
   return times;
 }
 
-/** Prints one row of a report: what, ours, the baseline, and the ratio between them. */
+/** Prints one row of a report: description, our figure, the baseline's, and their ratio. */
 export function printRow(what: string, ours: string, baseline: string, ratio: number): void {
   console.log(`  ${what.padEnd(44)} ${ours.padStart(16)} ${baseline.padStart(16)} ${ratio.toFixed(2).padStart(8)} x`);
 }

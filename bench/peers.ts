@@ -9,7 +9,7 @@ import { interleaved, median, ms } from './measure.ts';
 /** Another database with the same documents. */
 interface Peer {
   name: string;
-  /** Answers how many rows there are. */
+  /** Runs a query; resolves to its number of rows. */
   ask(query: QueryName): Promise<number>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ const CHDB: Record<QueryName, string> = {
   join: 'SELECT a.k, count() FROM (SELECT doc.kind::String k, doc.user.id::Int64 u, doc.amount::Float64 m FROM big) a JOIN (SELECT doc.user.id::Int64 u, max(doc.amount::Float64) m FROM big GROUP BY u) b ON a.u = b.u AND a.m = b.m GROUP BY a.k ORDER BY a.k',
 };
 
-/** A shell that reads statements and prints rows. */
+/** Talks to a shell that reads statements and prints rows. */
 function shell(child: ChildProcess, mark: string) {
   let text = '';
   let onText: () => void = () => undefined;
@@ -97,7 +97,7 @@ async function openPostgres(folder: string, file: string): Promise<Peer | string
   if (lacks('postgres') || lacks('initdb') || lacks('psql')) {
     return 'postgres, initdb and psql are not on the PATH (apt-get install postgresql)';
   }
-  // It does not run as root.
+  // PostgreSQL refuses to run as root.
   const as = process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
   const home = join(folder, 'postgres');
   await mkdir(home, { mode: 0o777 });
@@ -141,7 +141,7 @@ interface ChdbModule {
 }
 
 async function openChdb(folder: string, file: string): Promise<Peer | string> {
-  // Not a dependency: whoever wants it names its folder.
+  // Not a dependency: to include it, name its folder in BENCH_CHDB.
   const path = process.env['BENCH_CHDB'] ?? 'chdb';
   const loaded: ChdbModule | undefined = await import(path).catch(() => undefined);
   const Session = loaded?.Session ?? loaded?.default?.Session;
@@ -163,7 +163,7 @@ async function openChdb(folder: string, file: string): Promise<Peer | string> {
   };
 }
 
-/** (j) The same questions to other databases that hold documents, with the documents of a file of JSON lines. */
+/** (j) The same queries on other document databases, with the documents from a file of JSON lines. */
 export async function benchPeers(client: Client, collection: string, folder: string, file: string): Promise<void> {
   const peers: Peer[] = [];
   console.log(`\n(j) side by side, medians of ${ROUNDS}`);

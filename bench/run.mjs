@@ -1,4 +1,4 @@
-// Bundles the benchmarks beside the built binary and runs them: `npm run bench [-- section...]`, `npm run bench:peers`.
+// Bundles the benchmarks next to the built binary and runs them: `npm run bench [-- section...]` or `bench:peers`.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -21,11 +21,11 @@ const options = {
   outExtension: { '.js': '.mjs' },
 };
 await build({ ...options, entryPoints: ['bench/main.ts'] });
-// Minified as our own binary is, so that the two starts compare.
+// Minified like our own binary, so that the two starts are comparable.
 await build({ ...options, entryPoints: ['bench/hello-server.ts'], minifySyntax: true, minifyWhitespace: true });
 
 if (first === 'peers') {
-  // Without a folder it only prints how it is used.
+  // Without a folder, bench:peers only prints its usage.
   if (rest.length > 0 || process.env.BENCH_PEERS) await import('../scripts/build.mjs');
   await build({ ...options, entryPoints: ['bench/mcp-peers.ts'] });
   const { status } = spawnSync(process.execPath, [`${outdir}/mcp-peers.mjs`, root, ...rest], { stdio: 'inherit' });

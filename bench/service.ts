@@ -4,7 +4,7 @@ import { loadSql } from './baseline.ts';
 import type { BenchDocument } from './documents.ts';
 import { median, ms, printHeading, printRow, quantile, timeMs } from './measure.ts';
 
-/** Sends documents in batches, so many requests at a time. Returns the milliseconds that it takes. */
+/** Sends documents in batches, with several requests at a time. Returns the total time in milliseconds. */
 async function loadBatches(client: Client, collection: string, batches: readonly BenchDocument[][], atOnce: number) {
   let next = 0;
   const sendAll = async () => {
@@ -37,7 +37,7 @@ export async function load(
   return spent;
 }
 
-/** (b) Documents per second through the HTTP core against DuckDB reading the same documents from a file. */
+/** (b) Documents per second through the HTTP core, compared with DuckDB reading the same documents from a file. */
 export async function benchIngest(
   client: Client,
   baseline: Baseline,
@@ -70,7 +70,7 @@ export async function benchIngest(
   }
 }
 
-/** Documents of a batch, and batches at once. */
+/** Documents per batch, and batches at a time. */
 const INGEST = [
   [1_000, 1],
   [10_000, 1],
@@ -78,10 +78,10 @@ const INGEST = [
   [10_000, 2],
 ] as const;
 
-/** Rounds that do not count, until Node.js has compiled what they run. */
+/** Rounds between the two that count, until Node.js has compiled the code. */
 const WARM_UP = 700;
 
-/** (e) One document in, then queried; `rounds` of a service that has just started, and as many after a thousand. */
+/** (e) Adding one document, then querying it: `rounds` of them after a start, and as many after `WARM_UP` more. */
 export async function benchFreshness(client: Client, collection: string, rounds: number): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < WARM_UP + 2 * rounds; round += 1) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { INITIALIZE, INITIALIZED, LIST } from './handshake.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 
-/** Starts a process and ends it; with `talk`, first asks it for its tools. */
+/** Starts a process and ends it; with `talk`, asks it for its tools in between. */
 function start(args: readonly string[], env: NodeJS.ProcessEnv, talk: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -28,7 +28,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv, talk: boolean): 
   });
 }
 
-/** From spawn to the answer of tools/list, against Node.js by itself and against a hello-world server. */
+/** From spawn to the answer of tools/list, compared with Node.js alone and with a hello-world server. */
 export async function benchSpawn(bin: string, hello: string, env: NodeJS.ProcessEnv): Promise<void> {
   const times = await interleaved(11, {
     node: () => start(['-e', '0'], env, false),

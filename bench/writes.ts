@@ -7,19 +7,19 @@ import { median, ms, printHeading, printRow, timeMs } from './measure.ts';
 const WRITTEN = 10_000;
 const ROUNDS = 5;
 
-/** Numbers of documents that lie all over the collection, others in each round. */
+/** Numbers of documents spread over the whole collection, different ones in each round. */
 function spread(count: number, round: number): number[] {
   const step = Math.floor(count / WRITTEN);
   return Array.from({ length: WRITTEN }, (_, index) => index * step + (round % step));
 }
 
 interface Write {
-  /** Makes the request ready: that is not what is timed. */
+  /** Prepares the request, which is not part of the measured time. */
   prepare(numbers: readonly number[]): () => Promise<unknown>;
   theirs(): Promise<unknown>;
 }
 
-/** (f) 10,000 documents replaced, patched and deleted, against DuckDB's own statement for the same on the same documents. */
+/** (f) Replacing, patching and deleting 10,000 documents, compared with DuckDB's own statement on the same ones. */
 export async function benchWrites(
   client: Client,
   baseline: Baseline,
@@ -74,7 +74,7 @@ export async function benchWrites(
   await rm(scratch);
 }
 
-/** Resident memory of a process in MiB, now and at most so far; undefined where the system does not tell. */
+/** Resident memory of a process in MiB, now and at its peak; undefined if the system does not tell. */
 export async function memoryOf(pid: number): Promise<{ now: number; peak: number } | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const mib = (name: string) =>
@@ -82,7 +82,7 @@ export async function memoryOf(pid: number): Promise<{ now: number; peak: number
   return status === '' ? undefined : { now: mib('VmRSS'), peak: mib('VmHWM') };
 }
 
-/** (g) The service's memory while it loads, and when it has been left alone. */
+/** (g) The service's memory after loading, and after being idle. */
 export async function benchMemory(pid: number, count: number, idleMs: number): Promise<void> {
   const loaded = await memoryOf(pid);
   await new Promise((resolve) => setTimeout(resolve, idleMs));

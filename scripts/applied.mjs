@@ -1,4 +1,4 @@
-/** `plugin` of esbuild, which fails the build if it found nothing to replace: what it replaces has been moved or renamed. */
+/** Makes the build fail if an esbuild plugin replaced nothing, which means that its target was moved or renamed. */
 export function applied(plugin) {
   return {
     name: plugin.name,

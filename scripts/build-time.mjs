@@ -1,10 +1,10 @@
-// The time that tells builds of one version apart. It belongs to the content: building the same again keeps it, so that no
-// running service is replaced by its equal.
+// The build time tells builds of one version apart. It belongs to the content: building the same again keeps it, so
+// that no running service is replaced by an identical one.
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Stands in the built files where the time goes; as long as one, so that nothing else in them moves. */
+/** Placeholder for the time in the built files, of the same length, so that nothing else in them moves. */
 export const UNSTAMPED = '@@ COLLOQUY BUILT AT @@@';
 const RECORD = 'build.json';
 
@@ -13,7 +13,7 @@ async function filesOf(folder) {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** A hash of all files of a folder that was built and not stamped. */
+/** A hash of all files in a build folder before the time is filled in. */
 export async function contentOf(folder) {
   const hash = createHash('sha256');
   for (const file of (await filesOf(folder)).sort()) {
@@ -24,8 +24,8 @@ export async function contentOf(folder) {
 }
 
 /**
- * Puts the time of the build into the files of `folder`: that of SOURCE_DATE_EPOCH, or of the build in `before` where
- * that has the same content, or else the present one.
+ * Fills the build time into the files of `folder`: from SOURCE_DATE_EPOCH, or that of the build in `before` if its
+ * content is the same, or else the current time.
  */
 export async function stampBuild(folder, content, before, env = process.env) {
   const builtAt = timeOf(env) ?? (await timeOfSame(before, content)) ?? new Date().toISOString();

@@ -1,4 +1,4 @@
-// Builds the bin: one entry file, plus chunks that are read only when the part in them is used.
+// Builds the program: one entry file, and chunks that are loaded only when they are used.
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -12,10 +12,10 @@ import { buildView } from './view.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
 const dist = `${root}dist`;
-// Built beside and put in place whole, so that nothing ever runs from a half-made folder.
+// Built beside `dist` and moved into place as a whole, so that nothing ever runs from an incomplete folder.
 const outdir = `${dist}.${process.pid}`;
 
-/** Messages are English, and `import { z }` would bring every language of zod: 300 kB that each start would read. */
+/** Messages are in English, but `import { z }` would include all languages of zod: 300 kB to read at each start. */
 const englishOnly = {
   name: 'english-only',
   setup({ onLoad }) {
@@ -26,8 +26,8 @@ const englishOnly = {
 };
 
 /**
- * The SDK loads and compiles a JSON Schema validator before it does anything, and needs it only where a client of the
- * older protocol answers a question. So it is made then; what it checks stays the same.
+ * The SDK loads and compiles a JSON Schema validator at once, but needs it only when a client of the older protocol
+ * answers a question. So it is created then; what it checks stays the same.
  */
 const validatorWhenNeeded = {
   name: 'validator-when-needed',
@@ -51,7 +51,9 @@ const validatorWhenNeeded = {
   },
 };
 
-/** Of undici, the connections: `fetch`, cookies and web sockets, with Node's own copy of them, would load at each start. */
+/**
+ * Only undici's connections: `fetch`, cookies and web sockets, with Node.js' own copy of them, need not load at start.
+ */
 const connectionsOnly = {
   name: 'connections-only',
   setup({ onLoad }) {
@@ -87,10 +89,10 @@ try {
     metafile: true,
     define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(UNSTAMPED) },
     plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)].map(applied),
-    // The engine is native code and stays a dependency; everything else is in the bundle, the many small files around the
-    // engine too, which take longer to read than all the rest.
+    // The engine's native code stays a dependency; everything else is bundled, including the many small files around
+    // the engine, which take longer to load than all the rest.
     external: ['@duckdb/node-bindings'],
-    // CommonJS packages inside an ES module still ask for `require`.
+    // CommonJS packages inside an ES module still need `require`.
     banner: {
       js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",
     },

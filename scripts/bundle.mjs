@@ -8,7 +8,7 @@ import { filesIn, packagesFor } from './production.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = resolve(process.argv[2] ?? root);
-// Times of files would make each bundle another one.
+// A fixed time for all files, so that equal content gives an equal bundle.
 const WHEN = new Date(1980, 0, 1, 12);
 const NOT_RUN = /\.(d\.[cm]?ts|map|ts|md)$/;
 
@@ -22,7 +22,7 @@ for (const [name, folder] of await packagesFor(root, { dependencies: project.dep
 }
 
 const texts = {
-  // It holds the engine for this platform and no other.
+  // It contains the engine for this platform only.
   'manifest.json': { ...manifest, compatibility: { ...manifest.compatibility, platforms: [process.platform] } },
   'package.json': { name: project.name, version: project.version, license: project.license, type: project.type },
 };
@@ -52,7 +52,7 @@ const { size } = await stat(file);
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 console.log(`${file}: ${mb(size)}, ${Object.keys(files).length} files of ${mb(unpacked)}`);
 
-/** A regular file of Unix, executable where it is a program or a library. */
+/** Unix mode of a regular file, executable if it is a program or a library. */
 function modeOf(name) {
   return 0o100000 | (/\.(node|so|dylib|dll)$|^dist\/colloquy\.js$/.test(name) ? 0o755 : 0o644);
 }

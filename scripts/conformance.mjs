@@ -1,4 +1,4 @@
-// Bundles the conformance run and starts it: `npm run conformance`. It needs the npm registry, for the suite itself.
+// Bundles the conformance run and starts it: `npm run conformance`. Needs the npm registry to fetch the suite itself.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -1,4 +1,4 @@
-// Kills the built service at random moments of a load and looks what is left: `npm run crash -- [rounds] [seed] [documents]`.
+// Kills the built service at random moments and checks what is left: `npm run crash -- [rounds] [seed] [documents]`.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
-// Its `exports` hide these files from the resolver; a dev dependency lies here.
+// The package's `exports` hide these files from the resolver; a dev dependency is always in this folder.
 const packageDir = fileURLToPath(new URL('../node_modules/vega-datasets/', import.meta.url));
 
-/** The demo's collections: file of the package, what it is, what we change, and how documents are made of it. */
+/** The demo's collections: the package's file, its description, our changes, and how to make documents from it. */
 const COLLECTIONS = {
   earthquakes: {
     file: 'earthquakes.json',
@@ -31,9 +31,9 @@ const COLLECTIONS = {
   },
 };
 
-/** Rows of a CSV text without quotes, as objects, with cells converted as exporters commonly do. */
+/** The rows of a CSV text without quotes, as objects, with cells converted as exporters commonly do. */
 function csvRows(text) {
-  // Splitting at commas is right only without quotes, and this file has none; a later edition may.
+  // Splitting at commas is only right without quotes. This file has none, but a later edition may.
   if (text.includes('"')) throw new Error('The CSV has quoted fields: this reader does not know them.');
   const [header, ...lines] = text.trimEnd().split(/\r?\n/);
   const names = header.split(',');
@@ -45,7 +45,7 @@ function csvRows(text) {
   });
 }
 
-/** A number where the text is how JavaScript writes one, so that nothing is lost ("007", "1e3" stay text). */
+/** A number if the text is exactly how JavaScript writes one, so that nothing is lost ("007" and "1e3" stay text). */
 function converted(text) {
   const number = Number(text);
   return Number.isFinite(number) && String(number) === text ? number : text;

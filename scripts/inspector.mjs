@@ -1,5 +1,5 @@
-// The built program, driven from the shell by the MCP Inspector: its CLI, and mcpdo, which answers questions. Both
-// protocol eras, over standard input and output and over HTTP. It is fetched by npx and needs a newer Node than we do.
+// Drives the built program from the shell with the MCP Inspector: its CLI, and mcpdo, which answers questions. Covers
+// both protocol eras, over stdio and over HTTP. The Inspector is fetched by npx and needs a newer Node.js than we do.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ const BIN = fileURLToPath(new URL('../dist/colloquy.js', import.meta.url));
 const PACKAGES = ['-p', 'node@24', '-p', '@modelcontextprotocol/inspector@2'];
 const TIME_MAX_MS = 60_000;
 
-/** Runs a command; answers what it printed, parsed as JSON, whatever it made of the result's `isError`. */
+/** Runs a command; returns its output, parsed as JSON, whatever its exit code says about the result's `isError`. */
 function run(command, args, env) {
   return new Promise((resolve, reject) => {
     execFile(command, args, { env, timeout: TIME_MAX_MS, maxBuffer: 1e8 }, (error, stdout, stderr) => {
@@ -26,7 +26,7 @@ function run(command, args, env) {
   });
 }
 
-/** The Inspector's CLI: a connection for each call. */
+/** The Inspector's CLI, which opens a connection for each call. */
 async function cli({ era, target, env }) {
   const ask = (...args) =>
     run('mcp-inspector', ['--cli', '--format', 'json', '-q', '--protocol-era', era, ...args, ...target], env);
@@ -38,7 +38,7 @@ async function cli({ era, target, env }) {
   assert.deepEqual((answer.result ?? answer).structuredContent.rows, [[42]]);
 }
 
-/** mcpdo: one connection, kept by a daemon; questions of the server are answered by a command. */
+/** mcpdo: one connection, kept by a daemon; a further command answers the server's questions. */
 async function conversation({ era, target, env, collection }) {
   const mcpdo = (...args) => run('mcpdo', ['--format', 'json', ...args], env);
   const { name, protocolEra } = await mcpdo('connect', '--era', era, ...target);
@@ -89,7 +89,7 @@ async function inside() {
     PATH: process.env.PATH,
     HOME: home,
     MCP_INSPECTOR_SECRET_STORE: 'memory',
-    // A daemon of its own, so that none of the user's is touched.
+    // A separate daemon, so that the user's own is not touched.
     MCP_INSPECTOR_DAEMON_DIR: join(home, 'daemon'),
     MCP_INSPECTOR_DAEMON_TOKEN: 'only-for-this-run-'.repeat(3),
   };

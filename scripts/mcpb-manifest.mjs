@@ -1,4 +1,4 @@
-// What MCPB's specification of manifests, version 0.3, says; unknown keys are errors there, too.
+// The rules of MCPB's manifest specification, version 0.3, where unknown keys are errors, too.
 import { z } from 'zod';
 
 const command = z.strictObject({
@@ -55,10 +55,10 @@ const schema = z.strictObject({
 });
 
 /**
- * Checks a manifest, and that all that it refers to is there; throws with what is wrong.
+ * Checks a manifest, and that everything it refers to exists; throws an error that says what is wrong.
  *
  * @param {unknown} manifest
- * @param {(path: string) => boolean} hasFile whether the bundle holds a file
+ * @param {(path: string) => boolean} hasFile whether the bundle contains a file
  */
 export function checkManifest(manifest, hasFile) {
   const { server, user_config: options } = schema.parse(manifest);

@@ -1,10 +1,10 @@
-// What an installation of a package consists of, as it lies on this disk.
+// The packages and files of which an installation consists, as they are on this disk.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const readJson = async (path) => JSON.parse(await readFile(path, 'utf8'));
 
-/** The packages that one needs to run on this platform, with all that they need: its folder by path below `node_modules`. */
+/** The packages that `project` needs on this platform, dependencies included: folders by path below `node_modules`. */
 export async function packagesFor(root, project) {
   const found = new Map();
   await addPackages(resolve(root), resolve(root), project, found);
@@ -30,7 +30,7 @@ async function addPackages(root, from, { dependencies = {}, optionalDependencies
   }
 }
 
-/** Where Node.js finds a package from a folder; undefined where it is not installed. */
+/** The folder from which Node.js would load a package; undefined if it is not installed. */
 async function installed(root, from, name) {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);
@@ -39,7 +39,7 @@ async function installed(root, from, name) {
   }
 }
 
-/** All files of a package, by their paths in it, without the packages that are installed in it. */
+/** All files of a package, by their paths inside it, without the packages installed in it. */
 export async function filesIn(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -48,7 +48,7 @@ export async function filesIn(folder) {
   return paths.filter((path) => !path.startsWith('node_modules'));
 }
 
-/** The bytes of all files of some packages. */
+/** Total size of the files of some packages, in bytes. */
 export async function bytesOf(folders) {
   let bytes = 0;
   for (const folder of folders) {

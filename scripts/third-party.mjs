@@ -1,4 +1,4 @@
-// The licences of everything that the bundle contains, as those licences ask.
+// Collects the licences of everything that the bundle contains, as these licences require.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 
 const PACKAGE = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//;

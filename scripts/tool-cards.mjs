@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 /**
- * Puts in the place of `src/mcp/tools/tool-cards.ts` what it returns, as JSON. `folder`: where it may write meanwhile;
- * `options`: of esbuild, as for the bundle itself.
+ * Replaces `src/mcp/tools/tool-cards.ts` by its result, as JSON. `folder`: for temporary files; `options`: those of
+ * esbuild, as for the bundle itself.
  */
 export function computedToolCards(folder, options) {
   return {
@@ -27,7 +27,7 @@ export function computedToolCards(folder, options) {
   };
 }
 
-// JSON in a text is read faster than the same as an expression.
+// Parsing JSON from a string is faster than evaluating the same as an expression.
 function moduleOf(cards) {
   return `
     let cards;

@@ -1,9 +1,9 @@
-// Makes the view of a result: one HTML file with its style and its script inside, which asks nothing of any network.
+// Builds the view of a result: one HTML file that contains its style and script, and uses no network.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
-/** Longest distance that a coast may be off, and least area of land that is drawn, in degrees. */
+/** How far a simplified coastline may deviate, and the smallest area of land that is drawn, in degrees. */
 const TOLERANCE = 0.12;
 const AREA_MIN = 0.4;
 
@@ -26,7 +26,7 @@ async function bundled(entry, root, define) {
 
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The HTML of the view; only its own script and style can run in it, whatever else gets into the page. */
+/** The HTML of the view. Only its own script and style can run in it, whatever else gets into the page. */
 export async function buildView(root, version) {
   const define = { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_LAND: JSON.stringify(await landPath(root)) };
   const [page, style, code] = await Promise.all([
@@ -34,7 +34,7 @@ export async function buildView(root, version) {
     bundled('src/view/result.css', root, {}),
     bundled('src/view/main.ts', root, define),
   ]);
-  // In a script element this would end it, and in a string it means the same.
+  // In a script element `</script` would end it; in a string literal, `<\/script` means the same.
   const script = code.replaceAll('</script', '<\\/script');
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
   return page
@@ -43,7 +43,7 @@ export async function buildView(root, version) {
     .replace('<script></script>', () => `<script>${script}</script>`);
 }
 
-/** The coasts of the world (Natural Earth, public domain) as an SVG path in tenths of a degree, south down. */
+/** The world's coastlines (Natural Earth, public domain) as an SVG path in tenths of a degree, y pointing south. */
 async function landPath(root) {
   const file = `${root}node_modules/vega-datasets/data/world-110m.json`;
   const topology = JSON.parse(await readFile(file, 'utf8'));
@@ -81,7 +81,7 @@ function pathOf(ring) {
   return `M${points[0].join(' ')}l${text.join(' ').replaceAll(' -', '-')}z`;
 }
 
-/** The line with fewer points, none of which is farther off than the tolerance (Douglas and Peucker). */
+/** The line with fewer points, of which none is farther away than the tolerance (Douglas-Peucker). */
 function simplified(points) {
   if (points.length < 3) return points;
   const [[ax, ay], [bx, by]] = [points[0], points.at(-1)];

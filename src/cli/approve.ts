@@ -14,7 +14,7 @@ import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
- * is answered: a model with a shell must not say yes for its human. Errors go to standard error and make the exit code 1.
+ * is answered: a model with a shell must not answer for its human. Errors go to standard error, with exit code 1.
  */
 export async function approve(request: ApproveRequest & { config: Config }, bin: string): Promise<number> {
   const { config, action, code } = request;
@@ -40,7 +40,7 @@ export async function approve(request: ApproveRequest & { config: Config }, bin:
   }
 }
 
-/** A client of the service that runs on the folder; a service that does not run holds no question, so none is started. */
+/** A client of the service running on the folder. None is started: without a running service there are no questions. */
 async function runningService(dataDir: string): Promise<Client | undefined> {
   if (!existsSync(dataDir)) return undefined;
   const { socketPath, adminKeyFile } = await openFolder(dataDir);
@@ -49,7 +49,7 @@ async function runningService(dataDir: string): Promise<Client | undefined> {
   return createClient({ target: { socketPath }, apiKey });
 }
 
-/** What goes, and whether it can be undone, stand in the first lines of a question. */
+/** What would be deleted, and whether it can be undone, is in the first lines of a question. */
 const LINES_MAX = 10;
 
 function list(waiting: readonly Approval[]): number {
@@ -95,7 +95,7 @@ async function answer(client: Client, { code, status, message, typed_name: name,
   return 0;
 }
 
-/** A name is compared before anything else, since it may be "no". */
+/** The name is compared before anything else, since it may be "no". */
 function decisionOf(typed: string, name: string | undefined): 'approve' | 'decline' | undefined {
   if (name === undefined ? isYes(typed) : typed === name) return 'approve';
   return /^no?$/i.test(typed) ? 'decline' : undefined;

@@ -17,9 +17,9 @@ export interface AuditCommand {
 
 const ARGUMENTS_CHARS = 120;
 
-/** Prints the audit log of the data folder, the newest call last. */
+/** Prints the audit log of the data folder, newest call last. */
 export async function audit({ config, filter }: AuditCommand): Promise<number> {
-  // Whoever reads may go away (`| head`).
+  // The reader of the output may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
   try {
     const { records, unreadable } = existsSync(config.dataDir)
@@ -38,7 +38,7 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
   }
 }
 
-/** Calls of tools that do not exist are on record, too. Throws `invalid_input` for a name that is neither. */
+/** Throws `invalid_input` for a name that is neither a tool nor in the records, which may have unknown tools. */
 function requireTool(tool: string, records: readonly Entry[]): void {
   const names = new Set([...toolCards().keys(), ...records.map((entry) => String(entry['tool']))]);
   if (names.has(tool)) return;
@@ -47,7 +47,7 @@ function requireTool(tool: string, records: readonly Entry[]): void {
   throw new ApiError('invalid_input', `There is no tool ${JSON.stringify(tool.slice(0, 100))}. ${hint}`);
 }
 
-/** Those that the filter lets through, by time; several processes write, each when its call ends. */
+/** The records that pass the filter, by time; several processes write, each at the end of a call. */
 export function chosenRecords(records: readonly Entry[], { tool, sinceMs, failed, lines }: AuditFilter): Entry[] {
   const found = records.filter((entry) => {
     if (tool !== undefined && entry['tool'] !== tool) return false;

@@ -16,8 +16,8 @@ const STEPS = {
 } as const;
 
 /**
- * Has the local service, which is started if need be, copy all that it stores into a new folder. Errors go to standard
- * error and make the exit code 1; whoever gives up leaves nothing behind.
+ * Makes the local service, which is started if necessary, copy all that it stores into a new folder. Errors go to
+ * standard error and make the exit code 1; if it is interrupted, nothing is left behind.
  */
 export async function backup({ config, path }: { config: Config; path: string }, bin: string): Promise<number> {
   const stop = new AbortController();
@@ -67,7 +67,7 @@ async function showProgress(
       setTimeout(resolve, LOOK_MS).unref();
       until.addEventListener('abort', () => resolve(), { once: true });
     });
-    // What is shown is a convenience: the backup itself says what went wrong.
+    // Progress is optional: the backup itself says what went wrong.
     const all = until.aborted ? [] : await client.listRunningBackups({}, { signal: until }).catch(() => []);
     const mine = all.find((one) => one.path === path);
     if (mine === undefined || until.aborted) continue;

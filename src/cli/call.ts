@@ -22,9 +22,9 @@ export interface CallCommand {
 }
 
 /**
- * Runs one tool as an assistant would and prints its answer to standard output, as one JSON document, also where the
- * tool failed: what went wrong is on standard error as well, and the exit code is 1. What keeps the tool from being
- * called is on standard error alone. Deleting asks at the terminal, and is refused without one, unless the guard is off.
+ * Runs one tool as an assistant would, and prints its answer to standard output as one JSON document, even if the tool
+ * failed: the error then also goes to standard error, and the exit code is 1. If the tool cannot be called at all, only
+ * standard error says so. Deleting asks at the terminal, and is refused if there is none, unless the guard is off.
  */
 export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
   if (tool === undefined) {
@@ -33,7 +33,7 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
   }
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  // Whoever reads the answer may go away (`| head`).
+  // The reader of the output may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
   const shown = shownProgress(process.stderr);
   let client: Client | undefined;
@@ -83,8 +83,8 @@ interface ShownSecret {
 }
 
 /**
- * A person at a terminal is shown a new secret. Whoever reads the output of this program otherwise may be an assistant
- * with a shell, and gets it as every assistant does: in a file of the data folder.
+ * A person at a terminal is shown a new secret. Any other reader of the output may be an assistant with a shell, and
+ * gets it like every assistant: in a file of the data folder.
  */
 function shownHere(secrets: ShownSecret[]): NonNullable<Means['keepSecret']> {
   return async (label, secret) => {
@@ -93,7 +93,7 @@ function shownHere(secrets: ShownSecret[]): NonNullable<Means['keepSecret']> {
   };
 }
 
-/** The tools, each with its arguments; those in brackets may be left out. */
+/** The tools with their arguments; those in brackets are optional. */
 function toolList(config: Config): string {
   const lines = Array.from(offeredTools(offerOf(config)).values(), ({ listing }) => {
     const { properties = {}, required = [] } = listing.inputSchema;
@@ -103,7 +103,7 @@ function toolList(config: Config): string {
   return lines.join('');
 }
 
-/** Throws where there is no such tool, or the settings hide it. */
+/** Throws if there is no such tool, or the settings hide it. */
 function refuseHidden(config: Config, tool: string): void {
   const offered = offeredTools(offerOf(config));
   if (offered.has(tool)) return;
@@ -128,7 +128,7 @@ function argumentsIn(input: string | undefined): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** The message of an answer that is an error, and what to do about it. */
+/** The message of an error answer, and what to do about it. */
 function failureText(tool: string, answer: Readonly<Record<string, unknown>>): string {
   const { error, next, stopped_because: stopped } = answer;
   const { message = stopped, did_you_mean: near } = (typeof error === 'object' && error !== null ? error : {}) as {
@@ -140,7 +140,7 @@ function failureText(tool: string, answer: Readonly<Record<string, unknown>>): s
   return `colloquy: ${plainText(lines.filter((text) => typeof text === 'string').join('\n'))}\n${refusedText(answer)}`;
 }
 
-/** How many of several documents were refused, where some were: the tool did its work all the same. */
+/** How many of several documents were refused, if any: the tool itself has not failed. */
 function refusedText({ counts }: Readonly<Record<string, unknown>>): string {
   if (typeof counts !== 'object' || counts === null) return '';
   const numbers = Object.entries(counts).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
@@ -150,7 +150,7 @@ function refusedText({ counts }: Readonly<Record<string, unknown>>): string {
   return `colloquy: ${refused} of ${counted(all, 'documents')} ${refused === 1 ? 'was' : 'were'} refused; the answer says which and why.\n`;
 }
 
-/** Asks the person at the terminal; without one the answer is no, so that no program can give it. */
+/** Asks the person at the terminal; without a terminal the answer is no, so that no program can give it. */
 async function confirm(message: string, typedName: string | undefined): Promise<boolean> {
   const wanted = typedName === undefined ? '[y/N] ' : `Type ${typedName} to confirm: `;
   const typed = await askAtTerminal(`${message}\n${wanted}`);

@@ -1,6 +1,6 @@
 import { type Config, SETTINGS } from '../settings.ts';
 
-/** How a client starts the server: an executable and its arguments. */
+/** The command with which a client starts the server. */
 export interface ServerCommand {
   command: string;
   args: readonly string[];
@@ -8,21 +8,22 @@ export interface ServerCommand {
 
 const SAFE_IN_SHELL = /^[\w@%+=:,./-]+$/;
 
-/** One word of a POSIX shell's command line. */
+/** A text as one word on a POSIX shell's command line. */
 function shellWord(text: string): string {
   return SAFE_IN_SHELL.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The command as one line of a POSIX shell. */
+/** The command as one line for a POSIX shell. */
 export function commandLine({ command, args }: ServerCommand): string {
   return [command, ...args].map(shellWord).join(' ');
 }
 
 /**
- * The lines that connect the server to Claude Code, Claude Desktop, Cursor and VS Code, for people to copy: the command
- * that does it for them, then what to write by hand. As by that command, an assistant is offered only what reads.
+ * The lines, for people to copy, that connect the server to Claude Code, Claude Desktop, Cursor and VS Code: first the
+ * command that does it for them, then what to write by hand. As by that command, an assistant is only offered tools
+ * that read.
  *
- * `server` is how this very copy is started, so that the lines work before and after it is installed.
+ * `server` starts this very copy, so that the lines work whether or not it is installed.
  */
 export function connectLines(server: ServerCommand): string[] {
   const { command } = server;
@@ -43,9 +44,9 @@ export function connectLines(server: ServerCommand): string[] {
   ];
 }
 
-/** How the copy of the server whose bin lies at `bin` is started. */
+/** The command that starts the copy of the server whose executable is `bin`. */
 export function serverCommand(bin: string): ServerCommand {
-  // npx keeps packages in a cache that it may clear: what started this copy starts the next one.
+  // npx keeps packages in a cache that it may clear, so npx, which started this copy, has to start it again.
   if (/[\\/]_npx[\\/]/.test(bin)) return { command: 'npx', args: ['-y', 'colloquy'] };
   return { command: 'node', args: [bin] };
 }
@@ -56,7 +57,7 @@ export function placeFlags({ url, dataDir }: Pick<Config, 'url' | 'dataDir'>): s
   return dataDir === SETTINGS.dataDir.default ? [] : ['--data-dir', dataDir];
 }
 
-/** This program as a person starts it for the same service, as one line of a POSIX shell; a command's name comes next. */
+/** This program as a person starts it for the same service, as one line for a POSIX shell; a subcommand follows. */
 export function ownCommand(config: Pick<Config, 'url' | 'dataDir'>, bin: string): string {
   const { command, args } = serverCommand(bin);
   return commandLine({ command, args: [...args, ...placeFlags(config)] });

@@ -8,14 +8,14 @@ const loadRemote = () => import('../http/client.ts');
 const loadLocal = () => import('../local/connect.ts');
 const loadSettings = () => import('./service-settings.ts');
 
-/** Loads the code of a connection ahead of its first use, from the file that uses it: others would look for it anew. */
+/** Loads a connection's code ahead of its first use. Here, since another file's import would be resolved again. */
 export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {
   return url === undefined ? Promise.all([loadLocal(), loadSettings()]) : loadRemote();
 }
 
 /**
- * A client of the remote service that the settings name, or else of the shared local one, which is started from `bin`
- * if nobody listens. Rejects `connection_failed` when it cannot be started.
+ * A client of the remote service named in the settings, or else of the shared local one, which is started from `bin` if
+ * nobody listens. Rejects `connection_failed` if it cannot be started.
  */
 export async function connectService(config: Config, bin: string, log: Logger): Promise<Client> {
   const { url, apiKey, requestTimeoutMs: timeoutMs, readOnly } = config;
@@ -31,7 +31,7 @@ export async function connectService(config: Config, bin: string, log: Logger): 
   return client;
 }
 
-/** Settings of the service count where it is started. What cannot be found out is no reason to fail. */
+/** Settings of the service apply only where it is started. A failure to find them out is not an error. */
 async function warnOfUnheeded(client: Client, config: Config, log: Logger): Promise<void> {
   const { givenSettings, unheededSettings } = await loadSettings();
   const given = givenSettings(config);
@@ -40,7 +40,7 @@ async function warnOfUnheeded(client: Client, config: Config, log: Logger): Prom
   if (text !== undefined) log.warn({}, text);
 }
 
-/** Throws where the settings name a remote service: `what`, e.g. "The trash is reached", is for those at its machine. */
+/** Throws if the settings name a remote service; `what`, e.g. "The trash is reached", needs its own machine. */
 export function requireLocalService({ url }: Pick<Config, 'url'>, what: string): void {
   if (url === undefined) return;
   throw new ApiError(

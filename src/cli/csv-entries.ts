@@ -8,10 +8,10 @@ import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
 
 const SHORT_SHOWN = 5;
 const SEPARATORS = [',', ';', '\t', '|'];
-/** Characters of the first line that are looked at. */
+/** How much of the first line is kept, for hints. */
 const LINE_CHARS_MAX = 4_096;
 
-/** CSV, by the rules that the service has for the text of an uploaded file. The first line names the columns. */
+/** CSV by the service's rules for the text of uploaded files. Without `columns`, the first line names the columns. */
 export function csvReader({ separator = ',', columns, types = [] }: NonNullable<FileRequest['csv']>): EntryReader {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let names = columns;
@@ -38,7 +38,7 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
   const parser = parse({
     ...csvRules({ separator, quoteChar: '"', escapeChar: '"' }),
     max_record_size: WRITE_BYTES_MAX,
-    // The records are taken from here, so that none comes out of the stream.
+    // Records are taken here, and none is passed to the stream's output.
     on_record: (record: string[], { lines }) => {
       if (failure === undefined) take(record, lines);
       return null;
@@ -81,13 +81,13 @@ function problemOfNames(names: readonly string[]): ApiError | undefined {
   );
 }
 
-/** What separates the names in a first line that is one field. */
+/** The probable separator in a first line that was read as one field. */
 function separatorIn(names: readonly string[]): string | undefined {
   const [only = ''] = names.length === 1 ? names : [];
   return SEPARATORS.find((separator) => only.includes(separator));
 }
 
-/** Where another separator is more frequent at the beginning, quotes are wrong for the lack of it. */
+/** A wrong separator makes quotes look misplaced, so this hints at one that is more frequent at the beginning. */
 function separatorHint(beginning: string, separator: string): string {
   const line = beginning
     .split('\n', 1)

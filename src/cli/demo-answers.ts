@@ -1,6 +1,6 @@
 import type { Cell, Table } from './demo-check.ts';
 
-/** Makes a table of a tool's structured content. */
+/** Makes a table from a tool's structured content. */
 export type AnswerReader = (content: Readonly<Record<string, unknown>>) => Table;
 
 type Item = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ function itemsOf(content: Item, key: string): Item[] {
   return Array.isArray(items) ? items.filter(isItem) : [];
 }
 
-/** A list's items by name; the service may list them in any order. */
+/** Sorts the items of a list by name; the service may list them in any order. */
 function byName(rows: Cell[][]): Cell[][] {
   return rows.toSorted((a, b) => a.join('.').localeCompare(b.join('.')));
 }
@@ -42,7 +42,7 @@ export const collectionsTable: AnswerReader = (content) => ({
   ),
 });
 
-/** The answer of describe_collection: the fields with these paths, since all of them would fill the screen. */
+/** The answer of describe_collection, limited to these paths, since all fields would fill the screen. */
 export function fieldsTable(paths: readonly string[]): AnswerReader {
   return (content) => {
     const { rows } = queryTable(content);

@@ -1,21 +1,21 @@
 import type { JsonValue } from '../contract/json.ts';
 
-/** A cell of an answer: a Date stands for any text that says the same moment. */
+/** A cell of an answer; a Date stands for any text with the same time. */
 export type Cell = JsonValue | Date;
 
-/** Rows of an answer, or of what it should be. */
+/** The rows of an answer, or the expected ones. */
 export interface Table {
   columns: readonly string[];
   rows: readonly (readonly Cell[])[];
 }
 
 /**
- * What a call should come to: a table, or a text that says all of these and is an error or none. Columns of the answer
- * that are not in the table are not judged.
+ * The expected outcome of a call: a table, or a text that matches all of these patterns and is or is not an error.
+ * Columns of the answer that are missing in the table are ignored.
  */
 export type Expected = Table | { says: readonly RegExp[]; isError: boolean };
 
-/** What a call came to. */
+/** The outcome of a call. */
 export interface Outcome {
   table: Table;
   text: string;
@@ -54,7 +54,7 @@ function tableDifferences(expected: Table, actual: Table): string[] {
   );
 }
 
-/** Equal, where exact numbers may travel as text and sums of doubles may end differently in their last digits. */
+/** Whether cells are equal. Exact numbers may be sent as text, and sums of doubles may differ in their last digits. */
 function sameCell(want: Cell, got: Cell): boolean {
   if (want instanceof Date) return typeof got === 'string' && Date.parse(got) === want.getTime();
   if (typeof want === 'number' && (typeof got === 'number' || (typeof got === 'string' && got !== ''))) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/** One earthquake as USGS publishes it (GeoJSON), with our `_id` and `_event_time`; fields that the demo reads. */
+/** An earthquake as USGS publishes it (GeoJSON), with our `_id` and `_event_time`; only fields that the demo reads. */
 export interface Earthquake {
   _id: string;
   _event_time: string;
@@ -11,7 +11,7 @@ export interface Earthquake {
   geometry: { coordinates: [number, number, number] };
 }
 
-/** One bird strike as an exporter writes it: a speed is a number, or "" where nobody noted it. */
+/** A bird strike as some exporter writes it: a speed is a number, or "" if nobody noted it. */
 export interface BirdStrike {
   'Origin State': string;
   'Phase of flight': string;
@@ -25,21 +25,21 @@ export interface Capital {
   city: string;
 }
 
-/** The raw records, from which the demo also computes what every answer must be. */
+/** The raw records, from which the demo also computes the expected answers. */
 export interface DemoData {
   earthquakes: Earthquake[];
   birdstrikes: BirdStrike[];
   capitals: Capital[];
 }
 
-/** What each collection holds, for people and for the collection's description. */
+/** What each collection contains, for people and for the collection's description. */
 export const DESCRIPTIONS: Readonly<Record<keyof DemoData, string>> = {
   earthquakes: 'One week of earthquakes, USGS, early 2018',
   birdstrikes: 'Aircraft that struck wildlife, FAA, from 1990 on',
   capitals: 'Capitals of the 50 U.S. states, USGS',
 };
 
-/** Reads the records that the build put into `folder`. */
+/** Reads the records from `folder`, where the build put them. */
 export async function readDemoData(folder: URL): Promise<DemoData> {
   const read = async (name: keyof DemoData) => {
     const bytes = await promisify(gunzip)(await readFile(new URL(`${name}.json.gz`, folder)));

@@ -1,7 +1,7 @@
 import type { Cell, Expected } from './demo-check.ts';
 import type { BirdStrike, DemoData, Earthquake } from './demo-data.ts';
 
-// Every answer of the story, worked out from the raw records in plain JavaScript: the demo fails where the service
+// The expected answers of the story, computed from the raw records in plain JavaScript: the demo fails if the service
 // says anything else.
 
 const COLLECTIONS = ['birdstrikes', 'capitals', 'earthquakes'] as const;
@@ -16,7 +16,7 @@ export function workspaces(): Expected {
   };
 }
 
-/** The collections, without those that were deleted. */
+/** The collections, except those that were deleted. */
 export function collections(data: DemoData, deleted: readonly string[] = []): Expected {
   const left = COLLECTIONS.filter((name) => !deleted.includes(name));
   return {
@@ -25,10 +25,10 @@ export function collections(data: DemoData, deleted: readonly string[] = []): Ex
   };
 }
 
-/** Documents that describe_collection is asked to look at. */
+/** How many documents describe_collection is asked to sample. */
 export const SAMPLE = 1_000;
 
-/** Paths shown of an earthquake, with what the records hold there. */
+/** The paths shown of an earthquake, with their values in the records. */
 const EARTHQUAKE_FIELDS: Record<string, (quake: Earthquake) => unknown> = {
   _id: (quake) => quake._id,
   'properties.mag': (quake) => quake.properties.mag,

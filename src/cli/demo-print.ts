@@ -1,11 +1,11 @@
 import type { Cell, Table } from './demo-check.ts';
 import type { ToolAnswer } from './demo-session.ts';
 
-/** Longest line that is printed; fits a terminal of 100 columns. */
+/** Longest printed line; fits a terminal of 100 columns. */
 const WIDTH = 96;
 const GAP = '  ';
 
-/** What the demo's words look like; without colours every style is the identity. */
+/** The styles of printed text; without colours each of them leaves it unchanged. */
 export interface Style {
   strong(text: string): string;
   faint(text: string): string;
@@ -20,7 +20,7 @@ export function styleOf(colors: boolean): Style {
   return { strong: sgr(1, 22), faint: sgr(2, 22), good: sgr(32, 39), bad: sgr(31, 39), code: sgr(36, 39) };
 }
 
-/** A table as aligned lines: a header, then rows; numbers to the right, text that is too wide cut with "...". */
+/** A table as aligned lines: a header, then rows; numbers right-aligned, text that is too wide cut with "...". */
 export function tableLines(table: Table, style: Style, indent: string): string[] {
   const cells = table.rows.map((row) => table.columns.map((_column, at) => cellText(row[at] ?? null)));
   const numeric = table.columns.map((_column, at) => isNumeric(table.rows.map((row) => row[at] ?? null)));
@@ -48,7 +48,7 @@ function isNumeric(column: readonly Cell[]): boolean {
   return present.length > 0 && present.every((cell) => typeof cell === 'number' || /^-?[\d.]+$/.test(String(cell)));
 }
 
-/** Widths that show everything if they can; else the widest column gives way until the line fits. */
+/** Widths that show everything if possible; otherwise the widest column is narrowed until the line fits. */
 function columnWidths(lines: readonly (readonly string[])[], widthMax: number): number[] {
   const widths = (lines[0] ?? []).map((_name, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
@@ -60,7 +60,7 @@ function columnWidths(lines: readonly (readonly string[])[], widthMax: number): 
   return widths;
 }
 
-/** Text broken at spaces into lines that fit, each behind `indent`. */
+/** Text wrapped at spaces into lines that fit, each indented by `indent`. */
 export function wrappedLines(text: string, indent: string): string[] {
   return text
     .split('\n')
@@ -81,7 +81,7 @@ export function wrappedLines(text: string, indent: string): string[] {
 
 const INDENT = '    ';
 
-/** A tool call for a person: the tool, its SQL as it is, and what else it was given. */
+/** A tool call as shown to a person: the tool, its SQL, and its other arguments. */
 export function callLines(tool: string, args: Readonly<Record<string, unknown>>, style: Style): string[] {
   const { query, parameters, ...others } = args;
   const given = Object.entries(others).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
@@ -92,7 +92,7 @@ export function callLines(tool: string, args: Readonly<Record<string, unknown>>,
   return [`${tool} ${[...given, ...values].join(' ')}`.trimEnd(), ...sql].map((line) => INDENT + style.code(line));
 }
 
-/** What came of a call: what the human was asked, then the rows, or the text where there are none to show. */
+/** The result of a call: what the human was asked, then the rows or, without rows, the text. */
 export function answerLines(answer: ToolAnswer, table: Table | undefined, style: Style): string[] {
   const asked = answer.elicitations.flatMap(({ message, says, types }) => [
     ...wrappedLines(`The server asks: ${message}`, INDENT),
@@ -101,7 +101,7 @@ export function answerLines(answer: ToolAnswer, table: Table | undefined, style:
   return [...asked, ...(table === undefined ? textLines(answer) : tableLines(table, style, INDENT))];
 }
 
-/** An error as its message and what to do next; anything else as it is, without the marks that are for models. */
+/** An error as its message and what to do next; any other text without the marks that are meant for models. */
 function textLines({ content, text }: ToolAnswer): string[] {
   const { error, next } = content;
   if (typeof error === 'object' && error !== null && 'message' in error) {

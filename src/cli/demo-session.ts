@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-/** What the human of the demo says when the server asks, and types where a form wants text. */
+/** The answer of the demo's human to the server's questions, and the text typed into forms. */
 export interface HumanAnswer {
   says: 'accept' | 'decline';
   types?: string;
@@ -14,7 +14,7 @@ export interface Elicitation {
   types: string;
 }
 
-/** What a tool said, and how long it took. */
+/** A tool's answer, and how long it took. */
 export interface ToolAnswer {
   content: Readonly<Record<string, unknown>>;
   text: string;
@@ -25,17 +25,17 @@ export interface ToolAnswer {
 
 /** An MCP client connected to a server of its own. */
 export interface Session {
-  /** Revision of the protocol that both agreed on. */
+  /** The protocol revision agreed on. */
   protocol: string;
   call(tool: string, args: Readonly<Record<string, unknown>>, human?: HumanAnswer): Promise<ToolAnswer>;
-  /** The end of what the server logged. */
+  /** The end of the server's log. */
   log(): string;
-  /** Ends the server process too. */
+  /** Also ends the server process. */
   close(): Promise<void>;
 }
 
 export interface SessionOptions {
-  /** The built server's file. */
+  /** The file of the built server. */
   bin: string;
   dataDir: string;
   signal: AbortSignal;
@@ -43,7 +43,7 @@ export interface SessionOptions {
 
 const PROTOCOL = '2026-07-28';
 const DECLINES: HumanAnswer = { says: 'decline' };
-/** The service leaves soon by itself where even the demo's cleaning up was killed. */
+/** The service exits soon by itself, even if the demo was killed before it could clean up. */
 const IDLE_SECS = 60;
 const LOG_CHARS_MAX = 4_000;
 
@@ -53,7 +53,7 @@ export async function openSession({ bin, dataDir, signal }: SessionOptions): Pro
     { name: 'colloquy-demo', version: '1' },
     { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: { pin: PROTOCOL } } },
   );
-  // Only the SDK's few harmless variables go along: a COLLOQUY_URL of the user must not lead the demo elsewhere.
+  // Only the SDK's few harmless variables are passed on: a COLLOQUY_URL of the user must not lead the demo elsewhere.
   const env = { ...getDefaultEnvironment(), COLLOQUY_DATA_DIR: dataDir, COLLOQUY_IDLE_SECS: String(IDLE_SECS) };
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -71,7 +71,7 @@ export async function openSession({ bin, dataDir, signal }: SessionOptions): Pro
     const { says, types = '' } = human;
     elicitations.push({ message: params.message, says, types });
     if (says === 'decline' || !('requestedSchema' in params)) return { action: says };
-    // A human who agrees ticks the boxes and types what is asked for.
+    // A human who agrees ticks the boxes and types the requested text.
     const fields = Object.entries(params.requestedSchema.properties);
     const content = Object.fromEntries(fields.map(([key, { type }]) => [key, type === 'boolean' ? true : types]));
     return { action: says, content };

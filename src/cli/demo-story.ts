@@ -12,20 +12,20 @@ import type { DemoData } from './demo-data.ts';
 import * as expected from './demo-expected.ts';
 import type { HumanAnswer } from './demo-session.ts';
 
-/** One exchange: what a person asks, the call an assistant makes of it, and what the answer must be. */
+/** One exchange: what a person asks, the assistant's call for it, and what the answer must be. */
 export interface Step {
   question: string;
   tool: string;
   arguments: JsonObject;
-  /** What to make of the answer's structured content. */
+  /** Turns the answer's structured content into a table. */
   reads: AnswerReader;
   /** Computed from the raw records in JavaScript, without the service. */
   expected: (data: DemoData) => Expected;
-  /** What the human says when the server asks, and what its question has to mention. */
+  /** The human's answer if the server asks, and what its question has to mention. */
   human?: HumanAnswer & { whenAsked: RegExp };
 }
 
-/** A question that one statement answers; `sql` is laid out for reading. */
+/** A question answered by one statement; `sql` is laid out for reading. */
 function asked(
   question: string,
   sql: readonly string[],
@@ -202,5 +202,5 @@ const deleting: Step[] = [
   },
 ];
 
-/** The exploration that the demo plays, in order. */
+/** The exchanges of the demo, in order. */
 export const STORY: readonly Step[] = [...lookingAround, ...earthquakes, ...birdStrikes, ...mistakes, ...deleting];

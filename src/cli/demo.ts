@@ -14,16 +14,16 @@ import { leaveService } from './leave-service.ts';
 export interface DemoOptions {
   /** The exchanges to play (default: the demo's own). */
   story?: readonly Step[];
-  /** Takes what is printed (default: standard output). */
+  /** Receives the printed text (default: standard output). */
   write?: (text: string) => void;
-  /** Whether to print colours (default: on a terminal that has them and without NO_COLOR). */
+  /** Whether to print colours (default: on a terminal that supports them, without NO_COLOR). */
   colors?: boolean;
 }
 
 const DOCUMENTS_PER_CALL = 500;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** An answer was not what the raw records say; the message tells expected and actual. */
+/** An answer differs from the raw records; the message has expected and actual. */
 class WrongAnswer extends Error {}
 
 interface Stage {
@@ -37,7 +37,7 @@ interface Stage {
  * Plays the demo: starts the built server on a temporary folder, loads real records through MCP, asks questions and
  * checks every answer. Leaves nothing behind: no process, no folder.
  *
- * Resolves to the exit code: 0 if every answer was right, 1 if not, 130 when interrupted.
+ * Resolves to the exit code: 0 if every answer was right, 1 if not, 130 if interrupted.
  */
 export async function runDemo(options: DemoOptions = {}): Promise<number> {
   const style = styleOf(options.colors ?? (process.stdout.isTTY && process.stdout.hasColors()));
@@ -45,9 +45,9 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
   const print = (...lines: string[]) => void write(`${lines.join('\n')}\n`);
   const stop = new AbortController();
   const interrupt = () => stop.abort(new Error('interrupted'));
-  // Once: whoever presses Ctrl-C a second time does not want to wait for the cleaning up.
+  // Once: a second Ctrl-C ends the process without waiting for the cleanup.
   for (const name of SIGNALS) process.once(name, interrupt);
-  // Whoever reads the output may go away (`| head`), and the cleaning up has to happen all the same.
+  // The reader of the output may go away (`| head`); the cleanup still has to happen.
   process.stdout.on('error', interrupt);
   try {
     await inTemporaryFolder((dataDir) => play(dataDir, options.story ?? STORY, { style, print, signal: stop.signal }));
@@ -63,7 +63,7 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
   }
 }
 
-/** Runs `play` with a new data folder; ends the service that was started for it, and removes it. */
+/** Runs `play` with a new data folder; then ends the service that was started for it, and removes the folder. */
 async function inTemporaryFolder(play: (dataDir: string) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'colloquy-demo-'));
   try {
@@ -106,7 +106,7 @@ async function play(
   print(style.strong('Connect your own assistant:'), ...connectLines(serverCommand(fileURLToPath(bin))));
 }
 
-/** The built server's file: beside the chunk that this code is in, or in `dist` when it runs from the sources. */
+/** The file of the built server: next to the chunk that contains this code, or in `dist` when run from the sources. */
 function builtServer(): URL {
   const places = ['../colloquy.js', '../../dist/colloquy.js', './colloquy.js'];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));
@@ -114,7 +114,7 @@ function builtServer(): URL {
   return found;
 }
 
-/** Creates the workspace and its collections, and adds the documents as an assistant would: batch after batch. */
+/** Creates the workspace and its collections, and adds the documents as an assistant would, batch by batch. */
 async function load({ session, data, style, print }: Stage): Promise<void> {
   const call = async (tool: string, args: Record<string, unknown>) => {
     const answer = await session.call(tool, args);
@@ -152,7 +152,7 @@ function addedCount(content: Readonly<Record<string, unknown>>): unknown {
   return typeof counts === 'object' && counts !== null && 'ADDED' in counts ? counts.ADDED : 0;
 }
 
-/** Plays one exchange, prints it, and throws `WrongAnswer` where it did not go as it has to. */
+/** Plays and prints one exchange; throws `WrongAnswer` if it did not go as it should. */
 async function playStep({ session, data, style, print }: Stage, step: Step, number: number): Promise<void> {
   print(
     style.strong(`${String(number).padStart(2)}. ${step.question}`),

@@ -10,10 +10,10 @@ import { PLACES } from '../places.ts';
 import type { Finding } from './doctor.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
-/** Clocks of two machines that are kept right differ by far less. */
+/** The clocks of two machines that are synchronized differ by far less. */
 const CLOCK_MS_MAX = 60_000;
 
-/** Says of a data folder that does not exist what would come of it; undefined for one that does. */
+/** Says what would happen to a data folder that does not exist; undefined for one that does. */
 export async function absentFolder(path: string): Promise<Finding | undefined> {
   const name = 'data folder';
   const code = await stat(path).then(
@@ -37,7 +37,7 @@ export async function absentFolder(path: string): Promise<Finding | undefined> {
   return { name, state: 'warn', detail, remedy: `Correct --data-dir, unless it is to be new: ${then}.` };
 }
 
-/** Looks at the folders that files may be read from; those that can be are one finding. */
+/** Checks the folders that files may be read from; those that can be read become one finding. */
 export async function allowedFolders(folders: readonly string[]): Promise<Finding[]> {
   const name = 'files';
   const broken: Finding[] = [];
@@ -63,7 +63,7 @@ async function whyUnreadable(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Looks at the data folder and what lies in it, and who listens there; the folder is made if need be. */
+/** Checks the data folder, its content, and who listens there; the folder is created if necessary. */
 export async function localFindings(path: string): Promise<Finding[]> {
   let folder: DataFolder;
   try {
@@ -83,7 +83,7 @@ export async function localFindings(path: string): Promise<Finding[]> {
   ];
 }
 
-/** Names the folders of restores that were killed. */
+/** Names the folders of restores that are under way or were killed. */
 async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
   const found = await unfinishedRestores(path);
   return found.map(({ staged, aside }): Finding => {
@@ -96,12 +96,12 @@ async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
   });
 }
 
-/** Whoever reads these files is the administrator, or knows the stored secrets. */
+/** Whoever can read these files acts as the administrator, or knows the stored secrets. */
 function permissions({ adminKeyFile, secretKeyFile }: DataFolder): Promise<Finding> {
   return readableByOthers([adminKeyFile, secretKeyFile]);
 }
 
-/** Looks at the file with the key of another service, whose owner is whoever reads it. */
+/** Checks the file with the key of another service: whoever can read it can use that key. */
 export function keyFileFinding(apiKeyFile: string): Promise<Finding> {
   return readableByOthers([apiKeyFile]);
 }
@@ -146,7 +146,7 @@ async function socket({ socketPath }: DataFolder): Promise<Finding> {
   }
 }
 
-/** A running service that is another program than this copy. */
+/** Compares a running service with this copy of the program. */
 function skew(found: Ready, listened: string): Finding {
   const name = 'socket';
   const which = namedProgram(found, { version: VERSION, build: BUILD });
@@ -158,13 +158,13 @@ function skew(found: Ready, listened: string): Finding {
   }
   if (!isOutdated({ version: VERSION, build: BUILD }, found)) return { name, state: 'ok', detail: listened };
   const detail = `${listened}, of the newer ${which}`;
-  // Builds of one version differ in repairs, if in anything.
+  // Builds of one version differ only in fixes, if at all.
   if (!isOlder(VERSION, found.version)) return { name, state: 'ok', detail };
   const remedy = `This copy is ${VERSION}: update it, or run "colloquy stop" once no newer copy is used any more.`;
   return { name, state: 'warn', detail, remedy };
 }
 
-/** A program by its version, and by its build where that is what tells it from this copy. */
+/** A program by its version and, if only that differs from this copy, its build. */
 function namedProgram({ version, build }: Program, own: Program): string {
   if (version !== own.version) return `version ${version}`;
   return build === undefined ? `version ${version} without a build time` : `version ${version} built at ${build}`;
@@ -179,7 +179,7 @@ async function disk({ path }: DataFolder): Promise<Finding> {
   return { name, state: 'warn', detail, remedy: 'Free some space there: a full disk stops all writes.' };
 }
 
-/** A file from the future tells of a clock that went back; event times and what expires depend on it. */
+/** A file from the future means that the clock was set back; event times and expiry depend on it. */
 async function fileTimes({ path }: DataFolder): Promise<Finding[]> {
   const times = await Promise.all(
     (await readdir(path)).map((file) =>
@@ -197,7 +197,7 @@ async function fileTimes({ path }: DataFolder): Promise<Finding[]> {
 
 const SET_CLOCK = 'Set the clock (switch on its synchronization): event times and what expires depend on it.';
 
-/** Compares the service's clock, as it told it just now, with that of this machine; undefined where it told none. */
+/** Compares the service's clock, as it was just reported, with that of this machine; undefined if none was reported. */
 export function clockFinding(told: string | null | undefined, now = Date.now()): Finding | undefined {
   const time = told == null ? Number.NaN : Date.parse(told);
   if (Number.isNaN(time)) return undefined;

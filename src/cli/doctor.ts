@@ -12,19 +12,19 @@ import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindin
 import { personLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   name: string;
-  /** `warn`: it works, but not as it could; `fail`: something does not work. */
+  /** `warn`: it works, but not as well as it could; `fail`: it does not work. */
   state: 'ok' | 'warn' | 'fail';
   detail: string;
-  /** What a human can do about it; set where the state is not `ok`. */
+  /** What a human can do about it; set unless the state is `ok`. */
   remedy?: string;
 }
 
 export interface Diagnosis {
   findings: Finding[];
-  /** Tools that an assistant is not offered, with the reasons. */
+  /** Tools that are not offered to an assistant, with the reasons. */
   hidden: Hidden[];
 }
 
@@ -33,7 +33,7 @@ const NODE_MIN = '20.19.0';
 /** Enough for a local service to start; a remote one that takes longer is of no use in a chat. */
 const WAIT_MS = 20_000;
 
-/** Prints what is well and what is not, and which tools are hidden. The exit code is 1 where something is broken. */
+/** Prints what works and what does not, and which tools are hidden. The exit code is 1 if something is broken. */
 export async function doctor({ config, json }: { config: Config; json: boolean }, bin: string): Promise<number> {
   const diagnosis = await diagnose(config, bin, false);
   const isBroken = diagnosis.findings.some(({ state }) => state === 'fail');
@@ -43,8 +43,8 @@ export async function doctor({ config, json }: { config: Config; json: boolean }
 }
 
 /**
- * Looks at everything in turn; a local service that does not run is started, as an assistant would start it. Where its
- * data folder does not exist, that is said, or with `isToMake` it is made.
+ * Runs all checks. A local service that is not running is started, as an assistant would start it. If its data folder
+ * does not exist, the result says so or, with `isToMake`, the folder is created.
  */
 export async function diagnose(config: Config, bin: string, isToMake = true): Promise<Diagnosis> {
   const findings: Finding[] = [program(), ...(await allowedFolders(config.allowDirs ?? []))];
@@ -95,7 +95,7 @@ async function lookAtService(
   }
 }
 
-/** What the service says of itself; undefined for another service of the same API, which has no such endpoint. */
+/** The service's `getAbout`; undefined for another implementation of the API, which has no such endpoint. */
 async function aboutOf(client: Client): Promise<About | undefined> {
   try {
     return await client.getAbout({});
@@ -131,7 +131,7 @@ function serviceFinding(answers: string, about: About | undefined, isLocal: bool
   return { name, state: 'warn', detail, remedy };
 }
 
-/** Versions of one line differ in repairs alone. */
+/** The release line of a version; versions of one line differ only in fixes. */
 function lineOf(version: string): string {
   return version.split('.').slice(0, 2).join('.');
 }
@@ -166,7 +166,7 @@ function failure(error: unknown, where: string, { url }: Config): Finding {
 }
 
 function localRemedy(detail: string): string {
-  // What the service says of files that are damaged.
+  // The service's own advice about damaged files.
   if (/colloquy restore/.test(detail)) return DAMAGED;
   return 'Read service.log in the data folder; "colloquy stop" makes the next call start the service anew.';
 }
@@ -185,7 +185,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The diagnosis for a person: a line for each finding, then the hidden tools by reason. */
+/** The diagnosis as text: a line per finding, then the hidden tools by reason. */
 function report({ findings, hidden }: Diagnosis): string {
   const lines = findingLines(findings);
   for (const why of new Set(hidden.map((one) => one.why))) {
@@ -195,7 +195,7 @@ function report({ findings, hidden }: Diagnosis): string {
   return lines.join('\n');
 }
 
-/** Findings for a person: a line for each, and one for each remedy. */
+/** Findings as text: a line for each, and one for each remedy. */
 export function findingLines(findings: readonly Finding[]): string[] {
   return findings.flatMap(({ name, state, detail, remedy }) => [
     `${state.padEnd(4)}  ${name.padEnd(11)}  ${plainText(detail)}`,

@@ -5,24 +5,24 @@ import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import { FILE_NOT_FOUND } from '../mcp/tools/file.ts';
 
-/** Where files may be read from. */
+/** The folders that files may be read from. */
 export interface AllowedFolders {
   folders: readonly string[];
-  /** Never read from, wherever it lies: it holds keys. */
+  /** Never read from, wherever it is: it contains keys. */
   dataDir: string;
 }
 
 export interface AllowedFile {
-  /** Without links. */
+  /** With symbolic links resolved. */
   path: string;
   bytes: number;
   handle: FileHandle;
 }
 
 /**
- * Opens a regular file below one of the folders: links must not lead out of them, and what is hidden (a name that begins
- * with a dot) is not read. Rejects `invalid_input`, and `not_found` with names that are near. Nothing is said
- * about a path outside, not even whether it exists.
+ * Opens a regular file in one of the folders: links must not lead out of them, and hidden files and folders (names that
+ * begin with a dot) are not read. Rejects `invalid_input`, or `not_found` with similar names. Nothing is revealed about
+ * a path outside, not even whether it exists.
  */
 export async function openAllowed(allowed: AllowedFolders, asked: string): Promise<AllowedFile> {
   const roots = allowed.folders.flatMap((folder) => real(folder) ?? []);
@@ -80,7 +80,7 @@ async function notFound({ folders }: AllowedFolders, asked: string, folder: stri
 }
 
 async function openRegular(asked: string, path: string): Promise<AllowedFile> {
-  // A link that takes the file's place by now is refused, and a pipe must not make this wait for a writer.
+  // A link that has replaced the file by now is refused, and a pipe must not make this wait for a writer.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   let handle: FileHandle;
   try {

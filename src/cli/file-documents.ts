@@ -7,7 +7,7 @@ import { type AllowedFile, type AllowedFolders, openAllowed } from './file-acces
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
 
 const PIECE_BYTES = 512 * 1024;
-/** A request may have 10 MiB, and numbers can be longer as they are sent than they stand in the file. */
+/** A request may have 10 MiB, and numbers can be longer when sent than in the file. */
 const BATCH_BYTES = 3 * 1024 * 1024;
 const BATCH_ENTRIES = 5_000;
 
@@ -22,7 +22,7 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.pq': 'parquet',
 };
 
-/** Opens a file of documents below the folders that are allowed; see `OpenFile`. */
+/** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
   const file = await openAllowed(allowed, request.path);
   try {
@@ -66,7 +66,7 @@ async function readerOf(file: AllowedFile, format: FileFormat, { csv = {} }: Fil
   return csvReader({ ...csv, separator: csv.separator ?? (isTabbed ? '\t' : ',') });
 }
 
-/** Begins of files that are not the text their name promises. */
+/** How files begin that are not the text their name promises. */
 const OTHER_BYTES = [
   { begin: [0x1f, 0x8b], what: 'compressed (gzip)', instead: 'Decompress it first, with gunzip.' },
   { begin: [0xff, 0xfe], what: 'UTF-16 text', instead: 'Convert it to UTF-8 first.' },
@@ -86,7 +86,7 @@ interface Piece {
   bytesRead: number;
 }
 
-/** Rejects where the rest cannot be made out, after all entries before that. */
+/** Rejects, after all entries before that, if the rest cannot be read. */
 async function* textEntries(handle: FileHandle, reader: EntryReader): AsyncGenerator<Piece> {
   let bytesRead = 0;
   for (let isEnd = false; !isEnd; ) {
@@ -106,7 +106,7 @@ async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
       `Cannot read ${JSON.stringify(file.path)}: the path of a Parquet file must not hold *, ?, [ or ]. Rename it.`,
     );
   }
-  // The engine is native code: only this format needs it here.
+  // The reader for Parquet is the engine, native code that no other format needs.
   const { openParquet } = await import('../engine/duckdb/results/parquet.ts');
   const parquet = await openParquet(file.path);
   return {
@@ -137,7 +137,7 @@ async function* parquetEntries({ bytes }: AllowedFile, parquet: Parquet): AsyncG
   }
 }
 
-/** The entries in batches that fit into one request each. */
+/** The entries in batches that each fit into one request. */
 async function* batchesOf(pieces: AsyncGenerator<Piece>): AsyncGenerator<FileBatch> {
   let batch: FileEntry[] = [];
   let batchBytes = 0;
@@ -156,7 +156,7 @@ async function* batchesOf(pieces: AsyncGenerator<Piece>): AsyncGenerator<FileBat
       }
     }
   } catch (error) {
-    // What stands before the break is good.
+    // The entries before the failure are good.
     if (batch.length > 0) yield { entries: batch, bytesRead };
     throw error;
   }

@@ -1,2 +1,2 @@
-/** What the log says at the start where nobody is asked. */
+/** Logged at start if nobody will be asked. */
 export const GUARD_OFF = 'deletes run without asking a human, since the setting "guard" is off';

@@ -3,24 +3,24 @@ import { ApiError } from '../contract/errors.ts';
 import { isObject, type JsonValue, parseJson } from '../contract/json.ts';
 import type { CsvRows, FileEntry } from '../mcp/tools/file.ts';
 
-/** An entry of a file with the bytes that it takes there. */
+/** An entry of a file, with its size there in bytes. */
 export interface SizedEntry {
   entry: FileEntry;
   bytes: number;
 }
 
-/** What was found; with a `failure`, nothing behind it can be made out. */
+/** The entries found; after a `failure` the rest cannot be read. */
 export interface Found {
   entries: SizedEntry[];
   failure?: ApiError | undefined;
 }
 
-/** Makes entries of the pieces of one file, in order. */
+/** Parses the pieces of one file, in order, into entries. */
 export interface EntryReader {
-  /** Of CSV: how the rows so far fit the columns. */
+  /** For CSV: how the rows so far fit the columns. */
   rows?(): CsvRows;
   read(piece: Buffer): Found | Promise<Found>;
-  /** What is left when the file has ended. */
+  /** The remaining entries, at the end of the file. */
   end(): Found | Promise<Found>;
 }
 
@@ -36,7 +36,7 @@ const isClosing = (byte: number) => byte === CLOSE_LIST || byte === CLOSE_OBJECT
 
 const TOO_LARGE = `has more than ${WRITE_BYTES_MAX} bytes (10 MiB), the most that one document may have`;
 
-/** Bytes of one value or line that comes in pieces; of one that is too large only the size is kept. */
+/** The bytes of one value or line, which may come in pieces; if it is too large, only its size is kept. */
 class Gathered {
   bytes = 0;
   #pieces: Buffer[] = [];
@@ -47,7 +47,7 @@ class Gathered {
     else this.#pieces = [];
   }
 
-  /** The text, and empty again. Throws what is wrong with it. */
+  /** Returns the text and becomes empty again. Throws if the text is too large or not UTF-8. */
   take(): string {
     const [pieces, isTooLarge] = [this.#pieces, this.bytes > WRITE_BYTES_MAX];
     this.#pieces = [];
@@ -70,7 +70,7 @@ function entryOf(at: number, value: JsonValue): FileEntry {
   return isObject(value) ? { at, document: value } : { at, problem: 'is no JSON object' };
 }
 
-/** JSON lines: a line that is no document is an entry of its own, and those after it are read. */
+/** JSON lines: a line that is not a document becomes an entry with a problem, and reading goes on after it. */
 export function linesReader(): EntryReader {
   const line = new Gathered();
   let at = 1;
@@ -102,8 +102,8 @@ export function linesReader(): EntryReader {
 }
 
 /**
- * JSON: an array of documents, or documents one after the other. What is wrong in it makes the rest unreadable, since
- * nothing says where the next document begins.
+ * JSON: an array of documents, or documents one after the other. An error makes the rest unreadable, since nothing says
+ * where the next document begins.
  */
 export function jsonReader(): EntryReader {
   const scanner = new JsonScanner();
@@ -123,16 +123,16 @@ export function jsonReader(): EntryReader {
   };
 }
 
-/** What may come next, between values. */
+/** What may come next between values. */
 type Expected = 'start' | 'value' | 'value or end' | 'comma or end' | 'document' | 'nothing';
 
 class JsonScanner {
   #line = 1;
   #expected: Expected = 'start';
   #value = new Gathered();
-  /** Line where the present value begins; 0: between values. */
+  /** Line in which the current value begins; 0 between values. */
   #begunAt = 0;
-  /** Lists and objects that are open in it; 0 in a value that is neither. */
+  /** Number of its open lists and objects; 0 for a value that is neither. */
   #depth = 0;
   #isString = false;
   #isEscaped = false;
@@ -164,7 +164,7 @@ class JsonScanner {
     }
   }
 
-  /** Whether a value begins here; what stands between values is taken in. */
+  /** Whether a value begins at this byte; any other byte is consumed. */
   #begins(byte: number): boolean {
     if (isSpace(byte)) return false;
     const isMark = byte === COMMA || isClosing(byte) || (byte === OPEN_LIST && this.#expected === 'start');
@@ -176,7 +176,7 @@ class JsonScanner {
     return true;
   }
 
-  /** A byte between values. */
+  /** Consumes a byte between values. */
   #between(byte: number): void {
     if (isSpace(byte)) return;
     const next = NEXT[this.#expected]?.[String.fromCharCode(byte)];
@@ -186,7 +186,7 @@ class JsonScanner {
     this.#expected = next;
   }
 
-  /** Follows the value; true at its last byte, but for a number or a word, which have none of their own. */
+  /** Follows the value; true at its last byte, except for a number or a word, which end with the byte after them. */
   #isLast(byte: number): boolean {
     if (this.#isString) {
       if (this.#isEscaped) this.#isEscaped = false;
@@ -229,7 +229,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const endsScalar = (byte: number) => isSpace(byte) || byte === COMMA || isClosing(byte);
 
-/** What comes after a mark between values. */
+/** What may come after a mark between values. */
 const NEXT: Partial<Record<Expected, Record<string, Expected>>> = {
   start: { '[': 'value or end' },
   'value or end': { ']': 'nothing' },

@@ -2,7 +2,7 @@ import type { Logger } from '../mcp/assistant.ts';
 import type { Config } from '../settings.ts';
 
 /**
- * The log of a process that most often has nothing to say: the logger is loaded with its first line. `settled` resolves
+ * The log of a process that usually has nothing to log: the logger is loaded with the first line. `settled` resolves
  * when every line is written. `load` loads the logger without a line.
  */
 export function laterLog(
@@ -14,7 +14,7 @@ export function laterLog(
     return loading;
   };
   let last = Promise.resolve();
-  // A reader that has gone must not end the process: see `createLog`, which may never be called.
+  // A reader that is gone must not end the process; `createLog` handles that too, but may never be called.
   process.stderr.on('error', () => {});
 
   const write = (level: keyof Logger) => (details: object, message: string) => {

@@ -7,19 +7,19 @@ import { type DataFolder, openFolder } from '../local/folder.ts';
 import { askToLeave, probe, type Ready } from '../local/probe.ts';
 
 const POLL_MS = 40;
-/** Time for a service to make everything durable and end. */
+/** Time for a service to make everything durable and exit. */
 const END_MS = 15_000;
 
 export interface LeaveOptions {
-  /** Time for a service that was just started to listen, in milliseconds (default 5,000). */
+  /** Time for a service that was just started to begin listening, in milliseconds (default 5,000). */
   startMs?: number;
-  /** Ends also a service that somebody runs by `serve` (default true). */
+  /** Also end a service that was started with `serve` (default true). */
   force?: boolean;
 }
 
 /**
  * Asks the local service of a data folder to leave and waits until its process has ended, so that the folder can be
- * removed. Resolves to false where none runs. Rejects when it does not leave, and where it is not to be ended without `force`.
+ * removed. Resolves to false if none is running. Rejects if it does not leave, or may not be ended without `force`.
  */
 export async function leaveService(
   dataDir: string,
@@ -27,7 +27,7 @@ export async function leaveService(
 ): Promise<boolean> {
   if (!existsSync(dataDir)) return false;
   const folder = await openFolder(dataDir);
-  // The log is there from the moment in which a service is started.
+  // The log exists as soon as a service is started.
   if (startMs > 0 && !existsSync(folder.logFile)) return false;
   const found = await readyService(folder, startMs);
   if (found === undefined) return false;
@@ -47,14 +47,14 @@ export async function leaveService(
   return true;
 }
 
-/** With the admin's key; where that is lost or not known, by the signal that ends it as cleanly. */
+/** Asks with the admin's key or, if that is lost or not accepted, by the signal that closes the service as cleanly. */
 async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder, pid: number): Promise<void> {
   const adminKey = await readFile(adminKeyFile, 'utf8').catch(() => '');
   try {
     await askToLeave(socketPath, adminKey.trim());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    // The number is what somebody on the socket said: it may be any process, in a container also another one here.
+    // Whoever listens on the socket claims this process id: it may be any process or, in a container, another one here.
     if (!(await hasOpen(pid, databaseFile))) {
       throw new Error(
         `What listens for "${path}" does not take the folder's admin key, and process ${pid}, which it says it is, does not have the folder's database open as far as can be seen, so nothing was ended. Find out what serves the folder and end it there.`,
@@ -64,7 +64,7 @@ async function ask({ socketPath, adminKeyFile, databaseFile, path }: DataFolder,
   }
 }
 
-/** What serves the folder, once it can be talked to; undefined where it ended by itself. */
+/** The service of the folder, once it can be talked to; undefined if it ended by itself. */
 async function readyService(folder: DataFolder, startMs: number): Promise<Ready | undefined> {
   const endsAt = performance.now() + startMs;
   for (;;) {
@@ -81,14 +81,14 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-  // In a container it may be nobody's job to collect an ended process, which then looks alive for ever.
+  // In a container nobody may be responsible for reaping ended processes, which then seem alive for ever.
   return !isZombie(pid);
 }
 
 function isZombie(pid: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The state comes after the command's name, which stands in parentheses and may hold any character.
+    // The state follows the command's name, which is in parentheses and may contain any character.
     return text.charAt(text.lastIndexOf(')') + 2) === 'Z';
   } catch {
     return false;

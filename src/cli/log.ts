@@ -4,21 +4,21 @@ import type { Logger as PlainLogger } from '../mcp/assistant.ts';
 import type { Config } from '../settings.ts';
 
 /**
- * The process's logger. It writes to standard error, since standard output belongs to MCP, and at once, so that the last
- * lines of a process that ends are there. Lines that cannot be written (a full disk, a reader that is gone) wait for the
- * next one, and are dropped when too many do: a log never ends its process.
+ * The process's logger. It writes to standard error, since standard output belongs to MCP, and synchronously, so that a
+ * process's last lines are not lost. Lines that cannot be written (a full disk, a reader that is gone) wait for the
+ * next line, and are dropped if they become too many: a log never ends its process.
  */
 export function createLog({ logLevel = 'info' }: Pick<Config, 'logLevel'>): Logger {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: WAITING_CHARS_MAX });
   destination.on('error', () => {});
-  // What writes past the logger: warnings of Node.js, the line of an error.
+  // For what bypasses the logger: warnings of Node.js, the line of an error.
   process.stderr.on('error', () => {});
   return pino({ level: logLevel }, destination);
 }
 
 /**
- * The log of a command that a person runs: what went wrong, in plain lines; with `--log-level` all of that level, as JSON
- * lines.
+ * The log of a command that a person runs: only what went wrong, in plain lines; with `--log-level`, everything of that
+ * level, as JSON lines.
  */
 export function personLog({ logLevel }: Pick<Config, 'logLevel'>): PlainLogger {
   if (logLevel !== undefined) return createLog({ logLevel });
@@ -35,13 +35,13 @@ function because(message: string, cause: unknown): string {
 
 const WAITING_CHARS_MAX = 64 * 1024;
 
-/** An error in one line for a person at a terminal, without what would move the cursor or colour the text. */
+/** An error on one line for a person at a terminal, without anything that would move the cursor or colour the text. */
 export function errorLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return `colloquy: ${plainText(message)}\n`;
 }
 
-/** Text as a terminal may show it: what is invisible, or would move the cursor, is an escape such as `\u001b`. */
+/** Text for a terminal: anything invisible, or that would move the cursor, becomes an escape such as `\u001b`. */
 export function plainText(text: string): string {
   return visibleText(text.replaceAll('\r\n', '\n')).replaceAll('\t', ' ');
 }

@@ -10,7 +10,7 @@ import type { Config } from '../settings.ts';
 type Places = Pick<Config, 'dataDir' | 'secretDir'>;
 type FilePlaces = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
 
-/** How secrets go past an assistant that this process was started for: by files of the data folder, and references. */
+/** How secrets get past the assistant that started this process: by files in the data folder, and by references. */
 export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
   const folder = secretDir ?? join(dataDir, 'secrets');
   return {
@@ -20,15 +20,15 @@ export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means
 }
 
 /**
- * The same for assistants that reach this process over the network: they do not belong to whoever started it, so
- * references stand for something only where the operator has set a folder for them.
+ * The same for assistants that reach this process over the network. They do not belong to whoever started it, so
+ * references work only if the operator has set a folder for them.
  */
 export function remoteSecretMeans(places: Places): Pick<Means, 'keepSecret' | 'secretOf'> {
   const { keepSecret, secretOf } = secretMeans(places);
   return places.secretDir === undefined ? { keepSecret } : { keepSecret, secretOf };
 }
 
-/** The audit log of a process, and its end; undefined where it is switched off. */
+/** The audit log of a process, and how to close it; undefined if it is switched off. */
 export function auditOf(
   { audit, dataDir }: Pick<Config, 'audit' | 'dataDir'>,
   transport: string,
@@ -39,7 +39,7 @@ export function auditOf(
   return { transport, observe: file.append, settled: file.settled };
 }
 
-/** What lets a tool read files: nothing, where the operator allows no folder. */
+/** What tools need to read files: nothing, if the operator allows no folder. */
 export function fileMeans({ allowDirs: folders = [], dataDir }: FilePlaces): Pick<Means, 'openFile'> {
   if (folders.length === 0) return {};
   return {

@@ -1,8 +1,8 @@
 import type { Mount } from '../service/app/mounts.ts';
 
 /**
- * A mount whose code is loaded after so many milliseconds, or with the first request that it gets: a service that starts
- * because somebody waits for its answer need not load it first. Loading that failed is tried again by the next request.
+ * A mount whose code is loaded after `afterMs` milliseconds, or with its first request, since whoever started the
+ * service is waiting for other answers. If loading fails, the next request tries again.
  */
 export function mountedLater(path: string, load: () => Promise<Mount>, afterMs = 1_000): Mount {
   let loading: Promise<Mount> | undefined;

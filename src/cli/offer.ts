@@ -6,18 +6,18 @@ import { chosenToolsets } from '../mcp/tools/toolsets.ts';
 import type { Config } from '../settings.ts';
 import { fileMeans } from './means.ts';
 
-/** The first list of tools waits this long for the role of a remote key. */
+/** How long the first list of tools waits for the role of a remote key. */
 const ROLE_WAIT_MS = 1_500;
 
-/** What the operator chose; the role of the key is not in it. */
+/** The operator's choices; the role of the key is not included. */
 export function offerOf({ toolsets, profile, readOnly, ...config }: Config): Offer {
   return { toolsets: chosenToolsets(profile, toolsets), readOnly, means: fileMeans(config) };
 }
 
 /**
- * The tools of a process that speaks to one service, and those it hides. For a remote service the role of the key is
- * asked for, now; where that fails or takes longer than `roleWaitMs` nothing is hidden for it, since a list that changes
- * later would be worse than a tool that is refused. The key of the local service may do everything.
+ * The tools of a process that talks to one service, and those it hides. For a remote service, the role of the key is
+ * asked for at once; if that fails or takes longer than `roleWaitMs`, nothing is hidden because of it, since a list
+ * that changes later would be worse than a tool that is refused. The key of the local service may do everything.
  */
 export function toolsFor(
   config: Config,

@@ -8,13 +8,13 @@ import { pairingAddress } from './pair-browser.ts';
 
 export interface OpenCommand {
   config: Config;
-  /** Start no browser. */
+  /** Print the address instead of starting a browser. */
   print: boolean;
 }
 
 /**
- * Shows the page of the shared local service, which is started if need be, in the browser of the person at the terminal,
- * by an address that works once. Without a terminal none is made. Errors go to standard error and make the exit code 1.
+ * Opens the page of the shared local service, started if necessary, in the browser of the person at the terminal, by an
+ * address that works once. Without a terminal none is made. Errors go to standard error, with exit code 1.
  */
 export async function openPage({ config, print }: OpenCommand, bin: string): Promise<number> {
   try {
@@ -32,7 +32,7 @@ export async function openPage({ config, print }: OpenCommand, bin: string): Pro
   }
 }
 
-/** Whether the program that opens addresses could be started; what it does then is its own. */
+/** Whether the system's opener could be started; what it then does is not known. */
 async function openBrowser(url: string): Promise<boolean> {
   const opener = browserOpener();
   if (opener === undefined) return false;

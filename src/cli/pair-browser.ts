@@ -16,7 +16,7 @@ export async function pairingAddress(config: Config, bin: string): Promise<strin
   return url ?? '';
 }
 
-/** Prints such an address. */
+/** Prints a pairing address. */
 export async function pairBrowser(config: Config, bin: string): Promise<number> {
   const url = await pairingAddress(config, bin);
   process.stdout.write(
@@ -25,7 +25,7 @@ export async function pairBrowser(config: Config, bin: string): Promise<number> 
   return 0;
 }
 
-/** Ends every pairing; that needs no person, since it takes away and gives nothing. */
+/** Ends every pairing. Needs no person at a terminal, since it only takes rights away. */
 export async function forgetBrowsers(config: Config, bin: string): Promise<number> {
   const { browsers } = await withService(config, bin, (client) => client.forgetBrowsers({}));
   process.stdout.write(`Forgotten: ${browsers} ${browsers === 1 ? 'browser' : 'browsers'}. None is paired now.\n`);
@@ -33,7 +33,7 @@ export async function forgetBrowsers(config: Config, bin: string): Promise<numbe
 }
 
 async function withService<T>(config: Config, bin: string, work: (client: Client) => Promise<T>): Promise<T> {
-  // A person reads this: that a service was started is nothing to them.
+  // For a person, who does not care that a service was started.
   const client = await connectService(config, bin, personLog(config));
   try {
     return await work(client);

@@ -1,7 +1,7 @@
 import type { Progress } from '../mcp/progress.ts';
 import { plainText } from './log.ts';
 
-/** Where progress is shown: standard error, or what stands for it. */
+/** Where progress is shown: standard error, or a substitute. */
 export interface Screen {
   write(text: string): unknown;
   isTTY?: boolean | undefined;
@@ -9,13 +9,13 @@ export interface Screen {
 }
 
 const BAR_CHARS = 24;
-/** What is written to a file or a log stays there: a line now and then is enough, and none for a short call. */
+/** Lines in a file or log are permanent: one now and then is enough, and none for a short call. */
 const LINE_PAUSE_MS = 5_000;
 const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * Shows how far a call is: as a bar on a terminal, which `clear` takes away, and as lines elsewhere. Nothing
- * is shown while `quietly` works: somebody may be typing.
+ * Shows how far a call is: as a bar on a terminal, which `clear` removes, and as lines elsewhere. Nothing is shown
+ * while `quietly` runs, when somebody may be typing.
  */
 export function shownProgress(screen: Screen, now: () => number = () => performance.now()) {
   let isDrawn = false;
@@ -32,8 +32,7 @@ export function shownProgress(screen: Screen, now: () => number = () => performa
     const text = plainText(`${percent}${message}`).replace(/\s+/g, ' ');
     if (screen.isTTY === true) {
       const bar = share === undefined ? '' : `[${'#'.repeat(Math.round(BAR_CHARS * share)).padEnd(BAR_CHARS, '-')}] `;
-      // A line that wraps could not be drawn over.
-      // A terminal that tells no size (some say 0) is not cut for: it would lose words for nothing.
+      // A line that wraps could not be drawn over. If a terminal reports no size (some report 0), nothing is cut.
       screen.write(`${CLEAR_LINE}${`${bar}${text}`.slice(0, screen.columns ? screen.columns - 1 : undefined)}`);
       isDrawn = true;
     } else if (now() - writtenAt >= LINE_PAUSE_MS) {

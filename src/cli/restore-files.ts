@@ -22,7 +22,7 @@ import {
 import { openCatalog, SCHEMA_VERSION } from '../service/catalog.ts';
 import { syncFolder, writeDurably } from '../service/durable-files.ts';
 
-/** Refuses what this program cannot read. */
+/** Refuses a backup that this program cannot read. */
 export function checkVersions({ version, stored_version: stored, metadata_version: metadata, files }: Manifest): void {
   if ((stored ?? 0) > STORED_VERSION || (metadata ?? 0) > SCHEMA_VERSION) {
     throw new ApiError(
@@ -37,7 +37,7 @@ export function checkVersions({ version, stored_version: stored, metadata_versio
   }
 }
 
-/** Throws `not_ready` where something serves the folder, or has its database open. */
+/** Throws `not_ready` if a service is running on the folder, or a process has its database open. */
 export async function refuseWhileServed(folder: DataFolder): Promise<void> {
   const presence = await probe(folder.socketPath);
   if (presence.state === 'absent') return;
@@ -49,8 +49,8 @@ export async function refuseWhileServed(folder: DataFolder): Promise<void> {
 }
 
 /**
- * Copies a backup into `staging`, compares every file with its manifest, opens the result once and answers what it holds.
- * Throws `invalid_input` for a backup that is damaged; the caller removes the folder.
+ * Copies a backup into `staging`, compares every file with its manifest, opens the result once and returns its counts.
+ * Throws `invalid_input` for a damaged backup; the caller removes the folder.
  */
 export async function stage(
   { from, manifest }: { from: string; manifest: Manifest },
@@ -83,7 +83,7 @@ export async function stage(
   return verify(join(staging, basename(databaseFile)), manifest);
 }
 
-/** Opens the database, which merges its log, and counts what it holds. */
+/** Opens the database, which merges its log, and counts its content. */
 async function verify(file: string, { counts }: Manifest): Promise<Counts> {
   const engine = await openEngine({ file }).catch((error: unknown) => {
     throw damaged(`it does not open: ${error instanceof Error ? error.message : String(error)}`);
@@ -113,8 +113,8 @@ function fileError({ name }: BackupFile, error: unknown): unknown {
 }
 
 /**
- * Moves what is stored into `aside`, and what is staged into its place. Where that fails, everything is moved back.
- * Answers the files that were moved aside, the database first.
+ * Moves what is stored into `aside`, and what is staged into its place; if that fails, everything is moved back.
+ * Returns the files that were moved aside, the database first.
  */
 export async function swap(folder: DataFolder, staging: string, aside: string): Promise<string[]> {
   const releaseSpawn = await takeSpawnLock(folder.spawnLockFile);
@@ -150,7 +150,7 @@ export async function swap(folder: DataFolder, staging: string, aside: string): 
   }
 }
 
-/** What a restore replaces. */
+/** The files that a restore replaces. */
 async function storedFiles(folder: DataFolder): Promise<string[]> {
   const database = basename(folder.databaseFile);
   const names = await readdir(folder.path);
@@ -159,7 +159,7 @@ async function storedFiles(folder: DataFolder): Promise<string[]> {
   return [database, ...logs, ...keys].filter((name) => names.includes(name));
 }
 
-/** Makes what was moved aside a backup of its own, so that it can be restored as any other. */
+/** Turns the files that were moved aside into a backup, so that they can be restored like any other. */
 export async function describeAside(aside: string, names: readonly string[]): Promise<void> {
   const files: BackupFile[] = [];
   for (const name of names) files.push(await digestFile(join(aside, name)));

@@ -21,9 +21,9 @@ export interface RestoreCommand {
 }
 
 /**
- * Puts a backup in the place of what the data folder stores, which is moved aside and never deleted. Nothing changes
- * before the backup was copied, compared with its manifest and opened. Asks at the terminal, and is refused without one
- * unless `yes` is set. Errors go to standard error and make the exit code 1.
+ * Replaces what the data folder stores by a backup; the old files are moved aside, never deleted. Nothing changes
+ * before the backup was copied, compared with its manifest and opened. Asks at the terminal, and is refused if there is
+ * none, unless `yes` is set. Errors go to standard error and make the exit code 1.
  */
 export async function restore({ config, path, yes }: RestoreCommand): Promise<number> {
   const shown = shownProgress(process.stderr);
@@ -58,18 +58,18 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
     return 1;
   } finally {
     if (staging !== undefined) await removeStaging(staging);
-    // Of a restore that changed nothing; a folder that holds something stays.
+    // Folders made for a restore that changed nothing; rmdir keeps any that is not empty.
     for (const path of made) await rmdir(path).catch(() => undefined);
   }
 }
 
-/** The folder and those above it that do not exist, the innermost first. */
+/** Those of the folder and its ancestors that do not exist, innermost first. */
 function missingFolders(path: string): string[] {
   return existsSync(path) ? [] : [path, ...missingFolders(dirname(path))];
 }
 
 async function confirm(folder: DataFolder, manifest: Manifest): Promise<boolean> {
-  // There is nothing to lose.
+  // Nothing can be lost.
   if (!existsSync(folder.databaseFile)) return true;
   const typed = await askAtTerminal(
     `Put this backup in the place of what "${folder.path}" stores now, which is moved aside: ${contentsOf(manifest)}? [y/N] `,

@@ -16,7 +16,7 @@ import { auditOf, fileMeans, remoteSecretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
 import { WILDCARDS } from './reached-url.ts';
 
-/** Of a key's hash, enough to tell keys apart in a log. */
+/** How much of a key's hash is used: enough to tell keys apart in a log. */
 const PRINCIPAL_CHARS = 16;
 
 export interface McpMountOptions {
@@ -27,13 +27,13 @@ export interface McpMountOptions {
 }
 
 /**
- * MCP beside the API of a service. What a tool does goes through the service's own socket, with the key of whoever calls
- * it, so that it may do there what that key may do anywhere.
+ * MCP beside the API of a service. Tools call the service through its own socket, with the caller's key, so they may do
+ * exactly what that key may do elsewhere.
  */
 export function mcpMount(path: string, { config, socketPath, bin, log }: McpMountOptions): Mount {
   const offer = offerOf(config);
   const approvals = createApprovals();
-  // What one key changes, those who listen with another are told of at once.
+  // Subscribers with any key are told at once of changes made with another.
   const peers = new Set<Changes>();
   const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
@@ -41,7 +41,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
 
   function open({ key, keyHash, roles }: MountCaller) {
     const { readOnly } = config;
-    // The service is this very process: where it does not answer, it is closing, and trying again only takes time.
+    // The service is this very process: if it does not answer, it is closing, and retrying only takes time.
     const headers = () => callerHeaders.getStore() ?? {};
     const client = createClient({ target: { socketPath }, apiKey: key, readOnly, headers, retry: { triesMax: 1 } });
     const changes = createChanges({ connect: async () => client, log, peers });
@@ -70,7 +70,7 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
     };
   }
 
-  // One client serves all of a key's requests, wherever they come from; each is followed to the calls made for it.
+  // One client serves all requests of a key, wherever they come from; this ties each call to its request's headers.
   const callerHeaders = new AsyncLocalStorage<Record<string, string>>();
   const serving = createHttpServing({ open, log, hosts: hostsOf(config), origins: config.allowedOrigins });
   async function close(): Promise<void> {
@@ -82,17 +82,17 @@ export function mcpMount(path: string, { config, socketPath, bin, log }: McpMoun
   return { path, admit: serving.admit, handle, close };
 }
 
-/** Paths of this machine are of use to those who sit at it, and nobody else's business. */
+/** Paths on this machine are only useful to the people at it, and nobody else's business. */
 function isForOthers({ host, behindTlsProxy, trustProxy }: Config): boolean {
   return behindTlsProxy || trustProxy !== undefined || !isLoopbackHost(inUrl(host));
 }
 
-/** A host as it stands in a URL. */
+/** A host as written in a URL. */
 function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** A name that the service was told to listen at is one that it is reached by. */
+/** A host name that the service was told to listen on is one by which it is reached. */
 function hostsOf({ host, allowedHosts = [] }: Config): string[] {
   if (WILDCARDS.includes(host)) return allowedHosts;
   return [...allowedHosts, inUrl(host)];

@@ -22,16 +22,16 @@ import { readTlsFiles } from './tls-files.ts';
 const MCP_PATH = '/mcp';
 const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
-/** Calls of tools on the page. */
+/** Tool calls shown on the page. */
 const CALLS_SHOWN = 50;
 const QUERIES_MAX = 4;
-/** A query holds a native thread while it runs; writes need some as well. */
+/** A query occupies a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which leaves
- * when idle, keeps its log short, and leaves the field quietly to a service that came first.
+ * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which exits
+ * when idle, limits its log, and quietly gives way to a service that came first.
  */
 export async function serve(config: Config, local: boolean, bin: string): Promise<number> {
   const log = createLog({ logLevel: levelOf(config, local, process.stderr.isTTY) });
@@ -76,15 +76,15 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
   process.exit(0);
 }
 
-/** A person at a terminal reads the welcome, and of the log what went wrong, unless more was asked for. */
+/** A person at a terminal reads the welcome text, and of the log only what went wrong, unless more was asked for. */
 export function levelOf({ logLevel }: Pick<Config, 'logLevel'>, local: boolean, isTerminal: boolean) {
   return logLevel ?? (!local && isTerminal ? 'warn' : 'info');
 }
 
-/** What the process that started the local service learns from its end, even where no log can be written. */
+/** Tells the process that started the local service why it ended, even if no log can be written. */
 function exitCodeOf(error: unknown): number {
   for (let one = error; one instanceof Error; one = one.cause) {
-    // The engine's word for a database that another process has open.
+    // The engine's code for a database that another process has open.
     if (one instanceof ApiError && one.code === 'not_ready') return DATABASE_HELD_EXIT_CODE;
     if (one instanceof ApiError && one.code === 'resource_exceeded') return DISK_FULL_EXIT_CODE;
     if ('code' in one && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(one.code))) return DISK_FULL_EXIT_CODE;
@@ -100,7 +100,7 @@ function addressesOf({ socket, port, host }: Config, folder: DataFolder, tls: Tl
   ];
 }
 
-/** The shared local service serves the processes of one user, which speak MCP themselves. */
+/** What to mount; nothing for the shared local service, whose clients are processes that speak MCP themselves. */
 function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bin: string, log: Logger): Mount[] {
   if (local || !config.mcp) return [];
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
@@ -108,12 +108,12 @@ function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bi
   return [mountedLater(MCP_PATH, load)];
 }
 
-/** What follows where the process ends itself. */
+/** What happens after the process ends itself. */
 export function startsAgain(local: boolean): string {
   return local ? 'The service starts again with the next request.' : 'Its supervisor has to start it again.';
 }
 
-/** Places for queries, and for as many more as do not stop, within the native threads that there are. */
+/** How many queries run at once, and how many more may fail to stop, given the number of native threads. */
 export function placesOf(threads: number): Pick<EngineLimits, 'queriesMax' | 'stuckMax'> {
   const queriesMax = Math.max(1, Math.min(QUERIES_MAX, threads - SPARE_THREADS));
   return { queriesMax, stuckMax: Math.max(1, Math.min(queriesMax, threads - SPARE_THREADS - queriesMax)) };

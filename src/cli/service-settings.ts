@@ -2,10 +2,10 @@ import { SETTING_ENTRIES } from '../config.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
 
-/** Settings that another process of this program has for itself as well. */
+/** Settings that every process of this program also has for itself. */
 const OWN_TOO = ['dataDir', 'logLevel'];
 
-/** The settings of the local service that were given here and are not the default, by the names of their flags. */
+/** The settings of the local service that were given here and differ from the default, by the names of their flags. */
 export function givenSettings(config: Config): Record<string, string> {
   const values: Record<string, unknown> = config;
   const given = SETTING_ENTRIES.flatMap(([key, { flag, passedOn, default: byDefault }]): [string, string][] => {
@@ -17,8 +17,8 @@ export function givenSettings(config: Config): Record<string, string> {
 }
 
 /**
- * What a person is told of given settings that the running service was not started with, and so does not heed; undefined
- * where it heeds them all. A service that does not tell its settings is taken to have none of them.
+ * Tells a person which given settings the running service was not started with, and so ignores; undefined if there are
+ * none. A service that does not tell its settings is taken to have none of them.
  */
 export async function unheededSettings(client: Client, given: Readonly<Record<string, string>>) {
   const { settings } = await client.getAbout({});

@@ -25,8 +25,8 @@ type Request = SetupRequest & { config: Config };
 
 /**
  * Connects the assistants on this machine: shows the exact change to each configuration, and writes it once a person at
- * the terminal has agreed, or with `yes`; a copy of the file as it was stays beside it. The exit code is 1 where something
- * was refused or nobody could be asked, and 2 for an assistant that is not known.
+ * the terminal has agreed, or with `yes`; a copy of the original file stays beside it. The exit code is 1 if something
+ * was refused or nobody could be asked, and 2 for an unknown assistant.
  */
 export async function setup(request: Request, bin: string): Promise<number> {
   const places = userPlaces();
@@ -65,7 +65,7 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   const { config, print: isOnlyShown } = request;
   if (here.length === 0) {
     print(`No assistant was found. Looked for ${wanted.map(({ name }) => name).join(', ')}.`);
-    // What is only shown is of use for one that is elsewhere, or not known here.
+    // Lines that are only shown may be for an assistant on another machine, or unknown here.
     if (!isOnlyShown) return 1;
     const shown = { ...config, readOnly: await isReadOnly(request) };
     const server = serverFor(shown, bin);
@@ -79,7 +79,7 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   const server = serverFor({ ...config, readOnly }, bin);
   print(`Each is to start: ${commandLine(server)}`, offerText({ ...config, readOnly }));
   if (server.env !== undefined) print(KEY_IN_PLAIN);
-  // Trying a local service would start it, which writes its folder.
+  // Trying a local service would start it, and it writes to its folder.
   if (isOnlyShown && config.url === undefined) print('Not tried, since --print writes nothing.');
   else if (!(await works({ ...config, readOnly }, bin))) return 1;
   const missing = wanted.filter((kind) => request.clients.length > 0 && !here.includes(kind));
@@ -92,7 +92,7 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   return exitCode;
 }
 
-/** For assistants that are not here, or keep their configuration elsewhere. */
+/** For assistants on other machines, or with their configuration elsewhere. */
 function showEntries(
   kinds: readonly AssistantKind[],
   server: Server,
@@ -112,7 +112,7 @@ function showAnyEntry({ command, args, env }: Server, { apiKey }: Config): void 
   );
 }
 
-/** What the entry offers to an assistant. */
+/** What the entry will offer to an assistant. */
 function offerText(config: Config): string {
   const offered = offeredTools(offerOf({ ...config, readOnly: false }));
   if (![...offered.values()].some(({ effect }) => effect !== 'read')) return READS_BY_CHOICE;
@@ -140,7 +140,7 @@ function serverFor(config: Config, bin: string): Server {
   const keyInEntry = apiKeyFile === undefined ? apiKey : undefined;
   const flags = entryFlags(config);
   const env = keyInEntry === undefined ? {} : { env: { COLLOQUY_API_KEY: keyInEntry } };
-  // A desktop program does not see the PATH of a shell, where the version managers of Node.js put it.
+  // Desktop programs do not see the PATH of a shell, to which version managers of Node.js add it.
   if (command === 'node') return { command: process.execPath, args: [...args, ...flags], ...env };
   // Windows starts scripts such as npx only through its shell.
   if (process.platform === 'win32') return { command: 'cmd', args: ['/c', command, ...args, ...flags], ...env };
@@ -169,7 +169,7 @@ function changed(value: number, usual: string): string | undefined {
   return String(value) === usual ? undefined : String(value);
 }
 
-/** Tries what the assistants are to use, and says what is wrong with it and which tools they will see. */
+/** Tries the service as the assistants will use it; prints what is wrong and which tools they will see. */
 async function works(config: Config, bin: string): Promise<boolean> {
   const { findings } = await diagnose(config, bin);
   const isBroken = findings.some(({ state }) => state === 'fail');
@@ -179,7 +179,7 @@ async function works(config: Config, bin: string): Promise<boolean> {
   return !isBroken;
 }
 
-/** Whether the assistant is connected now, or its user did not want that. */
+/** Whether the assistant is connected now, or its user did not want it to be. */
 async function connectOne(
   kind: AssistantKind,
   request: Request,
@@ -210,7 +210,7 @@ function copyText(copy: string | undefined): string {
   return copy === undefined ? '' : `As it was: ${JSON.stringify(copy)}. `;
 }
 
-/** Shows a change and asks. `unasked`: there is no terminal. */
+/** Shows a change and asks. `unasked`: there is no terminal to ask at. */
 async function isAgreed(plan: Plan, request: Request, question: string): Promise<'yes' | 'no' | 'unasked'> {
   print(`${plan.kind.name}:`, shownChange(plan, request.config.apiKey));
   if (request.print) {

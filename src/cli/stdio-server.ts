@@ -11,8 +11,8 @@ import { auditOf, fileMeans, secretMeans } from './means.ts';
 import { toolsFor } from './offer.ts';
 
 /**
- * Serves one MCP client on standard input and output, and ends the process with it. Its code is what a client waits for
- * at each start, so what it imports is what listing tools takes; the rest is loaded by those who use it.
+ * Serves one MCP client on standard input and output, then ends the process. A client waits for this module to load at
+ * each start, so it imports only what listing tools needs; the rest is loaded on use.
  */
 export async function serveStdio(config: Config, bin: string): Promise<never> {
   const log = laterLog(config);
@@ -23,7 +23,7 @@ export async function serveStdio(config: Config, bin: string): Promise<never> {
     connect: () => connectService(config, bin, log),
     version: VERSION,
     log,
-    // Of this process alone: what was approved for one, no other may do.
+    // For this process alone: approvals do not carry over to another one.
     principal: `stdio-${randomBytes(6).toString('hex')}`,
     ...toolsFor(config, log),
     approvals: createApprovals(),
@@ -36,6 +36,6 @@ export async function serveStdio(config: Config, bin: string): Promise<never> {
   });
   await audit?.settled();
   await log.settled();
-  // Nobody is left to read an answer, so what still runs (a service being waited for) need not be.
+  // Nobody is left to read an answer, so what is still running (such as waiting for a service) may end.
   process.exit(0);
 }

@@ -1,7 +1,7 @@
 import { VERSION } from '../config.ts';
 import type { Config } from '../settings.ts';
 
-/** Serves MCP on standard input and output; for a person at a terminal it prints how to connect a client instead. */
+/** Serves MCP on standard input and output; at a terminal it prints how to connect a client instead. */
 export async function stdio(config: Config, bin: string): Promise<number> {
   if (!process.stdin.isTTY) return (await import('./stdio-server.ts')).serveStdio(config, bin);
   process.stdout.write(`${(await introduction(bin)).join('\n')}\n`);

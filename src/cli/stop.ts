@@ -4,11 +4,11 @@ import { errorLine } from './log.ts';
 
 export interface StopCommand {
   config: Config;
-  /** Also one that somebody runs by `serve`, which is refused otherwise. */
+  /** Also stop a service that was started with `serve`, which is refused otherwise. */
   force: boolean;
 }
 
-/** Asks the local service of the data folder to leave, and waits until everything is durable and it has ended. */
+/** Asks the local service of the data folder to leave, and waits until all is durable and its process has ended. */
 export async function stop({ config: { dataDir }, force }: StopCommand): Promise<number> {
   try {
     const left = await leaveService(dataDir, { startMs: 0, force });

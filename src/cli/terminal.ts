@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { plainText } from './log.ts';
 
 /**
- * What the person at the terminal types, trimmed; undefined without a terminal, so that no program can answer. `prompt`
- * may hold anything: it is shown as plain text.
+ * The text typed by the person at the terminal, trimmed; undefined if there is no terminal, so that no program can
+ * answer. `prompt` may contain anything: it is shown as plain text.
  */
 export async function askAtTerminal(prompt: string): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
@@ -15,7 +15,7 @@ export async function askAtTerminal(prompt: string): Promise<string | undefined>
   }
 }
 
-/** Whether what was typed is a yes; nothing else is one. */
+/** Whether the typed text is a yes; anything unclear is not. */
 export function isYes(typed: string | undefined): boolean {
   return typed !== undefined && /^y(es)?$/i.test(typed);
 }

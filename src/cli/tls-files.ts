@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { TlsFiles } from '../service/app/listen.ts';
 import type { Config } from '../settings.ts';
 
-/** Certificate and key from the files that the settings name; undefined: none are. Throws `invalid_input`, which names the file. */
+/** Certificate and key from the files in the settings; undefined without. Throws `invalid_input`, naming the file. */
 export async function readTlsFiles({
   tlsCert,
   tlsKey,

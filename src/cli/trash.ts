@@ -10,8 +10,8 @@ import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
- * make the exit code 1, and so does a restore that leaves documents in the trash. Removing asks at the terminal, and is
- * refused without one unless `yes` is set. `ask` stands for the terminal.
+ * make the exit code 1, as does a restore that leaves documents in the trash. Removing asks at the terminal, and is
+ * refused if there is none, unless `yes` is set. `ask` stands for the terminal.
  */
 export async function trash(
   request: TrashRequest & { config: Config },
@@ -19,7 +19,7 @@ export async function trash(
   ask: typeof askAtTerminal = askAtTerminal,
 ): Promise<number> {
   const { config, action } = request;
-  // Whoever reads the answer may go away (`| head`).
+  // The reader of the output may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
   let client: Client | undefined;
   try {

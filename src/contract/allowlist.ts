@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NewName, resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
-/** An address or range that may call the service; a list that is not empty refuses all others. */
+/** An address or range that may call the service; if there are any entries, all other addresses are refused. */
 export const AllowlistEntry = resource({
   name: z.string(),
   description: z.string(),

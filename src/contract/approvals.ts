@@ -3,10 +3,10 @@ import { Extent } from './extent.ts';
 import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
-/** How long a human may take to answer, and how long a yes may wait to be used. */
+/** How long a human may take to answer, and how long an approval waits to be used. */
 export const APPROVAL_TTL_MS = 10 * 60 * 1_000;
 
-/** What became of a question. `approved` and `declined` are given out once, to the API key that asked. */
+/** The outcome of a question. `approved` and `declined` are returned once, to the API key that asked. */
 export const ApprovalAnswer = resource({
   status: z.string().describe('pending, approved or declined'),
   code: z.string().describe('Names the question while it is pending'),
@@ -16,7 +16,7 @@ export const ApprovalAnswer = resource({
 });
 export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
 
-/** A question as its human sees it. */
+/** A question as shown to its human. */
 export const Approval = resource({
   code: z.string(),
   status: z.string().describe('pending, approved or declined'),
@@ -35,7 +35,7 @@ const path = '/v1/colloquy/approvals';
 const params = z.object({ code: z.string().min(1).max(64).describe('Code of the question') });
 const digest = z.string().min(1).max(128);
 
-/** Questions to a human whom the client of an assistant cannot ask. */
+/** Questions to a human, for assistants whose client cannot ask. */
 export const approvals = {
   requestApproval: {
     method: 'POST',

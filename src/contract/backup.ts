@@ -24,7 +24,7 @@ export type RunningBackup = z.infer<typeof RunningBackup>;
 
 const path = '/v1/colloquy/backups';
 
-/** For whoever operates the service, at its machine: no tool comes of these. */
+/** For the operator, at the service's machine: there are no tools for these rows. */
 export const backups = {
   createBackup: {
     method: 'POST',

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
-/** How long an address to pair a browser with works, and how long a browser stays paired. */
+/** How long a pairing address works, and how long a browser stays paired. */
 export const PAIRING_TTL_MS = 5 * 60 * 1_000;
 export const PAIRED_DAYS = 90;
 
-/** An address that makes the browser that opens it one that questions are answered in. */
+/** An address that pairs the browser that opens it, so that questions can be answered there. */
 export const Pairing = resource({
   url: z.string().describe('Works once; for the eyes of the person at this machine only'),
   expires_at: Timestamp,
@@ -15,7 +15,7 @@ export type Pairing = z.infer<typeof Pairing>;
 
 const path = '/v1/colloquy/browsers';
 
-/** The browsers in which humans answer questions: the page of questions shows itself to no other. */
+/** The browsers in which humans answer questions; the page of questions is shown in no others. */
 export const browsers = {
   pairBrowser: {
     method: 'POST',

@@ -22,7 +22,7 @@ export const CollectionStats = resource({
 });
 export type CollectionStats = z.infer<typeof CollectionStats>;
 
-/** A change made to every document on its way in. */
+/** A change made to every incoming document. */
 export const FieldMapping = resource({
   name: z.string(),
   is_drop_all_fields: z.boolean(),
@@ -42,7 +42,7 @@ export const FieldMapping = resource({
 });
 export type FieldMapping = z.infer<typeof FieldMapping>;
 
-/** A field that documents are clustered by. */
+/** A field by which documents are clustered. */
 export const PartitionSpec = resource({
   field_name: z.string(),
   type: z.string().describe('e.g. AUTO'),
@@ -56,7 +56,7 @@ export const FieldSchema = resource({
 });
 export type FieldSchema = z.infer<typeof FieldSchema>;
 
-/** Which field of a document is its event time. */
+/** The field of a document that has its event time. */
 export const EventTimeInfo = resource({
   field: z.string(),
   format: z.string(),

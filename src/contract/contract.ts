@@ -52,7 +52,7 @@ export const contract = {
   ...workspaces,
 } as const satisfies Contract;
 
-/** This service's additions to the interface description, under `/v1/colloquy`; no tool is computed from these rows. */
+/** This service's additions to the interface description, under `/v1/colloquy`; there are no tools for these rows. */
 export const extensions = {
   ...about,
   ...approvals,
@@ -70,7 +70,7 @@ export const OPERATIONS = Object.keys(contract) as Operation[];
 /** An operation of the interface description, or one that this service adds. */
 export type AnyOperation = keyof typeof allRows;
 
-// An empty object's type would forbid every other key.
+// The type of an empty object would forbid every other key.
 type Fields<S> = S extends z.ZodObject<infer Shape> ? (keyof Shape extends never ? unknown : z.input<S>) : unknown;
 
 type ParsedFields<S> =
@@ -86,7 +86,7 @@ export type ParsedInput<K extends AnyOperation> = ParsedFields<(typeof allRows)[
   ((typeof allRows)[K] extends { query: infer Q } ? ParsedFields<Q> : unknown) &
   ((typeof allRows)[K] extends { body: infer B } ? ParsedFields<B> : unknown);
 
-/** What an operation returns, without its envelope. */
+/** The result of an operation, without its envelope. */
 export type Output<K extends AnyOperation> = z.output<(typeof allRows)[K]['result']>;
 
 /** The schema of an operation's flat arguments. */

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
 import type { Contract } from './row.ts';
 
-/** A write may carry at most this many documents. */
+/** Most documents in one write. */
 export const DOCUMENTS_MAX = 20_000;
-/** A write's body may have at most this many bytes (10 MiB). */
+/** Largest body of a write, in bytes (10 MiB). */
 export const WRITE_BYTES_MAX = 10 * 1024 * 1024;
 
 export const PATCH_OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test', 'increment'] as const;
 
-/** One JSON Patch operation (RFC 6902, plus `increment`); `op` is matched without regard to case. */
+/** One JSON Patch operation (RFC 6902, plus `increment`); the letter case of `op` does not matter. */
 export const PatchOperation = z.object({
   op: z.string().describe('add, remove, replace, move, copy, test or increment'),
   path: z.string().describe('JSON pointer, e.g. /address/city'),
@@ -18,7 +18,7 @@ export const PatchOperation = z.object({
 });
 export type PatchOperation = z.infer<typeof PatchOperation>;
 
-/** What became of one document of a write. */
+/** The outcome for one document of a write. */
 export const DocumentStatus = resource({
   _collection: z.string().describe('workspace.collection'),
   _id: z.string(),
@@ -39,7 +39,7 @@ export type WriteResult = z.infer<typeof WriteResult>;
 const path = '/v1/orgs/self/ws/{workspace}/collections/{collection}/docs';
 const params = z.object({ workspace: WorkspaceParam, collection: CollectionParam });
 
-// `{data: [...], last_offset}` is the documents' own shape, not the usual envelope: it travels as it is.
+// `{data: [...], last_offset}` is the result itself, not the usual envelope, so these rows are `bare`.
 export const documents = {
   addDocuments: {
     number: 3,

@@ -12,16 +12,16 @@ export const ERRORS = {
   query_timeout: { status: 408, type: 'QUERY_TIMEOUT' },
   already_exists: { status: 409, type: 'ALREADYEXISTS' },
   dependent_resources: { status: 409, type: 'DEPENDENTRESOURCES' },
-  /** A person stopped it on purpose. An addition of this service. */
+  /** A person stopped it. Added by this service. */
   query_stopped: { status: 409, type: 'QUERY_STOPPED' },
   content_too_large: { status: 413, type: 'CONTENTTOOLARGE' },
   unsupported_media_type: { status: 415, type: 'UNSUPPORTEDMEDIATYPE' },
   resource_exceeded: { status: 429, type: 'RESOURCEEXCEEDED' },
   internal: { status: 500, type: 'INTERNALERROR' },
   not_ready: { status: 503, type: 'NOT_READY' },
-  /** Nothing answers at the address, or the connection broke. */
+  /** Nobody answers at the address, or the connection broke. */
   connection_failed: { status: undefined, type: 'CONNECTION_FAILED' },
-  /** The caller's own time limit ran out before the answer. */
+  /** The caller's own time limit expired before the answer. */
   request_timeout: { status: undefined, type: 'REQUEST_TIMEOUT' },
   /** The caller abandoned the request. */
   aborted: { status: undefined, type: 'ABORTED' },
@@ -63,7 +63,7 @@ export interface ApiErrorDetails {
   /** HTTP status as received; by default the code's own. */
   status?: number | undefined;
   messageKey?: string | undefined;
-  /** 1-based position in the caller's SQL text. */
+  /** Position in the caller's SQL text, counted from 1. */
   line?: number | undefined;
   column?: number | undefined;
   traceId?: string | undefined;
@@ -71,7 +71,7 @@ export interface ApiErrorDetails {
   queryId?: string | undefined;
   /** How long to wait before another try, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** Methods that the path does support (405). */
+  /** Methods that the path supports (for a 405). */
   allow?: readonly string[] | undefined;
   cause?: unknown;
 }

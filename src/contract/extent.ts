@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { counted } from './in-words.ts';
 
 /**
- * What a delete takes with it, by the plural noun of its kind: how many and, if it matters which ones, a digest of
- * them. What could not be counted is absent.
+ * What a delete removes, by the plural noun of its kind: how many and, if it matters which ones, a digest of them. What
+ * could not be counted is absent.
  */
 export const Extent = z.record(
   z.string().min(1).max(64),
@@ -13,7 +13,7 @@ export type Extent = z.infer<typeof Extent>;
 
 /**
  * What would now be deleted beyond what somebody agreed to, as a clause ("3 documents came"); undefined if the consent
- * still covers it. Fewer may be deleted than agreed to, but not others.
+ * still covers it. It covers fewer things, but not others.
  */
 export function growth(agreed: Extent, now: Extent): string | undefined {
   const found: string[] = [];

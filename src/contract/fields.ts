@@ -6,7 +6,7 @@ export const Json: z.ZodType<JsonValue> = z.custom<JsonValue>(
   'a JSON value is required',
 );
 
-/** A JSON object whose keys the API does not describe. It is kept as it is: `z.record` would drop a key `__proto__`. */
+/** A JSON object whose keys the API does not describe, kept as it is: `z.record` would drop a key `__proto__`. */
 export const AnyObject: z.ZodType<JsonObject> = z
   .custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -14,7 +14,7 @@ export const AnyObject: z.ZodType<JsonObject> = z
   )
   .meta({ type: 'object' });
 
-/** A resource as returned: every field may be absent or null, and unknown fields are kept. */
+/** A resource as returned: any field may be absent or null, and unknown fields are kept. */
 export function resource<Shape extends Record<string, z.ZodType>>(shape: Shape) {
   const fields = Object.fromEntries(Object.entries(shape).map(([key, field]) => [key, field.nullish()]));
   return z.looseObject(fields as { [K in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[K]>> });
@@ -28,11 +28,11 @@ const WORKSPACE_NAME = /^(?=.{1,128}$)(?!_)[A-Za-z0-9_-]+(\.(?!_)[A-Za-z0-9_-]+)
 
 /** A new collection's name. */
 export const NewName = z.string().regex(NAME, `a name is ${NAME_RULE}`);
-/** A new workspace's name; a dot makes it a child: `a.b` lies in `a`. */
+/** A new workspace's name; with a dot it is a child: `a.b` is in `a`. */
 export const NewWorkspaceName = z
   .string()
   .regex(WORKSPACE_NAME, `a workspace name is ${NAME_RULE}; dots separate parent and child`);
 
-/** Names of things that should exist already: any text is looked up, so that a wrong one is "not found". */
+/** Names of things that should exist: any text is looked up, so that a wrong name is "not found". */
 export const WorkspaceParam = z.string().min(1);
 export const CollectionParam = z.string().min(1);

@@ -1,6 +1,6 @@
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** To three digits, in decimal units: `1.53 MB`. */
+/** A size with three digits, in decimal units: `1.53 MB`. */
 export function bytesText(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -8,7 +8,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${UNITS[unit]}`;
 }
 
-/** `1 document`, `2 documents`: a number with the noun that is given in the plural. */
+/** A number with its noun, which is given in the plural: `1 document`, `2 documents`. */
 export function counted(count: number, plural: string): string {
   const noun = count === 1 ? plural.replace(/ies$/, 'y').replace(/(?<=s|x|ch|sh)es$|s$/, '') : plural;
   return `${count.toLocaleString('en-US')} ${noun}`;

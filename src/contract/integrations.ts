@@ -20,8 +20,8 @@ export type IntegrationKind = (typeof INTEGRATION_KINDS)[number];
 
 const HOST = String.raw`(?:[^\s:,@/?#[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?`;
 /**
- * A MongoDB connection string: user and password, both percent-encoded, hosts, database and options. `@` stands in one
- * place only, so that no part of a password can be taken for a host.
+ * A MongoDB connection string: user and password, both percent-encoded, hosts, database and options. Only one `@` is
+ * allowed, so that no part of a password can be taken for a host.
  */
 export const MONGODB_URI = new RegExp(
   String.raw`^(?<scheme>mongodb(?:\+srv)?)://(?:(?<user>[^\s:@/?#[\]]*)(?::(?<password>[^\s:@/?#[\]]*))?@)?(?<hosts>${HOST}(?:,${HOST})*)(?:/(?<database>[^\s@/?#]*))?(?:\?(?<options>[^\s@?#]*))?$`,
@@ -67,8 +67,8 @@ const AccessKey = z.object({
   cloud_secret_access_key: secret(Text.describe('Secret; never returned')),
 });
 
-// No message of these schemas may repeat a value: it could be a secret. So rules on texts are refinements, since the
-// issue of a pattern is reported with the text that does not match.
+// No message of these schemas may repeat a value, which could be a secret. So rules on texts are refinements: the issue
+// of a pattern would contain the text that does not match.
 const KeyOrRole = z
   .object({ cloud_access_key: AccessKey.nullish(), cloud_role: z.object({ cloud_role_arn: Text }).nullish() })
   .superRefine(({ cloud_access_key: key, cloud_role: role }, context) => {
@@ -81,7 +81,7 @@ const KeyOrRole = z
 
 const isFilled = (value: object) => Object.keys(value).length > 0;
 
-/** The kinds as a caller gives them. */
+/** The kinds as given by a caller. */
 const given = {
   s3: KeyOrRole.nullish(),
   kinesis: KeyOrRole.nullish(),
@@ -164,7 +164,7 @@ export const integrations = {
         ...given,
       })
       .refine((body) => kindsIn(body).length === 1, {
-        // Also beside other issues: whoever gives two kinds should not mend one of them first.
+        // Checked even if there are other issues: whoever gives two kinds should not have to fix one of them first.
         when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
         error: ({ input }) => {
           const kinds = kindsIn(input as Parameters<typeof kindsIn>[0]);

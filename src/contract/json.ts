@@ -19,8 +19,8 @@ export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// A double holds every integer of up to 15 digits, so only longer ones need the slow, exact parser. Fractions are doubles
-// whatever their length. Text that looks like such a number costs time, and nothing else.
+// A double represents every integer of up to 15 digits exactly, so only longer ones need the slow, exact parser.
+// Fractions are doubles whatever their length. A text that only looks like such a number costs time, but is harmless.
 const LONG_INTEGER = /[[:,\s]-?\d{16,}(?=[\],}\s])|^-?\d{16,}$/;
 const INTEGER = /^-?\d+$/;
 
@@ -37,7 +37,7 @@ export function parseJson(text: string): JsonValue {
   const value = JSON.parse(text) as JsonValue;
   if (!LONG_INTEGER.test(text)) return value;
   try {
-    // As in JSON.parse, the last of two equal keys wins.
+    // As in JSON.parse, the last of several equal keys counts.
     return parseLossless(text, null, {
       parseNumber: exactNumber,
       onDuplicateKey: ({ newValue }) => newValue,
@@ -62,7 +62,7 @@ export function isCrowd(bytes: Buffer): boolean {
   return commas > VALUES_MAX;
 }
 
-/** JSON text of a value that may contain `bigint`s; these are written as numbers, with all their digits. */
+/** The JSON text of a value that may contain `bigint`s, which are written as numbers with all their digits. */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);

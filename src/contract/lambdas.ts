@@ -3,7 +3,7 @@ import { CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from '.
 import { QueryParameter, QueryResponse } from './queries.ts';
 import type { Contract } from './row.ts';
 
-/** The tag that each lambda has from its first version on; it moves with each new version. */
+/** The tag that every lambda has from its first version on; it moves to each new version. */
 export const LATEST = 'latest';
 
 export const QueryLambdaVersion = resource({

@@ -20,7 +20,7 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** Letter case and separators are the usual slips, so they do not count as differences. */
+/** Letter case and separators are the most common slips, so they do not count as differences. */
 function folded(name: string): string {
   return name
     .slice(0, COMPARED_MAX)
@@ -29,9 +29,9 @@ function folded(name: string): string {
 }
 
 /**
- * The candidates that `name` may have been meant as, best first, at most `max`; empty when none is close.
+ * The candidates that may have been meant by `name`, best first, at most `max`; empty if none is close.
  *
- * Close is: few edits for the length (a third, at least one), or one of the two begins with or contains the other.
+ * Close means few edits for the length (a third, at least one), or that one begins with or contains the other.
  */
 export function nearest(name: string, candidates: Iterable<string>, max = 3): string[] {
   const wanted = folded(name);

@@ -1,11 +1,11 @@
-/** Fills a path template; every parameter is percent-encoded, so that no name can leave its segment. Throws `TypeError`. */
+/** Fills a path template, percent-encoding every parameter, so that no name leaves its segment. Throws `TypeError`. */
 export function fillPath(template: string, params: Readonly<Record<string, unknown>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
     if (typeof value !== 'string' || value === '') {
       throw new TypeError(`path parameter "${name}" of ${template} is missing`);
     }
-    // URL parsers take these two as steps in the path, percent-encoded or not, so they would name something else.
+    // URL parsers treat these two as steps in the path, percent-encoded or not, so they would name something else.
     if (value === '.' || value === '..') throw new TypeError(`path parameter "${name}" must not be "${value}"`);
     return encodeURIComponent(value);
   });

@@ -3,15 +3,15 @@ import { AnyObject, Json, resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 
 /**
- * Asks the calls that answer with a QueryResponse to keep the whole result, and to carry at most so many rows of it:
- * `x-colloquy-keep: 50`. `default_row_limit` is not applied then. A service that does not know it ignores it.
+ * For calls that answer with a QueryResponse: asks to keep the whole result, and to return at most this many of its
+ * rows: `x-colloquy-keep: 50`. `default_row_limit` is then not applied. Other services ignore the header.
  */
 export const KEEP_HEADER = 'x-colloquy-keep';
 
 export const EXPORT_FORMATS = ['csv', 'jsonl', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** What a QueryResponse holds as `keeping`, where its result was to be kept. */
+/** `keeping` in a QueryResponse whose result was to be kept. */
 export const Keeping = resource({
   total: z.number().describe('Rows of the whole result, as far as it was read'),
   is_total_exact: z.boolean().describe('False: there are more rows than were read'),
@@ -99,11 +99,11 @@ const path = '/v1/colloquy/results';
 const params = z.object({ query_id: z.string().min(1).describe('From the answer of the query') });
 const format = z.enum(EXPORT_FORMATS);
 
-/** Most rows of one page, and most bytes of one part of an export. */
+/** Most rows of a page, and most bytes of a part of an export. */
 export const PAGE_ROWS_MAX = 10_000;
 export const PART_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Results of queries, as they were, until the service stops; each belongs to the API key that ran the query. */
+/** Results of queries, kept unchanged, at most until the service stops, for the API key that ran the query. */
 export const results = {
   listResults: {
     method: 'GET',
@@ -145,7 +145,7 @@ export const results = {
     result: ResultProfile,
     envelope: 'data',
   },
-  // A file of what can be read anyway changes nothing that is stored.
+  // A `read`: writing what can be read anyway to a file changes nothing that is stored.
   exportResult: {
     method: 'POST',
     path: `${path}/{query_id}/exports`,

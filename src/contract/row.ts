@@ -10,11 +10,11 @@ import type { z } from 'zod';
  */
 export type Effect = 'read' | 'create' | 'update' | 'delete';
 
-/** The roles, from least to most privileged; each may also do what the ones before it may. */
+/** The roles, from least to most privileged; each includes the ones before it. */
 export const ROLES = ['read-only', 'member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** One endpoint of the API: everything that client, service, tools and documentation are derived from. */
+/** One endpoint of the API: the source from which client, service, tools and documentation are derived. */
 export interface Row {
   /** The endpoint's number in the interface description; absent for this service's own additions. */
   readonly number?: number;
@@ -23,7 +23,7 @@ export interface Row {
   readonly path: string;
   /** Three or four words for humans. */
   readonly title: string;
-  /** One or two sentences for whoever decides whether to call it. */
+  /** One or two sentences for deciding whether to call it. */
   readonly summary: string;
   readonly effect: Effect;
   readonly role: Role;
@@ -33,34 +33,34 @@ export interface Row {
   readonly query?: z.ZodObject;
   /** JSON body. Absent if the endpoint takes none. */
   readonly body?: z.ZodObject;
-  /** What is returned, without its envelope. */
+  /** The result, without its envelope. */
   readonly result: z.ZodType;
   /** For a delete: what the service refuses to delete, so that no human is asked about it in vain. */
   readonly refuses?: {
-    /** Anything that still has contents: something is listed under its path. */
+    /** Anything that is not empty, i.e. something is listed under its path. */
     readonly contents?: boolean;
-    /** Anything with one of these names, always, with what to do instead. */
+    /** Anything with one of these names; the value says what to do instead. */
     readonly names?: { readonly [name: string]: string };
-    /** The only one left. */
+    /** The last remaining one. */
     readonly last?: boolean;
-    /** Anything that is used by others, which this field of it lists. */
+    /** Anything in use; this field of it lists its users. */
     readonly usedIn?: string;
-    /** The user that the call is made for. */
+    /** The calling user. */
     readonly own?: boolean;
     /** The last user with this role. */
     readonly lastOf?: Role;
   };
-  /** For a delete: so severe that the name has to be typed, even if what is deleted is empty. */
+  /** For a delete: severe enough that the name has to be typed even if what is deleted is empty. */
   readonly severe?: true;
-  /** For a delete: a sentence for the human on what follows if nothing else of its kind is left. */
+  /** For a delete: a sentence that tells the human the consequence if none of its kind remains. */
   readonly whenLast?: string;
-  /** For a delete: it may remove the API key that the call is made with. */
+  /** For a delete: it may remove the API key of the call itself. */
   readonly locksOut?: true;
-  /** For a delete: what it deletes goes to the trash, if the service has one. */
+  /** For a delete: what is deleted goes to the trash, if the service has one. */
   readonly trash?: true;
-  /** Accepted only over a local socket: for the person at this machine. */
+  /** Accepted only over the local socket: for the person at this machine. */
   readonly localOnly?: true;
-  /** `data`: the result travels as `{"data": result}`; `bare`: as it is. */
+  /** `data`: the result is sent as `{"data": result}`; `bare`: as it is. */
   readonly envelope: 'data' | 'bare';
 }
 

@@ -3,15 +3,15 @@ import { z } from 'zod';
 /**
  * Who may know the value of a field.
  *
- * - `given`: a caller gives it, and nobody gets it back. In an argument it may be a reference that stands for the
- *   secret; in a result it is masked.
+ * - `given`: a caller sends it, and nobody gets it back. In an argument it may be a reference to the secret; in a
+ *   result it is masked.
  * - `issued`: the service creates it and returns it once, in this answer.
  */
 export type Secrecy = 'given' | 'issued';
 
 const secrecies = z.registry<{ secrecy: Secrecy }>();
 
-/** The schema of a field that only the service may know. Set it last: what is derived from a schema is not marked. */
+/** The schema of a field that only the service may know. Apply it last: schemas derived from it are not marked. */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, 'given');
 }
@@ -28,7 +28,7 @@ function marked<Schema extends z.ZodType>(schema: Schema, secrecy: Secrecy): Sch
   return own;
 }
 
-/** The mark of a schema, also under `optional` and `nullable`; undefined if everybody may know the value. */
+/** The mark of a schema, also inside `optional` and `nullable`; undefined if everybody may know the value. */
 export function secrecyOf(schema: unknown): Secrecy | undefined {
   if (!(schema instanceof z.ZodType)) return undefined;
   const own = secrecies.get(schema)?.secrecy;
@@ -45,7 +45,7 @@ export function holdsSecret(schema: unknown, secrecy: Secrecy = 'given'): boolea
   return false;
 }
 
-/** A copy of `value` with the contents of the fields so marked replaced by `replace`. */
+/** A copy of `value` in which `replace` has replaced the contents of the fields with this mark. */
 export function mapSecrets(
   schema: unknown,
   value: unknown,

@@ -54,7 +54,7 @@ const XmlParams = resource({
   attribute_prefix: z.string(),
 });
 
-/** Where a collection ingests from; one of the per-kind objects is set. */
+/** Where a collection ingests from; exactly one of the per-kind objects is set. */
 export const Source = resource({
   integration_name: z.string(),
   s3: resource({

@@ -36,7 +36,7 @@ export type EmptiedTrash = z.infer<typeof EmptiedTrash>;
 const params = z.object({ id: z.string().min(1).describe('Id of the entry') });
 const path = '/v1/colloquy/trash';
 
-/** For whoever operates the service, at its machine: no tool comes of these. */
+/** For the operator, at the service's machine: there are no tools for these rows. */
 export const trash = {
   listTrash: {
     method: 'GET',

@@ -18,7 +18,7 @@ export const SIZES = [
 ] as const;
 export type Size = (typeof SIZES)[number];
 
-/** The compute of the organization; in the local service a share of this machine. */
+/** The compute of the organization; for the local service, a share of this machine. */
 export const VirtualInstance = resource({
   id: z.string(),
   name: z.string(),

@@ -1,17 +1,17 @@
 /**
- * Text as it may be shown to a model or a human: nothing in it is invisible, and nothing of it is lost.
+ * Text as it may be shown to a model or a human: nothing in it is invisible, and nothing is lost.
  *
- * What belongs to how a script or an emoji is written stays: a single joiner between letters that join, inside an emoji
- * sequence, one variation selector of an emoji. Everything else that cannot be seen or that controls how other text is
- * shown becomes an escape: `\u200b`, `\u{e0041}`; `\u{200b×5000}` for a run of the same; `\u{…+4968}` ends a long run of
- * different ones. To show a text twice changes nothing.
+ * What the spelling of a script or an emoji needs is kept: a single joiner between letters that join, or within an
+ * emoji sequence, and one variation selector of an emoji. Everything else that is invisible or controls how other text
+ * is displayed becomes an escape: `\u200b`, `\u{e0041}`; `\u{200b×5000}` for a run of the same character; `\u{…+4968}`
+ * for the rest of a long run of different ones. Showing a text twice changes nothing.
  */
 
 // Control characters except tab and line feed; soft hyphen, fillers, zero-width and bidirectional controls, separators
 // that break lines invisibly, variation selectors and the tag block.
 const HIDDEN = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Noncharacter_Code_Point}`;
 
-/** Letters of these scripts join, and a joiner or a non-joiner between two of them is a part of spelling. */
+/** In these scripts letters join, and a joiner or non-joiner between two of them is a part of the spelling. */
 const JOINING = [
   ...['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Adlam', 'Hanifi_Rohingya', 'Sogdian', 'Phags_Pa'],
   ...['Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala'],
@@ -19,13 +19,13 @@ const JOINING = [
 ]
   .map((script) => `\\p{Script=${script}}`)
   .join('');
-/** Behind a virama a joiner says how the consonant is drawn, also at the end of a word. */
+/** After a virama a joiner decides how the consonant is drawn, also at the end of a word. */
 const VIRAMA = String.raw`\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca`;
 
 const PICTOGRAPH = String.raw`\p{Extended_Pictographic}[\ufe0e\ufe0f]?\p{Emoji_Modifier}?`;
 const tags = (region: string) => String.raw`\u{1f3f4}${[...region].map(tag).join('')}\u{e007f}`;
 const tag = (letter: string) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`;
-/** The three flags that are written with tags: of England, Scotland and Wales. */
+/** The three flags that are written with tags: England, Scotland and Wales. */
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'].map(tags).join('|');
 
 const KEPT = [
@@ -37,19 +37,19 @@ const KEPT = [
   String.raw`(?<=[${VIRAMA}])[\u200c\u200d](?![${HIDDEN}])`,
 ].join('|');
 
-/** Every text is asked this, so it is one class of characters; emoji are looked at again only where there is a selector. */
+/** Tested on every text, so it is a single character class; only texts that match are examined closer. */
 const SUSPECT = new RegExp(String.raw`[${HIDDEN}\p{Surrogate}]`, 'u');
 const SHOWN = new RegExp(String.raw`(?:${KEPT})|([${HIDDEN}]+)|\p{Surrogate}`, 'gu');
-/** Nothing that could make two texts look the same, but for line breaks between the lines of a question. */
+/** Everything that could make two texts look the same, except line breaks and tabs. */
 const DISTINCT = new RegExp(String.raw`[${HIDDEN}]+|[^\P{C}\n\t]+|[^\P{Z} ]+`, 'gu');
 const JSON_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
 
-/** Different hidden characters of one run that are shown one by one. */
+/** How many different hidden characters of a run are shown one by one. */
 const RUN_SHOWN_MAX = 32;
-/** As many of the same are written out; more are counted. */
+/** How many equal ones are repeated; more are counted. */
 const SAME_SHOWN_MAX = 3;
 
-/** `text` with what is invisible as escapes; half of a character becomes U+FFFD. */
+/** `text` with invisible characters as escapes; a lone surrogate becomes U+FFFD. */
 export function visibleText(text: string): string {
   if (!SUSPECT.test(text)) return text;
   return text.replace(SHOWN, (found, hidden: string | undefined) => {
@@ -59,14 +59,14 @@ export function visibleText(text: string): string {
 }
 
 /**
- * `text` for a human who is to tell a thing from others: joiners and selectors too are escapes, and what this server
- * does not know to be visible, and other spaces than the plain one.
+ * `text` for a human who has to tell one thing from another: also escapes joiners and selectors, characters that this
+ * server does not know to be visible, and all spaces except the ordinary one.
  */
 export function distinctText(text: string): string {
   return text.replace(DISTINCT, escapes);
 }
 
-/** JSON text with what is invisible as JSON's own escapes: the same values, and the same file to a program. */
+/** JSON text with invisible characters as JSON's own escapes, so that its values remain the same for a program. */
 export function visibleJson(text: string): string {
   return text.replace(JSON_HIDDEN, (found) => (/[\r\n\t]/.test(found) ? found : [...units(found)].join('')));
 }
@@ -79,7 +79,7 @@ function isHalf(text: string): boolean {
   return text.length === 1 && /[\ud800-\udfff]/.test(text);
 }
 
-/** A run of hidden characters, in a length that does not grow with it. */
+/** The escapes of a run of hidden characters, limited in length. */
 function escapes(run: string): string {
   let shown = '';
   let count = 0;
@@ -100,7 +100,7 @@ function escapes(run: string): string {
 
 const ESCAPE = /\\u(?:\{(?:([0-9a-f]{4,6})(?:×\d+)?|…\+\d+)\}|([0-9a-f]{4}))/gi;
 
-/** The first escape that `text` holds as such texts are shown; undefined where it is no text that is only shown so. */
+/** The first escape in `text` of the kind that `distinctText` makes; undefined if there is none. */
 export function shownEscape(text: string): string | undefined {
   for (const [found, long, short] of text.matchAll(ESCAPE)) {
     const code = Number.parseInt(long ?? short ?? '200b', 16);

@@ -1,15 +1,15 @@
-/** What looks like an API key of this service, wherever it stands. */
+/** Anything that looks like an API key of this service. */
 const KEY = /(?<![A-Za-z0-9])[A-Za-z0-9]{64}(?![A-Za-z0-9])/g;
 const KEY_CHARS = 64;
 
 /**
- * The first characters of a text, and how many are missing. Keys are masked, and one that the cut would halve is
- * masked whole. It costs as much as what is shown, however long the text is.
+ * The first characters of a text, and the number of missing ones. Keys are masked, including one that the cut would
+ * split. The cost depends on what is shown, not on the length of the text.
  */
 export function cutWithoutKeys(text: string, charsMax: number): string {
   let shown = '';
   let end = 0;
-  // Counted in the text as it is: masks shorten it, and a cut of what is masked would let in what was not looked at.
+  // Cut by positions in the original text: masks are shorter, so a cut of masked text would include unexamined text.
   for (const { 0: key, index } of text.slice(0, charsMax + KEY_CHARS).matchAll(KEY)) {
     if (index >= charsMax) break;
     shown += `${text.slice(end, index)}${key.slice(0, 4)}…`;

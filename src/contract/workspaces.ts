@@ -12,7 +12,7 @@ export const Workspace = resource({
 });
 export type Workspace = z.infer<typeof Workspace>;
 
-/** The workspace that always exists, and that SQL means where it names none. */
+/** The workspace that always exists, and that SQL uses if it names none. */
 export const DEFAULT_WORKSPACE = 'commons';
 
 const params = z.object({ workspace: WorkspaceParam });

@@ -1,4 +1,4 @@
-/** What is wrong with a certificate that was refused, and what a human can do about it. */
+/** Why a certificate was refused, and what a human can do about it. */
 export interface CertificateFault {
   why: string;
   remedy: string;
@@ -8,7 +8,7 @@ const TRUST =
   'If the service is the right one, set NODE_EXTRA_CA_CERTS, in the environment of this program, to a PEM file with the certificate of its issuer (or with its own, where it is signed by itself).';
 const UNKNOWN_ISSUER = { why: 'this machine does not know who issued it', remedy: TRUST };
 
-/** By the codes of OpenSSL and Node.js. */
+/** By error codes of OpenSSL and Node.js. */
 const FAULTS: Readonly<Record<string, CertificateFault>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: { why: 'it is signed by itself', remedy: TRUST },
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_ISSUER,
@@ -28,7 +28,7 @@ const FAULTS: Readonly<Record<string, CertificateFault>> = {
   },
 };
 
-/** The fault that an error code of a TLS connection names; undefined: it is about no certificate. */
+/** The fault behind an error code of a TLS connection; undefined if the error is not about a certificate. */
 export function certificateFault(code: string): CertificateFault | undefined {
   return Object.hasOwn(FAULTS, code) ? FAULTS[code] : undefined;
 }

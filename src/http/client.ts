@@ -22,14 +22,14 @@ export interface ClientOptions {
   /** Longest answer accepted, in bytes (default 80 MiB). */
   responseBytesMax?: number | undefined;
   retry?: RetryOptions | undefined;
-  /** Headers in addition to the client's own; requested for each try (default: none). */
+  /** Headers in addition to the client's own; the function is called for each try (default: none). */
   headers?: (() => Readonly<Record<string, string>>) | undefined;
   /** Refuses everything that is not a read, with `forbidden`, before anything is sent (default false). */
   readOnly?: boolean | undefined;
   /**
-   * Brings the service back when the connection failed or it answered `not_ready`; the next try follows at once. If it
-   * rejects, the call rejects with that error. Only for a service that answers `not_ready` before it does anything,
-   * since changes are then repeated after `not_ready` as well.
+   * Called if the connection failed or the service answered `not_ready`, to bring the service back; the next try
+   * follows at once. If it rejects, the call rejects with that error. Only for a service that answers `not_ready`
+   * before doing anything, since changes, too, are repeated after `not_ready`.
    */
   recover?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -39,7 +39,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Asks to keep a query's whole result, and to return so many rows of it; see `KEEP_HEADER`. */
+  /** Asks to keep the query's whole result, and to return at most this many of its rows; see `KEEP_HEADER`. */
   keepResult?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     closer.abort();
     await transport.close();
   }
-  // One function per row, in the row's own types: the table is the only place that knows both.
+  // One function per row, typed by its row; TypeScript cannot infer that from the loop.
   return Object.freeze(Object.fromEntries([...calls, ['close', close]])) as Client;
 }
 
@@ -161,7 +161,7 @@ function headersFor(apiKey: string, hasBody: boolean): Record<string, string> {
   };
 }
 
-/** Returns when the call should be retried; otherwise rejects with its error. */
+/** Waits before the next try and returns; rejects with the call's error if there must be none. */
 async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tries: number, deadline: Deadline) {
   const recover = error instanceof ApiError && RECOVERABLE.has(error.code) ? options.recover : undefined;
   const refused = recover !== undefined && error instanceof ApiError && error.code === 'not_ready';
@@ -174,7 +174,7 @@ async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tri
 
 const RECOVERABLE: ReadonlySet<string> = new Set(['connection_failed', 'not_ready']);
 
-/** A change whose answer never came may have been made; the caller should know before repeating it. */
+/** A change whose answer never arrived may have happened; the caller has to know before repeating it. */
 function outcomeUnknown(row: Row, error: unknown): unknown {
   if (row.effect === 'read' || !(error instanceof ApiError) || wasNeverSent(error)) return error;
   if (error.code !== 'connection_failed' && error.code !== 'response_too_large') return error;

@@ -14,7 +14,7 @@ export interface WireRequest {
   body: string | undefined;
 }
 
-/** `["data", 3, "_id"]` as `data[3]._id`. */
+/** Writes `["data", 3, "_id"]` as `data[3]._id`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -22,7 +22,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** What a schema found wrong, in one line: the first three issues, each with its field. */
+/** A schema's issues on one line: the first three, each with its field. */
 export function issuesText(issues: readonly z.core.$ZodIssue[]): string {
   const shown = issues.slice(0, 3).map((issue) => {
     const where = fieldPath(issue.path).slice(0, 200);
@@ -38,11 +38,11 @@ function refuse(operation: string, why: string): never {
   throw new ApiError('invalid_input', `Cannot call ${operation}: ${why}`);
 }
 
-/** Path of a number that JSON cannot write (it would silently become null), or undefined. */
+/** The path of a number that JSON cannot express (it would silently become null), or undefined. */
 export function unwritable(value: unknown): PropertyKey[] | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
   if (typeof value !== 'object' || value === null) return undefined;
-  // The path is built only when returning, since nearly every value has none. Texts, the most frequent values, are
+  // The path is built only on return, since nearly every value is writable. Strings, the most frequent values, are
   // skipped.
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
@@ -51,7 +51,7 @@ export function unwritable(value: unknown): PropertyKey[] | undefined {
     }
     return undefined;
   }
-  // Three times as fast as iterating over its keys. Inherited members are not written.
+  // Three times as fast as `Object.keys`. JSON does not contain inherited members.
   for (const key in value) {
     const field = (value as Record<string, unknown>)[key];
     const below = typeof field === 'string' ? undefined : unwritable(field);
@@ -79,7 +79,7 @@ function queryText(query: Record<string, unknown>): string {
   return pairs.size === 0 ? '' : `?${pairs}`;
 }
 
-/** The fields of `input` that a schema names, checked but unchanged: the caller's own values are sent. */
+/** The fields of `input` that a schema names, checked but not replaced: the caller's own values are sent. */
 function part(operation: string, schema: z.ZodObject | undefined, input: object): Record<string, unknown> {
   if (schema === undefined) return {};
   const fields = Object.fromEntries(Object.entries(input).filter(([key]) => Object.hasOwn(schema.shape, key)));

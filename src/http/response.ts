@@ -7,13 +7,13 @@ import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
 import type { RawResponse } from './transport.ts';
 
-/** The exchange whose answer is read: everything that error messages need. */
+/** The exchange that an answer belongs to: everything that error messages need. */
 export interface Exchange {
   operation: string;
   row: Row;
   /** The address for humans. */
   label: string;
-  /** Never to be shown, even when the other side sends it back. */
+  /** Must never be shown, even if the other side sends it back. */
   apiKey: string;
 }
 
@@ -23,9 +23,9 @@ function isHtml(text: string): boolean {
   return /^\s*(<!doctype|<html|<head|<body|<\?xml)/i.test(text);
 }
 
-/** One message for humans and models: no secret, no control characters, no markup, bounded. */
+/** A message fit for humans and models: no secret, no control characters, no markup, limited in length. */
 function safeText(text: string, apiKey: string): string {
-  // SQL contains "<" and ">" too: text counts as markup only if it closes its tags.
+  // SQL contains "<" and ">" too, so text counts as markup only if it closes its tags.
   const tags = /<\/[a-z]|<!|\/>/i.test(text) ? /<\/?[a-z!][^<>]*>/gi : /$^/;
   const clean = text
     .replaceAll(apiKey, '[API key]')
@@ -36,7 +36,7 @@ function safeText(text: string, apiKey: string): string {
   return clean.length > MESSAGE_CHARS_MAX ? `${clean.slice(0, MESSAGE_CHARS_MAX)}…` : clean;
 }
 
-/** The first text that looks like a message, in the places where services and proxies put one. */
+/** The first text that looks like a message, in the places where services and proxies put messages. */
 function messageIn(body: JsonValue | undefined): string | undefined {
   if (typeof body === 'string') return body === '' ? undefined : body;
   if (Array.isArray(body)) return messageIn(body[0]);
@@ -113,14 +113,14 @@ function redirected(exchange: Exchange, response: RawResponse): ApiError {
   );
 }
 
-/** A list may be null if the other side has nothing to list. */
+/** Some services send null instead of an empty list. */
 function check(schema: z.ZodType, value: JsonValue) {
   return schema.safeParse(value === null && schema instanceof z.ZodArray ? [] : value);
 }
 
 /**
  * The content of a successful answer, without its envelope, checked against the row; unknown keys are kept. The
- * envelope may be there or not, whatever the row says. Throws `contract_mismatch`.
+ * envelope may be present or not, whatever the row says. Throws `contract_mismatch`.
  */
 export function readResult(exchange: Exchange, response: RawResponse): unknown {
   const { row } = exchange;

@@ -5,11 +5,11 @@ import { wasNeverSent } from './transport.ts';
 export interface RetryOptions {
   /** Tries of one call, the first included (default 3). */
   triesMax?: number | undefined;
-  /** Longest pause before the second try, in milliseconds; doubles with each further one (default 250). */
+  /** Longest pause before the second try, in milliseconds; it doubles with each further try (default 250). */
   baseMs?: number | undefined;
   /** Maximum pause, in milliseconds (default 5,000). */
   pauseMaxMs?: number | undefined;
-  /** If a service asks for a longer wait than this, the call is not retried, in milliseconds (default 30,000). */
+  /** If the service asks for a longer wait than this, the call is not retried; in milliseconds (default 30,000). */
   retryAfterMaxMs?: number | undefined;
   /** Jitter, from 0 up to 1 (default `Math.random`). */
   random?: (() => number) | undefined;
@@ -20,11 +20,11 @@ export interface RetryOptions {
 const RETRIED_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504]);
 
 /**
- * Whether repeating a call after this error can do no harm and may help.
+ * Whether repeating a call after this error is harmless and may help.
  *
- * Reads are repeated after a lost connection and 502, 503, 504; after 429 only if the service says when to come back,
- * since a query that needs too much fails again. Anything else changes data, so it is repeated only if its request
- * certainly never left; if the connection broke later, it may have been carried out.
+ * Reads are repeated after a lost connection and after 502, 503 and 504; after 429 only if the service says when to
+ * come back, since a query that needs too much would fail again. Anything else changes data, so it is repeated only if
+ * its request certainly was not sent; if the connection broke later, it may have been carried out.
  */
 export function mayRepeat(effect: Effect, error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
@@ -35,7 +35,7 @@ export function mayRepeat(effect: Effect, error: unknown): error is ApiError {
 }
 
 /**
- * How long to wait before the next try, in milliseconds; undefined: do not retry. `tries` counts those made. The
+ * The pause before the next try, in milliseconds; undefined: do not retry. `tries` counts the tries made so far. The
  * service's own `Retry-After` takes precedence over the backoff.
  */
 export function pauseBeforeRetry(error: ApiError, tries: number, options: RetryOptions): number | undefined {
@@ -43,11 +43,11 @@ export function pauseBeforeRetry(error: ApiError, tries: number, options: RetryO
   const asked = error.details.retryAfterMs;
   if (asked !== undefined) return asked > (options.retryAfterMaxMs ?? 30_000) ? undefined : asked;
   const longest = Math.min((options.baseMs ?? 250) * 2 ** (tries - 1), options.pauseMaxMs ?? 5_000);
-  // Half fixed, half random: many clients of one service spread out, and none hammers it.
+  // Half fixed, half random, so that many clients of one service spread out.
   return Math.round(longest * (0.5 + 0.5 * (options.random ?? Math.random)()));
 }
 
-/** Milliseconds that a `Retry-After` header (seconds or an HTTP date) asks for; undefined when it says neither. */
+/** The milliseconds that a `Retry-After` header (seconds or an HTTP date) asks for; undefined if it has neither. */
 export function parseRetryAfter(header: unknown, nowMs: number): number | undefined {
   if (typeof header !== 'string') return undefined;
   const text = header.trim();

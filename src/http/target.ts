@@ -7,16 +7,16 @@ export type Target = { url: string } | { socketPath: string };
 export interface Address {
   /** Scheme, host and port, for the connection and the Host header. */
   origin: string;
-  /** The prefix of every contract path; empty, or without a trailing slash. */
+  /** The prefix of every contract path, without a trailing slash; may be empty. */
   basePath: string;
   socketPath: string | undefined;
-  /** The address for humans; contains no secret. */
+  /** The address to show to humans; contains no secret. */
   label: string;
 }
 
 const LOOPBACK = /^(localhost|([\w-]+\.)+localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** True for names and addresses that lead back to this machine, as `URL.hostname` writes them. */
+/** Whether a host name or address, as `URL.hostname` writes it, is that of this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname);
 }
@@ -26,8 +26,8 @@ function refuse(shown: string, why: string, fix: string): never {
 }
 
 /**
- * Checks where a client is to connect. https only, plain http for loopback hosts; no credentials, query or fragment.
- * Throws `ApiError` `invalid_input`, whose message never repeats credentials.
+ * Validates a client's target: https only, or plain http for loopback hosts; no credentials, query or fragment. Throws
+ * `ApiError` `invalid_input`, whose message never repeats credentials.
  */
 export function resolveTarget(target: Target): Address {
   if ('socketPath' in target) {

@@ -7,12 +7,12 @@ import type { Address } from './target.ts';
 export interface TransportOptions {
   /** Time to get a connection, in milliseconds (default 10,000). */
   connectTimeoutMs?: number | undefined;
-  /** Connections open at once; calls beyond that wait (default 64). */
+  /** Open connections; further calls wait for one (default 64). */
   connectionsMax?: number | undefined;
 }
 
 export interface RawRequest {
-  /** What the request is for, to begin messages with, e.g. an operation's name. */
+  /** What the request is for, as the beginning of messages, e.g. an operation's name. */
   purpose: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Percent-encoded path with its query string, without the address's base path. */
@@ -20,9 +20,8 @@ export interface RawRequest {
   headers: Record<string, string>;
   body?: string | undefined;
   /**
-   * The request changes something. On a socket path it gets its own connection, which costs next to nothing there: a
-   * kept connection may turn out to be dead only when the request is under way, and then nobody knows what became of
-   * it.
+   * The request changes something. On a socket path it gets a connection of its own, which costs next to nothing there:
+   * a kept-alive connection may turn out to be dead only after the request was sent, and then its outcome is unknown.
    */
   changes?: boolean | undefined;
   /** Aborting closes the connection; the call then rejects with the signal's reason. */
@@ -37,7 +36,7 @@ export interface RawResponse {
   text: string;
 }
 
-/** Sends requests to one address and reads whole answers, without knowing what they mean. */
+/** Sends requests to one address and reads whole answers, without interpreting them. */
 export interface Transport {
   /** Rejects `connection_failed`, `response_too_large`, or with the reason of the request's signal. */
   send(request: RawRequest): Promise<RawResponse>;
@@ -49,7 +48,7 @@ export const RESPONSE_BYTES_MAX = 80 * 1024 * 1024;
 
 const unsent = new WeakSet<object>();
 
-/** True when the request behind this error certainly never left: no connection was made. */
+/** Whether the request behind this error certainly was not sent, since no connection was made. */
 export function wasNeverSent(error: unknown): boolean {
   return typeof error === 'object' && error !== null && unsent.has(error);
 }
@@ -84,7 +83,7 @@ function connectionFailed(request: RawRequest, address: Address, error: unknown)
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   const fault = certificateFault(code);
   const reason = fault === undefined ? reasonOf(code) : `its certificate is refused, since ${fault.why}`;
-  // The original error may carry bytes of the conversation, so only its name and code go on.
+  // The original error may contain parts of the conversation, so only its name and code are kept.
   const cause = new Error(error instanceof Error ? `${error.name} ${code}` : code);
   const failure = new ApiError(
     'connection_failed',
@@ -117,7 +116,7 @@ export function openTransport(address: Address, options: TransportOptions = {}):
     new Pool(address.origin, {
       connections: options.connectionsMax ?? 64,
       pipelining,
-      // The caller's own deadline covers both.
+      // The caller's deadline covers both.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (target, callback) => {
@@ -129,7 +128,7 @@ export function openTransport(address: Address, options: TransportOptions = {}):
       },
     });
   const keeping = openPool(1);
-  // With no pipelining at all, undici keeps no connection.
+  // With `pipelining: 0` undici keeps no connection alive.
   const fresh = address.socketPath === undefined ? keeping : openPool(0);
 
   async function send(request: RawRequest): Promise<RawResponse> {
@@ -164,7 +163,7 @@ type Body = Awaited<ReturnType<Pool['request']>>['body'];
 
 async function readText(request: RawRequest, headers: IncomingHttpHeaders, body: Body): Promise<string> {
   const max = request.responseBytesMax ?? RESPONSE_BYTES_MAX;
-  // Destroying the body reports an error to listeners that are no longer there.
+  // Destroying the body emits an error, for which nobody listens any more.
   body.on('error', () => {});
   const tooLarge = () => {
     body.destroy();

@@ -17,9 +17,9 @@ import { join } from 'node:path';
 import { isObject } from '../contract/json.ts';
 import { openFolder } from './folder.ts';
 
-/** A file that has grown to this is put aside, in bytes. */
+/** A file of this size is put aside, in bytes. */
 export const AUDIT_BYTES_MAX = 10 * 1024 * 1024;
-/** Files that are kept, the present one among them. */
+/** How many files are kept, including the current one. */
 export const AUDIT_FILES_MAX = 5;
 const FILE = 'audit.log';
 const ASIDE = /^audit-\d{8}T\d{9}Z-\d+\.log$/;
@@ -36,20 +36,20 @@ export interface AuditLogOptions extends Partial<AuditLimits> {
   log: { warn(details: object, message: string): void };
 }
 
-/** Appends to the audit file of a data folder, which several processes do at once. */
+/** Appends to the audit file of a data folder; several processes may do so at once. */
 export interface AuditLog {
-  /** Never throws: a file that cannot be written is told to the log, once until it can be written again. */
+  /** Never throws: if the file cannot be written, the log says so, once until it can be written again. */
   append(record: object): void;
-  /** Resolves when all that was appended is written, or could not be. */
+  /** Resolves when everything appended is written, or has failed. */
   settled(): Promise<void>;
 }
 
 /**
- * Opens the audit log `<data folder>/audit.log` (mode 0600) at the first record. Each record is one line, written by one
- * call at the end of the file, so that lines of several processes never mix.
+ * Opens the audit log `<data folder>/audit.log` (mode 0600) at the first record. Each record is one line, appended by
+ * one call, so that lines of several processes never mix.
  *
- * A full file is put aside under a name of its own, `audit-<time>-<number>.log`. That needs no lock: whoever still writes
- * to it writes to the file put aside, and two that put one aside at the same time lose no line.
+ * A full file is put aside under a unique name, `audit-<time>-<number>.log`. That needs no lock: a process that still
+ * has it open writes to the file put aside, and if two processes put one aside at the same time, no line is lost.
  */
 export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): AuditLog {
   const { bytesMax = AUDIT_BYTES_MAX, filesMax = AUDIT_FILES_MAX } = limits;
@@ -65,7 +65,8 @@ export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): Audi
       const size = appendLine(join(path, FILE), JSON.stringify(record));
       isFailing = false;
       if (size < bytesMax) return;
-      // The names are in the order of the files: no two of a millisecond, and none earlier when the clock is set back.
+      // The names sort in the order of the files: none share a millisecond, and none is earlier if the clock is set
+      // back.
       lastAside = Math.max(Date.now(), lastAside + 1);
       putAside(path, new Date(lastAside), { bytesMax, filesMax });
     } catch (error) {
@@ -83,14 +84,14 @@ export function openAuditLog({ dataDir, log, ...limits }: AuditLogOptions): Audi
   };
 }
 
-/** Appends a line and returns the size of the file then. */
+/** Appends a line and returns the new size of the file. */
 function appendLine(path: string, line: string): number {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
   const file = openSync(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const found = fstatSync(file);
     if (!found.isFile()) throw new Error(`"${path}" is no regular file`);
-    // A disk that was full for a while may have left half a line.
+    // If the disk was full for a while, the last line may be incomplete.
     const start = found.size > 0 && lastByte(file, found.size) !== LINE_FEED ? '\n' : '';
     const bytes = Buffer.from(`${start}${line}\n`);
     const written = writeSync(file, bytes);
@@ -111,8 +112,8 @@ function putAside(folder: string, time: Date, { bytesMax, filesMax }: AuditLimit
   try {
     // Another process may have been faster.
     if (statSync(path).size < bytesMax) return;
-    // By chance, since two that do this in the same moment must not give their files one name: the later would replace
-    // the earlier.
+    // With a random number, since two processes doing this at the same moment must not choose the same name: the later
+    // file would replace the earlier one.
     const name = `audit-${time.toISOString().replace(/[-:.]/g, '')}-${randomInt(CHANCE_MAX)}.log`;
     renameSync(path, join(folder, name));
   } catch (error) {
@@ -127,7 +128,7 @@ function putAside(folder: string, time: Date, { bytesMax, filesMax }: AuditLimit
   }
 }
 
-/** The files that were put aside, the oldest first. */
+/** The files that were put aside, oldest first. */
 function filesAside(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => ASIDE.test(name))
@@ -139,13 +140,13 @@ function isMissing(error: unknown): boolean {
 }
 
 export interface AuditLines {
-  /** The oldest first. */
+  /** Oldest first. */
   records: Record<string, unknown>[];
-  /** Lines that are no record. */
+  /** Number of lines that are not records. */
   unreadable: number;
 }
 
-/** Everything that the audit log of a data folder holds; nothing where there is none. */
+/** The whole audit log of a data folder; empty if there is none. */
 export function readAuditLog(folder: string): AuditLines {
   const found: AuditLines = { records: [], unreadable: 0 };
   for (const name of [...namesIn(folder), FILE]) {
@@ -158,12 +159,12 @@ export function readAuditLog(folder: string): AuditLines {
   return found;
 }
 
-/** Read of a file at once for its newest records. */
+/** How much is read from the end of a file for its newest records. */
 const TAIL_BYTES = 256 * 1024;
 
 /**
- * The newest records of the audit log of a data folder, the newest first: `count` of them at most, and no more than are
- * at the end of its newest two files. For whoever looks often; lines that are no record are left out.
+ * The newest records in the audit log of a data folder, newest first: at most `count`, and only from the ends of its
+ * two newest files, so it may be called often. Lines that are not records are left out.
  */
 export async function newestRecords(folder: string, count: number): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
@@ -172,7 +173,7 @@ export async function newestRecords(folder: string, count: number): Promise<Reco
     const lines = await lastLines(join(folder, name));
     found.push(...lines.map(recordIn).filter((record) => record !== undefined));
   }
-  // Several processes write, each when its call ends.
+  // Several processes write, each at the end of a call.
   return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
 }
 
@@ -184,7 +185,7 @@ async function lastLines(path: string): Promise<string[]> {
     const start = Math.max(0, size - TAIL_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size - start), 0, size - start, start);
     const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-    // The first is a part of one, unless the file was read from its beginning.
+    // Unless the file was read from its beginning, the first line is incomplete.
     return start === 0 ? lines : lines.slice(1);
   } catch (error) {
     if (isMissing(error)) return [];

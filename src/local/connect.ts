@@ -10,18 +10,18 @@ import { isOutdated, type Program } from './version.ts';
 
 export interface LocalOptions {
   dataDir: string;
-  /** File that Node.js runs as `<bin> serve --local` when nobody listens. */
+  /** The file that Node.js runs as `<bin> serve --local` if nobody listens. */
   bin: string;
-  /** This program; an older running service is asked to leave. */
+  /** This program; a running service that is older is asked to leave. */
   program: Program;
-  /** The service's whole environment, besides the data folder. */
+  /** The complete environment of the service, except for the data folder. */
   env: Readonly<Record<string, string>>;
   log: { info(details: object, message: string): void };
   /** Time for the service to become ready, in milliseconds (default 20,000). */
   readyTimeoutMs?: number | undefined;
-  /** The client lets only reads through (default false). */
+  /** The client allows only reads (default false). */
   readOnly?: boolean | undefined;
-  /** Time for one call unless it says otherwise, in milliseconds. */
+  /** Default time limit of a call, in milliseconds. */
   timeoutMs?: number | undefined;
 }
 
@@ -30,18 +30,19 @@ const RESPAWN_MS = 250;
 const RESPAWN_MAX_MS = 2_000;
 
 /**
- * Connects to the shared service of a data folder, and starts it if nobody listens.
+ * Connects to the shared service of a data folder, starting it if nobody listens.
  *
- * The client brings the service back by itself when it goes away later. A running service of an older version, or an
- * earlier build of the same, is replaced, unless somebody runs it by `serve`; a newer one is used as it is, since readers
- * of the contract are tolerant and two versions that replace each other would never end. Rejects `connection_failed`, with the service's last log lines when it could not start.
+ * If the service goes away later, the client brings it back. A running service of an older version, or an earlier build
+ * of the same one, is replaced, unless it was started with `serve`. A newer one is used as it is: readers of the
+ * contract are tolerant, and two versions that replace each other would never stop. Rejects `connection_failed`, with
+ * the service's last log lines if it could not start.
  */
 export async function connectLocal(options: LocalOptions): Promise<Client> {
   const folder = await openFolder(options.dataDir);
   let apiKey = '';
   let running: Promise<void> | undefined;
   const ensure = (signal?: AbortSignal) => {
-    // Calls that lose the service together wait for one new one; each may give up waiting by itself.
+    // Calls that lose the service at the same time wait for the same new one; each may give up waiting on its own.
     running ??= bringUp(options)
       .then((key) => {
         apiKey = key;
@@ -68,9 +69,9 @@ function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** One attempt to have a ready service of a fitting version on the folder's socket; resolves to its admin key. */
+/** One attempt to get a ready service of a suitable version on the folder's socket; resolves to its admin key. */
 async function bringUp(options: LocalOptions): Promise<string> {
-  // Anew each time: somebody may have removed the folder while a chat went on.
+  // Each time again: the folder may have been removed during a chat.
   const folder = await openFolder(options.dataDir);
   const state: Attempt = {
     options,
@@ -108,20 +109,20 @@ interface Attempt {
   options: LocalOptions;
   folder: DataFolder;
   child: Spawned | undefined;
-  /** Where the lines of this attempt begin in the log, its every child's. */
+  /** Where this attempt's lines begin in the log, including those of all services that it starts. */
   logFrom: number;
-  /** Gives the spawn lock back. */
+  /** Releases the spawn lock. */
   release: (() => Promise<void>) | undefined;
-  /** Not to be started before, by `performance.now()`. */
+  /** Earliest time to start a service, by `performance.now()`. */
   spawnAt: number;
   respawnMs: number;
 }
 
-/** Whether a ready service is too old; it is asked to leave then. */
+/** Whether a ready service is too old; if so, it is asked to leave. */
 async function outdated({ options, folder, child }: Attempt, found: Ready): Promise<boolean> {
   const { program } = options;
   if (!isOutdated(found, program)) return false;
-  // What was just started here is all that there is: somebody put an older program in this one's place.
+  // The service just started is the only one there can be: an older program has been put in this one's place.
   if (found.pid === child?.pid) return false;
   const { version, build, pid } = found;
   const old = { running: { version, build }, service_pid: pid, wanted: program };
@@ -139,7 +140,7 @@ async function outdated({ options, folder, child }: Attempt, found: Ready): Prom
   return true;
 }
 
-/** A child that found the database held has lost to another service, or came before an old one was gone. */
+/** A child that found the database held lost to another service, or came before an old one was gone: try later. */
 async function lookAfterChild(state: Attempt): Promise<void> {
   const ended = state.child?.ended();
   if (ended === undefined) return;

@@ -3,8 +3,8 @@ import { readdir, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /**
- * Whether a process of this user has a file open, which is named by its real path. False also where that cannot be found
- * out: of processes of others, on Windows, and on systems that have neither `/proc` nor `lsof`.
+ * Whether a process of this user has a file open, given by its real path. Also false if that cannot be found out: for
+ * other users' processes, on Windows, and on systems with neither `/proc` nor `lsof`.
  */
 export async function hasOpen(pid: number, file: string): Promise<boolean> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;

@@ -5,22 +5,22 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 
-/** What lies where in a data folder; all paths are absolute. */
+/** The layout of a data folder; all paths are absolute. */
 export interface DataFolder {
   path: string;
   databaseFile: string;
-  /** Unix socket, or named pipe on Windows; beside the folder's own files unless its path would be too long. */
+  /** Unix socket, or named pipe on Windows; in the folder itself unless its path would be too long. */
   socketPath: string;
   logFile: string;
-  /** Holds the admin key; mode 0600, made by the service at its first start. */
+  /** Contains the admin key; mode 0600, created by the service at its first start. */
   adminKeyFile: string;
-  /** Holds the key that stored secrets are encrypted with; mode 0600, made by the service when it stores the first. */
+  /** Contains the key that encrypts stored secrets; mode 0600, created by the service when it stores the first one. */
   secretKeyFile: string;
   spawnLockFile: string;
 }
 
 const DATABASE = '_colloquy.duckdb';
-// 108 on Linux and 104 on macOS, the closing NUL included.
+// The system's limits are 108 on Linux and 104 on macOS, with the final NUL.
 const SOCKET_PATH_BYTES_MAX = 100;
 
 function refuse(path: string, why: string, fix = 'Set COLLOQUY_DATA_DIR to a folder of your own.'): never {
@@ -43,8 +43,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Makes the data folder if need be (mode 0700) and checks that it is this user's own and can be written.
- * Throws `connection_failed`, which says what is wrong with the folder.
+ * Creates the data folder if necessary (mode 0700), and checks that it belongs to this user and is writable. Throws
+ * `connection_failed`, which says what is wrong with the folder.
  */
 export async function openFolder(path: string): Promise<DataFolder> {
   try {
@@ -55,7 +55,7 @@ export async function openFolder(path: string): Promise<DataFolder> {
     if (error instanceof ApiError) throw error;
     refuse(path, reasonOf(error));
   }
-  // One folder has one socket, by whichever of its names it is reached.
+  // A folder has one socket, whichever path leads to the folder.
   const real = await realpath(path);
   if (process.platform !== 'win32') await keepPrivate(real);
   return {
@@ -69,7 +69,7 @@ export async function openFolder(path: string): Promise<DataFolder> {
   };
 }
 
-/** Node's own recursive mkdir never ends where the system answers ENOENT for ever, e.g. under /proc. */
+/** Node's own recursive mkdir never ends if the system always answers ENOENT, e.g. under /proc. */
 async function makeFolder(path: string): Promise<void> {
   const make = () =>
     mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -90,7 +90,7 @@ async function keepPrivate(path: string): Promise<void> {
   if (uid !== process.getuid?.()) refuse(path, 'it belongs to another user');
   if ((mode & 0o077) === 0) return;
   const names = await readdir(path);
-  // A folder of the user's with other things in it (a home, a project) is not ours to close.
+  // A folder of the user with other things in it (a home, a project) is not ours to close.
   if (names.length > 0 && !names.includes(DATABASE)) {
     const shown = (mode & 0o777).toString(8);
     refuse(
@@ -107,14 +107,14 @@ async function socketPathFor(path: string): Promise<string> {
   if (process.platform === 'win32') return `\\\\.\\pipe\\colloquy-${hash}`;
   const inside = join(path, 'service.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_BYTES_MAX) return inside;
-  // Not TMPDIR where that can be helped: two programs with different ones would look for the service in two places.
+  // Not TMPDIR if possible: two programs with different ones would look for the service in different places.
   const base = existsSync('/tmp') ? '/tmp' : tmpdir();
   const folder = join(base, `colloquy-${process.getuid?.() ?? 0}`);
   await openSocketFolder(folder);
   return join(folder, `${hash}.sock`);
 }
 
-/** Everybody may write to the folder above, so this one must be ours and no link to somewhere else. */
+/** Everybody may write to the parent folder, so this one must be ours, and not a link. */
 async function openSocketFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder);

@@ -7,9 +7,9 @@ const FOLDER = 'keys';
 const LABEL_CHARS_MAX = 80;
 
 /**
- * Writes a secret into a new file `keys/<label>-<time>.key` of the data folder (mode 0600, its folder 0700), which is
- * made if need be, and resolves to the file's path once it is on the disk. Rejects where that cannot be done, with
- * nothing left behind; no message holds the secret.
+ * Writes a secret into a new file `keys/<label>-<time>.key` of the data folder (mode 0600, folder 0700, created if
+ * necessary), and resolves to the file's path once it is on the disk. If that fails, rejects and leaves nothing behind;
+ * no message contains the secret.
  */
 export async function keepKey(dataDir: string, label: string, secret: string, now = new Date()): Promise<string> {
   const { path } = await openFolder(dataDir);
@@ -31,7 +31,7 @@ export async function keepKey(dataDir: string, label: string, secret: string, no
   return file;
 }
 
-/** A label as a part of a file name: whatever else it holds, it names no other folder. */
+/** A label as a part of a file name; it cannot lead to another folder. */
 function plainLabel(label: string): string {
   const plain = label
     .replace(/[^A-Za-z0-9@._-]+/g, '_')
@@ -49,7 +49,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     await handle.close();
   } catch (error) {
     await handle.close().catch(() => {});
-    // Half a key helps nobody.
+    // Half a key is of no use.
     await unlink(file).catch(() => {});
     throw error;
   }

@@ -3,14 +3,14 @@ import { resolveTarget } from '../http/target.ts';
 import { openTransport, type RawResponse, type Transport, wasNeverSent } from '../http/transport.ts';
 import type { Program } from './version.ts';
 
-/** What a look at the socket found. `busy`: somebody listens and is not ready (starting, leaving, or slow). */
+/** The result of a probe. `busy`: somebody listens, but is not ready (starting, leaving, or slow). */
 export type Presence = { state: 'absent' } | { state: 'busy' } | Ready | { state: 'foreign'; why: string };
 
 /** A service that answers. */
 export interface Ready extends Program {
   state: 'ready';
   pid: number;
-  /** Somebody runs it by `serve` and ends it as well; false where it does not say. */
+  /** Whether it was started with `serve`, by somebody who also ends it; false if it does not say. */
   isForeground: boolean;
 }
 
@@ -23,7 +23,7 @@ async function send(
   timeoutMs: number,
   ask: (transport: Transport, signal: AbortSignal) => Promise<RawResponse>,
 ): Promise<RawResponse> {
-  // A connection of its own for each look: a kept one would say nothing about who listens now.
+  // A new connection for each probe: a kept-alive one would not tell who listens now.
   const transport = openTransport(resolveTarget({ socketPath }), { connectTimeoutMs: timeoutMs });
   try {
     return await ask(transport, AbortSignal.timeout(timeoutMs));
@@ -32,7 +32,7 @@ async function send(
   }
 }
 
-/** Looks who listens on a socket; never rejects. */
+/** Finds out who listens on a socket; never rejects. */
 export async function probe(socketPath: string): Promise<Presence> {
   let response: RawResponse;
   try {
@@ -78,8 +78,8 @@ function readyBody(text: string): (Omit<Ready, 'state'> & { ready: boolean }) | 
 }
 
 /**
- * Asks the service on a socket to finish what runs and leave; resolves when it has agreed or is gone already.
- * Rejects `connection_failed` when it refuses.
+ * Asks the service on a socket to finish what is running and leave; resolves when it has agreed or is gone already.
+ * Rejects `connection_failed` if it refuses.
  */
 export async function askToLeave(socketPath: string, adminKey: string): Promise<void> {
   let response: RawResponse;
@@ -95,7 +95,7 @@ export async function askToLeave(socketPath: string, adminKey: string): Promise<
       }),
     );
   } catch {
-    // It may close the connection while it leaves; whether it is gone, the next look tells.
+    // It may close the connection while it leaves; the next probe tells whether it is gone.
     return;
   }
   if (response.status >= 400 && response.status !== 503) {

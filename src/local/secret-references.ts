@@ -2,21 +2,21 @@ import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } fro
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { ApiError } from '../contract/errors.ts';
 
-/** A secret is a password or a key file of an account; a longer file is something else. */
+/** A secret is a password or an account's key file; anything longer is something else. */
 export const SECRET_BYTES_MAX = 64 * 1024;
 const SHOWN_CHARS_MAX = 200;
 
 export interface SecretPlaces {
-  /** The variables that may be named, and no others. */
+  /** The only variables that references may name. */
   variables: ReadonlyMap<string, string>;
-  /** The folder that files are read from. */
+  /** The folder for files with secrets. */
   folder: string;
 }
 
 /**
- * Makes the function that gives the secret a reference stands for: `env:NAME`, one of `variables`, or `file:PATH`, a
- * regular file of at most 64 kB in `folder`, where links must not lead out of it. A line break at the end is not a part
- * of the secret. It throws `invalid_input` for all others; the message names the reference and never what is there.
+ * Makes the function that resolves references to secrets: `env:NAME` is one of `variables`; `file:PATH` is a regular
+ * file of at most 64 kB in `folder`, which links must not lead out of. A line break at the end is not part of the
+ * secret. Throws `invalid_input` for anything else; the message names the reference, never the content.
  */
 export function secretReader({ variables, folder }: SecretPlaces): (reference: string) => string {
   return (reference) => {
@@ -39,13 +39,13 @@ export function secretReader({ variables, folder }: SecretPlaces): (reference: s
 
 function readInside(folder: string, name: string, refuse: (why: string) => never): string {
   const wanted = resolve(folder, name);
-  // Before anything is looked up: whether there is a file elsewhere is nobody's business.
+  // Before anything is looked up, so that nobody learns whether a file exists elsewhere.
   if (!isInside(folder, wanted)) refuse(`it is not in the folder for secrets, ${JSON.stringify(folder)}.`);
   let file: number;
   try {
     const real = realpathSync(wanted);
     if (!isInside(realpathSync(folder), real)) refuse('it leads out of the folder for secrets.');
-    // Without waiting: a pipe that nobody writes to would hold this process for ever.
+    // Non-blocking: a pipe without a writer would block this process for ever.
     file = openSync(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (error instanceof ApiError) throw error;

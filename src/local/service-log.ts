@@ -1,11 +1,11 @@
 import { copyFile, open, rm, stat, truncate } from 'node:fs/promises';
 
-/** Longest log before its lines move to `<file>.1`, in bytes. */
+/** Size at which a log's lines move to `<file>.1`, in bytes. */
 export const LOG_BYTES_MAX = 5 * 1024 * 1024;
 const SHOWN_BYTES_MAX = 16 * 1024;
 const SHOWN_LINES_MAX = 8;
 
-/** Bytes in a log file; 0 if there is none. */
+/** Size of a log file in bytes; 0 if there is none. */
 export async function logSize(file: string): Promise<number> {
   return stat(file).then(
     ({ size }) => size,
@@ -14,28 +14,28 @@ export async function logSize(file: string): Promise<number> {
 }
 
 /**
- * Moves a log that has grown too long to `<file>.1` and empties it. It is emptied rather than renamed because the running
- * service goes on appending to the file it has open.
+ * Moves the lines of a log that has grown too long to `<file>.1`. The log is emptied rather than renamed, since a
+ * running service goes on appending to the file it has open.
  */
 export async function boundLog(file: string, bytesMax = LOG_BYTES_MAX): Promise<void> {
   if ((await logSize(file)) <= bytesMax) return;
   try {
     await copyFile(file, `${file}.1`);
   } catch (error) {
-    // Half a copy helps nobody, least of all on a full disk.
+    // An incomplete copy is of no use, least of all on a full disk.
     await rm(`${file}.1`, { force: true }).catch(() => {});
     throw error;
   }
   await truncate(file, 0);
 }
 
-/** The last lines of a log from byte `from` on, without stack frames, for humans; empty when there are none. */
+/** The last lines of a log from byte `from` on, without stack frames, for humans; empty if there are none. */
 export async function lastLines(file: string, from: number): Promise<string[]> {
   try {
     const handle = await open(file, 'r');
     try {
       const { size } = await handle.stat();
-      // Smaller than before: it was emptied in between.
+      // If it is smaller than before, it was emptied meanwhile.
       const start = Math.max(size < from ? 0 : from, size - SHOWN_BYTES_MAX);
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
       const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
@@ -51,7 +51,7 @@ export async function lastLines(file: string, from: number): Promise<string[]> {
   }
 }
 
-/** The message of a line that pino wrote, with its error's; other lines as they are. */
+/** The message of a line written by pino, with that of its error; other lines as they are. */
 function readable(line: string): string {
   let text = line;
   try {

@@ -1,4 +1,4 @@
-/** Which program it is: its version, and when it was built; without a time it runs from the sources, or tells none. */
+/** Identifies a program: its version and, unless it runs from the sources or does not say, when it was built. */
 export interface Program {
   version: string;
   /** ISO-8601 in UTC, so that text sorts as time. */
@@ -6,16 +6,16 @@ export interface Program {
 }
 
 /**
- * Whether a running program came before another one: it has an older version, or is an earlier build of the same. One
- * that tells no build is older than one that does. Of two, at most one is outdated, so that they never replace each
- * other in turn.
+ * Whether a running program is older than another one: it has an older version, or is an earlier build of the same
+ * version. A program without a build time is older than one with. Of two programs at most one is outdated, so they
+ * never replace each other in turn.
  */
 export function isOutdated(running: Program, own: Program): boolean {
   if (running.version !== own.version) return isOlder(running.version, own.version);
   return own.build !== undefined && (running.build === undefined || running.build < own.build);
 }
 
-/** Whether version `a` is older than `b`, by semver's order; unreadable versions are older than none. */
+/** Whether version `a` is older than `b` in semver's order; false if either cannot be parsed. */
 export function isOlder(a: string, b: string): boolean {
   const left = parts(a);
   const right = parts(b);

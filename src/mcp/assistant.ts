@@ -14,52 +14,50 @@ export interface Logger {
 }
 
 /**
- * What the connections of one principal share: the connection to the service, the tools it is offered, and what this
- * process provides to them. Over stdio there is one; over HTTP one per API key.
+ * What the connections of one principal share: the connection to the service, the tools offered, and what this process
+ * provides. Over stdio there is one `Assistant`; over HTTP, one per API key.
  */
 export interface Assistant {
-  /** Connects to the service; called at each use, so it should share one connection. */
+  /** Connects to the service. Called at each use, so it should return one shared connection. */
   connect: () => Promise<Client>;
   version: string;
   log: Logger;
   /** Identifies the caller: what was approved or kept for one principal is not available to another. */
   principal: string;
-  /** The tools that are listed and can be called, by name: they never change. */
+  /** The tools that are listed and can be called, by name. The list never changes. */
   tools: ReadonlyMap<string, ToolCard> | Promise<ReadonlyMap<string, ToolCard>>;
-  /** Why each of the other tools is missing; absent if all are offered. */
+  /** Why each of the other tools is not offered; absent if all are. */
   hidden?: readonly Hidden[] | Promise<readonly Hidden[]>;
   approvals: Approvals;
-  /** `off`: deletes run without a question. The operator's choice at the start, never the model's. */
+  /** `off`: deletes run without asking. Chosen by the operator at start, never by the model. */
   guard: 'ask' | 'off';
   /** How a human starts this program in a shell, with the flags for the same service. */
   command: string;
-  /** How a human answers a question in a shell: `command` with what that needs; absent for a service elsewhere. */
+  /** How a human answers a question in a shell: `command` with the subcommand for that; absent for a remote service. */
   approveCommand?: string | undefined;
-  /** Codes of questions waiting outside the client; absent if nobody withdraws them. */
+  /** Codes of the questions that wait outside the client; absent if nobody withdraws them. */
   waiting?: Set<string> | undefined;
   means: Means;
   /** Absent: resources cannot be subscribed to. */
   changes?: Changes | undefined;
   /** Records tool calls; absent: they are not recorded. */
   audit?: Audit | undefined;
-  /**
-   * Loads in advance what `connect` and `log` load at their first use; called some time after the first list of tools.
-   */
+  /** Loads what `connect` and `log` would load at their first use; called some time after the first list of tools. */
   loadAhead?: (() => Promise<unknown>) | undefined;
 }
 
-/** What a tool may use of its process, besides the service; anything absent is not available there. */
+/** What this process provides to tools, besides the service. Whatever is absent is not available here. */
 export interface Means {
   /**
-   * Puts a new secret where only the human finds it, and resolves to a description of that place. `label` says what it
-   * belongs to. Absent: calls that would create a secret are refused.
+   * Stores a new secret where only the human finds it, and resolves to a description of that place. `label` says whose
+   * or what secret it is. Absent: calls that would create a secret are refused.
    */
   keepSecret?: (label: string, secret: string) => Promise<string>;
   /** Absent: arguments cannot refer to secrets. */
   secretOf?: SecretOf;
   /** Absent: no files can be loaded. */
   openFile?: OpenFile;
-  /** The user of this process is not at the service's machine: paths there are not revealed. */
+  /** The user of this process is on another machine than the service: paths there are not revealed. */
   isElsewhere?: boolean;
 }
 

@@ -12,31 +12,31 @@ import type { Argument } from './tools/catalog.ts';
 import type { Arguments } from './tools/relations.ts';
 import type { Tool } from './tools/tools.ts';
 
-/** One call of a tool, as the audit log keeps it. It holds no secret and no message. */
+/** One tool call as the audit log keeps it. Contains no secret and no message. */
 export interface AuditRecord {
-  /** When the call came, ISO-8601 in UTC. */
+  /** When the call arrived, ISO-8601 in UTC. */
   time: string;
   principal: string;
-  /** What the client calls itself; nobody has checked it. */
+  /** What the client calls itself, unchecked. */
   client?: { name: string; version: string };
   transport: string;
-  /** The protocol's era; absent outside MCP. */
+  /** The protocol era; absent outside MCP. */
   era?: string;
   tool: string;
   /** Without secrets and unknown arguments; long values are cut. */
   arguments: unknown;
   /** What became of the question to a human: `asked`, `approved`, or why it was refused. */
   guard?: string;
-  /** `ok`, `asked` (the call waits for a human), or the code of the error. */
+  /** `ok`, `asked` (the call waits for a human), or an error code. */
   outcome: string;
   duration_ms: number;
-  /** Of the text that the model reads. */
+  /** Size of the text that the model reads. */
   bytes: number;
   tokens: number;
   rows?: number;
 }
 
-/** Where the calls of a process are put on record. */
+/** Where a process records its tool calls. */
 export interface Audit {
   /** How the client is connected, e.g. `stdio`. */
   transport: string;
@@ -50,9 +50,9 @@ export interface Caller {
 }
 
 const NAME_CHARS_MAX = 80;
-/** A record is one write, so a line has to be short. */
+/** A record is one write, so its line has to be short. */
 const ARGUMENTS_BYTES_MAX = 2_500;
-/** What long values are cut to, tried in order until the arguments fit. */
+/** Limits for long values, tried in order until the arguments fit. */
 const LIMITS = [
   { chars: 500, items: 10 },
   { chars: 120, items: 5 },
@@ -64,14 +64,14 @@ const REMOVED = '[removed]';
 const UNKNOWN = '[unknown]';
 const REFERENCE_SHOWN = /^(env:COLLOQUY_SECRET_\w+|file:[\w./@-]+)$/;
 
-/** A call on its way into the audit log. */
+/** The record of a call that is still running. */
 export interface OpenRecord {
-  /** The human, whose answers are put on record. */
+  /** Wraps `human` so that the answers are recorded. */
   watched(human: Human): Human;
   end(result: ToolResult | InputRequiredResult): void;
 }
 
-/** Begins the record of a call. */
+/** Starts the record of a call. */
 export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: Audit): OpenRecord {
   const time = new Date().toISOString();
   const startedAt = performance.now();
@@ -98,7 +98,7 @@ export function openRecord(tool: Tool, args: Arguments, caller: Caller, audit: A
   };
 }
 
-/** The record of a call of something that is not offered. */
+/** The record of a call of a tool that is not offered. */
 export function refusedCall(name: string, outcome: string, caller: Caller, audit: Audit): AuditRecord {
   return {
     time: new Date().toISOString(),
@@ -140,28 +140,28 @@ function sizeOf(result: ToolResult | InputRequiredResult) {
 }
 
 /**
- * The arguments as they may be kept. Of what the contract does not know, at any depth, only the name: its value could be
- * anything, a secret too. What is free-form, such as documents, is kept as it is.
+ * The arguments as they may be recorded. Of anything unknown to the contract, at any depth, only the name: the value
+ * could be anything, even a secret. Free-form values such as documents are recorded as they are.
  */
 export function auditedArguments({ arguments: known, secretArguments = [] }: Tool, args: Arguments): unknown {
   const kept = Object.entries(args).map(([name, value]) => {
     const argument = known.find((one) => one.name === name);
     if (argument === undefined) return [short(name), UNKNOWN] as const;
-    // A plain value that is wrong says why the call failed.
+    // A wrong plain value explains why the call failed.
     const isPlain = !secretArguments.includes(argument) && isScalar(argument.schema) && typeof value !== 'object';
     return [name, isPlain ? value : withoutSecrets(argument.schema, value)] as const;
   });
   const secrets = givenSecrets(secretArguments, args);
   const whole = secrets.length === 0 ? Object.fromEntries(kept) : withoutTexts(Object.fromEntries(kept), secrets);
   for (const limits of LIMITS) {
-    // Cut before all else: a write has megabytes.
+    // Cut before escaping: a write may have megabytes.
     const cut = visibleValue(cutValue(whole, limits, 0));
     if (Buffer.byteLength(JSON.stringify(cut)) <= ARGUMENTS_BYTES_MAX) return cut;
   }
   return Object.fromEntries(kept.slice(0, 20).map(([name]) => [short(name), '…']));
 }
 
-/** The secrets among the arguments: they may stand where none belong, too. */
+/** The secrets among the arguments, which may have been put elsewhere as well. */
 function givenSecrets(secretArguments: readonly Argument[], args: Arguments): string[] {
   const found: string[] = [];
   for (const { name, schema } of secretArguments) {
@@ -173,7 +173,7 @@ function givenSecrets(secretArguments: readonly Argument[], args: Arguments): st
   return found;
 }
 
-/** The value with everything removed that is a secret, or may be one. */
+/** The value without anything that is a secret or may be one. */
 function withoutSecrets(schema: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (secrecyOf(schema) === 'given') return isReference(value) && REFERENCE_SHOWN.test(value) ? value : SECRET;
@@ -199,7 +199,7 @@ function withoutSecrets(schema: unknown, value: unknown): unknown {
     });
     return Object.fromEntries(fields);
   }
-  // Not of the shape that it should have: a password in the place of an object, for one.
+  // A value of the wrong shape may be anything, for example a password instead of an object.
   const isFreeForm = inner instanceof z.ZodCustom || isScalar(inner);
   return isFreeForm && inner instanceof z.ZodType && inner.safeParse(value).success ? value : REMOVED;
 }
@@ -208,7 +208,7 @@ function isStructure(schema: unknown): boolean {
   return schema instanceof z.ZodObject || schema instanceof z.ZodArray;
 }
 
-/** Whether a value of this schema is one that holds no others. */
+/** Whether values of this schema contain no other values. */
 function isScalar(schema: unknown): boolean {
   const inner = unwrapped(schema);
   return !isStructure(inner) && !(inner instanceof z.ZodCustom || inner instanceof z.ZodUnion);

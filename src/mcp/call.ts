@@ -21,19 +21,19 @@ export interface Run {
   connect: () => Promise<Client>;
   human: Human;
   signal: AbortSignal | undefined;
-  /** Receives progress reports, if somebody wants them. */
+  /** Receives progress reports, if the caller wants them. */
   progress?: Progress | undefined;
   means?: Means | undefined;
   /** Records the call; absent: it is not recorded. */
   audit?: Audit | undefined;
   caller?: Caller | undefined;
-  /** Called with failures that are this server's own fault. */
+  /** Called with errors that are this server's own fault. */
   onFault: (error: unknown) => void;
 }
 
 /**
  * Runs a tool: checks the arguments, asks a human if it deletes, calls the service and presents the answer. Errors
- * become results. It may be entered twice for one delete, so nothing happens before the approval.
+ * become results. May be run twice for one delete, so nothing is changed before the approval.
  */
 export async function runTool(run: Run): Promise<ToolResult | InputRequiredResult> {
   if (run.audit === undefined) return runOnce(run);
@@ -93,7 +93,7 @@ async function runOnce({
 
 const NAME_CHARS_MAX = 100;
 
-/** Why there is no such tool, with the nearest names. */
+/** Says that there is no such tool, with the nearest names. */
 export function unknownTool(name: string, offered: ReadonlyMap<string, unknown> = tools()): string {
   const close = nearest(name, offered.keys());
   const hint = close.length > 0 ? `did you mean ${close.map((tool) => `"${tool}"`).join(', ')}?` : 'list the tools.';
@@ -104,7 +104,7 @@ const SETTINGS_NEXT =
   'A human can change that: the settings --toolsets, --profile and --read-only of this server, then a restart; "colloquy doctor" shows what is hidden and why.';
 const ROLE_NEXT = 'A human can change that, with an API key of that role.';
 
-/** The answer to a call of a tool that exists but is not offered; undefined if that is not the reason. */
+/** The answer to a call of a tool that exists but is not offered; undefined for any other name. */
 export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult | undefined {
   const found = hidden.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
@@ -124,14 +124,14 @@ export interface CallRequest {
   args: Arguments;
   /**
    * Asks the human at the terminal before anything is deleted; false refuses. `typedName` is set if the human has to
-   * type that name instead of a plain yes. It must ask on a TTY and refuse without one, or a model with a shell could
-   * approve its own calls.
+   * type that name instead of a plain yes. It must ask on a TTY and refuse if there is none; otherwise a model with a
+   * shell could approve its own calls.
    */
   confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
   /** `off`: nobody is asked, by the operator's choice (default `ask`). */
   guard?: 'ask' | 'off';
   signal?: AbortSignal;
-  /** Receives progress reports of calls that take longer than a moment. */
+  /** Receives progress reports of calls that take longer than a second. */
   progress?: Progress;
   means?: Means;
   audit?: Audit | undefined;
@@ -145,7 +145,7 @@ export interface CallAnswer {
 }
 
 /**
- * Calls a tool as the MCP server would: for `colloquy call <tool> '<json>'`. Errors of the call are answers with
+ * Calls a tool as the MCP server would, for `colloquy call <tool> '<json>'`. Errors of the call are answers with
  * `isError`; rejects only if there is no such tool (`not_found`).
  */
 export async function callTool(request: CallRequest): Promise<CallAnswer> {

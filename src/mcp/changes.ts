@@ -4,40 +4,40 @@ import type { Look } from './resources/resource-kinds.ts';
 import type { Arguments } from './tools/relations.ts';
 import type { ToolCard } from './tools/tool-cards.ts';
 
-/** How a resource is looked at, which is loaded at the first look. */
+/** Reads the state of resources; loaded at the first poll. */
 type State = Pick<typeof import('./resources/resource-state.ts'), 'resourceState' | 'listState' | 'mayConcern'>;
 
-/** Where somebody is told of changes. The same object is told once, however often it listens for the same. */
+/** Receives notifications. One `Notify` object is told of a change once, however many of its subscriptions match. */
 export interface Notify {
   resourceUpdated(uri: string): void;
-  /** What is listed has changed. */
+  /** The list of resources has changed. */
   resourcesChanged(): void;
 }
 
 export interface Listening {
   uris: readonly string[];
   /**
-   * `false`: not of what is listed. `written`: only where a tool of this process has changed it, for which nothing has to be
-   * looked after.
+   * Whether to tell of changes to the list of resources. `written`: only if a tool of this process made them, for which
+   * the service need not be polled.
    */
   list: boolean | 'written';
 }
 
-/** Tells who listens what has changed: at once where a tool of this process did it, otherwise by looking now and then. */
+/** Tells subscribers what has changed: at once if a tool of this process changed it, otherwise by polling. */
 export interface Changes {
   /**
-   * Begins to listen; what is returned ends it. `ready` resolves when changes from then on are noticed, and rejects where
-   * the service cannot be reached. Addresses beyond `URIS_MAX` are not looked after.
+   * Subscribes; `stop` ends it. `ready` resolves as soon as any later change will be noticed, and rejects if the
+   * service cannot be reached. Addresses beyond `URIS_MAX` are not watched.
    */
   listen(wanted: Listening, notify: Notify): { stop: () => void; ready: Promise<void> };
-  /** Addresses that are listened for. */
+  /** Number of addresses with a subscriber. */
   count(): number;
   /**
-   * A tool that changes something begins; what is returned is called when it has. Listeners whose first look may have
-   * come in between are told in any case.
+   * To be called before a tool changes something, and the returned function afterwards. Subscribers whose first poll
+   * may have come in between are told in any case.
    */
   writing(tool: ToolCard, args: Arguments): () => void;
-  /** Looks at once. */
+  /** Polls at once. */
   look(): void;
   close(): void;
 }
@@ -45,13 +45,13 @@ export interface Changes {
 export interface ChangesOptions {
   connect: () => Promise<Client>;
   log: Logger;
-  /** Those of other principals in this process, who are told of its writes at once as well. */
+  /** The `Changes` of all principals in this process; each polls at once after a write of any of them. */
   peers?: Set<Changes> | undefined;
-  /** How often it is looked while somebody listens, in milliseconds (default 3,000). */
+  /** Pause between polls while there are subscribers, in milliseconds (default 3,000). */
   everyMs?: number | undefined;
 }
 
-/** Addresses that one principal can have looked after; each costs a part of a call at each look. */
+/** How many addresses one principal can have watched; each adds to the cost of every poll. */
 export const URIS_MAX = 100;
 
 const EVERY_MS = 3_000;
@@ -62,8 +62,8 @@ const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
 const loadState = () => import('./resources/resource-state.ts');
 
 /**
- * Watches the resources that somebody listens for. While nobody does, it asks nothing of the service; a local service
- * stays awake as long as somebody does.
+ * Watches the resources that have subscribers. Without subscribers the service is never called; as long as there are
+ * any, the polls keep a local service awake.
  */
 export function createChanges({ connect, log, peers, everyMs = EVERY_MS }: ChangesOptions): Changes {
   const watch = createWatch();
@@ -114,12 +114,12 @@ interface Listener {
   notify: Notify;
 }
 
-/** Who listens for what, and what was seen of it last. */
+/** The subscriptions, and the state that was last seen of what they are for. */
 function createWatch() {
   const listeners = new Set<Listener>();
-  /** What was seen of each address last, and of the list. */
+  /** The state last seen, by address, and that of the list. */
   const seen = new Map<string, string | undefined>();
-  /** What is told at the next look, whatever that sees, if one of these calls concerns it. */
+  /** Calls by address: the next poll tells of the address, whatever it sees, if one of its calls concerns it. */
   const due = new Map<string, Arguments[]>();
 
   const listened = () => new Set([...listeners].flatMap(({ wanted }) => wanted.uris));
@@ -127,7 +127,7 @@ function createWatch() {
   const listIsWatched = () => [...listeners].some(({ wanted }) => wanted.list === true);
   const keys = () => [...watched(), ...(listIsWatched() ? [LIST] : [])];
 
-  // Whoever listens anew is not told of what was before.
+  // A new subscriber is not told of changes before its subscription.
   function forgetUnwatched(): void {
     const kept = new Set(keys());
     for (const key of [...seen.keys(), ...due.keys()]) {
@@ -166,13 +166,13 @@ function createWatch() {
       };
     },
     clear: () => listeners.clear(),
-    /** What is watched and was not looked at yet. */
+    /** What is watched and was not polled yet. */
     unseen: () => keys().filter((key) => !seen.has(key)),
     tellAnyway(unseen: readonly string[], args: Arguments): void {
       for (const key of unseen) due.set(key, [...(due.get(key) ?? []), args]);
     },
     tellWritten: () => tellList('written'),
-    /** Looks at all that is watched, and tells what differs from the last time. */
+    /** Polls everything that is watched, and tells of what differs from the last poll. */
     async compare({ resourceState, listState, mayConcern }: State, look: Look): Promise<void> {
       for (const uri of watched()) {
         if (!hasChanged(uri, await resourceState(look, uri), mayConcern)) continue;
@@ -194,14 +194,14 @@ interface LookingOptions {
   log: Logger;
 }
 
-/** When it is looked: one look after the other, now and then while it is needed, more rarely after failures. */
+/** Schedules the polls: one after the other, periodically while they are needed, less often after failures. */
 function createLooking({ look, isNeeded, everyMs, log }: LookingOptions) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let again: Promise<void> | undefined;
   let failures = 0;
 
-  /** A look that begins after now: one that runs may have passed by what has just changed. */
+  /** A poll that begins after this call: one already running may have missed the latest change. */
   function now(): Promise<void> {
     if (running === undefined) {
       running = look().then(
@@ -248,7 +248,7 @@ function createLooking({ look, isNeeded, everyMs, log }: LookingOptions) {
   return {
     now,
     inBackground,
-    /** Ends the waiting for the next look where nobody needs it any more. */
+    /** Cancels the next poll if nobody needs it any more. */
     rest: () => {
       if (!isNeeded()) restart();
     },

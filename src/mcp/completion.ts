@@ -6,7 +6,7 @@ import { asProtocolErrors, resourceValues } from './resources/resources.ts';
 
 const VALUES_MAX = 100;
 
-/** Adds completion of the variables of resources' templates and of the arguments of prompts. */
+/** Registers completion for the variables of resource templates and for the arguments of prompts. */
 export function registerCompletion(
   server: Pick<Server, 'setRequestHandler'>,
   { connect, means, tools }: Assistant,
@@ -33,10 +33,10 @@ export function registerCompletion(
   );
 }
 
-/** Values that begin with what was typed, and then those that hold it. */
+/** The values that begin with what was typed, followed by those that contain it. */
 function completionOf(known: readonly string[], typed: string) {
   const wanted = typed.toLowerCase();
-  // A value that is not shown as it is would be another one.
+  // If a value would be shown escaped, its shown form would name something else.
   const holding = known.filter((value) => lineText(value) === value && value.toLowerCase().includes(wanted));
   const begins = (value: string) => value.toLowerCase().startsWith(wanted);
   const matching = [...holding.filter(begins), ...holding.filter((value) => !begins(value))];

@@ -5,7 +5,7 @@ import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
 import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './tools/relations.ts';
 
-/** What to do about an error, where its message does not say it. */
+/** What to do about an error whose message does not say it. */
 const NEXT: Partial<Record<ErrorCode, string>> = {
   query_error:
     'Correct the SQL (DuckDB dialect); describe_collection lists the fields of a collection and their types.',
@@ -27,7 +27,7 @@ const NEXT: Partial<Record<ErrorCode, string>> = {
   contract_mismatch: 'The address may belong to another service or version: tell the human.',
 };
 
-/** What to do about an SQL error, by its first line; the first that fits. */
+/** What to do about an SQL error, by patterns of its first line; the first match counts. */
 const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   [
     /^((Table )?Function )?"[^"]*"( does not exist or)? is not available\b/i,
@@ -46,11 +46,11 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
 
 const HINTED = /did you mean/i;
 const AGAIN = /run the query again/;
-/** A message repeats names and SQL, which can be of any length. */
+/** Messages repeat names and SQL, which can be of any length. */
 const MESSAGE_CHARS_MAX = 4_000;
 const NAME_CHARS_MAX = 200;
 
-/** The error as an `ApiError`; anything else is a fault of this server, whose details stay in its log. */
+/** The error as an `ApiError`; anything else is this server's own fault, whose details stay in its log. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal', 'The call failed inside the MCP server; its log on stderr has the details.', {
@@ -59,8 +59,8 @@ export function toApiError(error: unknown): ApiError {
 }
 
 /**
- * An error as a result that a model can act on: what failed and why inside the fence, what to do next outside. `next` is
- * what the tool itself says about that; a near name is better advice.
+ * An error as a result that a model can act on: what failed and why inside the fence, what to do next outside it.
+ * `next` is the tool's own advice; a similar name, if there is one, is better advice.
  */
 export function presentError(
   tool: string,
@@ -118,8 +118,8 @@ function nextStep(
 }
 
 /**
- * The names nearest to the one that was not found: of the path's parameters in order, the first whose value is not in
- * its list. Empty where the message has a hint already, or nothing is near.
+ * Names similar to the one that was not found. That is the first of the path's parameters whose value is not in the
+ * list of existing names. Empty if the message contains a hint already, or nothing is similar.
  */
 export async function nearestNames(
   client: Client,
@@ -142,7 +142,7 @@ export async function nearestNames(
       const names = Array.isArray(items) ? items.flatMap((item) => nameOf(item, parameter) ?? []) : [];
       if (!names.includes(value)) return nearest(value, names);
     } catch {
-      // The hint is a courtesy: its own failure must not hide the error it is about.
+      // The hint is optional: its own failure must not hide the original error.
       return [];
     }
   }

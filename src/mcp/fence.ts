@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { visibleText } from '../contract/visible.ts';
 
 /**
- * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result enclose it between two marks
- * with a random tag, which no stored text can know, with every invisible character as an escape.
+ * Text from documents, names, descriptions, SQL and errors is data. Both forms of a result put it between two marks
+ * with a random tag that no stored text can know, and show every invisible character as an escape.
  */
 
-/** Nothing a service stores is nested deeper than this for a good reason. */
+/** No reasonable stored value is nested deeper than this. */
 const DEPTH_MAX = 64;
 
 /** A copy of `value` that JSON can express: visible text only, and integers beyond 2^53 as strings of digits. */
@@ -23,7 +23,7 @@ export function visibleValue(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A unique visible name for a key: one that looks like another must not take its place. */
+/** A unique visible name for a key, so that a lookalike cannot take the place of another key. */
 function visibleName(key: string, names: Set<string>): string {
   const visible = visibleText(key);
   if (visible === key) return key;
@@ -33,7 +33,7 @@ function visibleName(key: string, names: Set<string>): string {
   return name;
 }
 
-/** Text in one line, for places without a fence: titles, and messages of the protocol. */
+/** Text on one line, for places without a fence: titles and protocol messages. */
 export function lineText(text: string, charsMax = 1_000): string {
   const line = visibleText(text).replace(/\s+/g, ' ').trim();
   return line.length <= charsMax ? line : `${line.slice(0, charsMax)}…`;
@@ -57,17 +57,17 @@ export interface ToolResult {
 }
 
 export interface Fenced {
-  /** What the service said. */
+  /** What the service answered. */
   data: Readonly<Record<string, unknown>>;
   /** The same as plain text, if that reads better than JSON. */
   text?: string | undefined;
-  /** What this server says about it; outside the fence. */
+  /** This server's own advice; outside the fence. */
   next?: string | undefined;
   links?: readonly ResourceLink[] | undefined;
   isError?: boolean | undefined;
 }
 
-/** The two forms of a result, each complete and fenced by itself. */
+/** The two forms of a result, each complete and with its own fence. */
 export function fence({ data, text: plain, next, links = [], isError }: Fenced): ToolResult {
   const clean = visibleValue(data) as Record<string, unknown>;
   const tag = `data-${randomBytes(4).toString('hex')}`;
@@ -84,7 +84,7 @@ export function fence({ data, text: plain, next, links = [], isError }: Fenced):
 
 /**
  * A JSON object whose first and last keys are the marks; JSON keeps their order on the way to a model. Data with a key
- * that would end up outside of them (the name of a mark, or a number) is nested between them as a whole.
+ * that would end up outside the marks (the name of a mark, or a number) is nested as a whole between them.
  */
 export function fenceObject(data: Readonly<Record<string, unknown>>, tag: string, next?: string) {
   return {
@@ -95,7 +95,7 @@ export function fenceObject(data: Readonly<Record<string, unknown>>, tag: string
   };
 }
 
-/** The fence's own keys, and those that objects always order first. */
+/** The fence's own keys, and integer keys, which JavaScript objects always order first. */
 const OUTSIDE = /^(data_begin|data_end|next|\d+)$/;
 
 /** JSON with one line per field, and one per item of an array of arrays or objects: compact, yet readable. */

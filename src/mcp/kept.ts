@@ -4,28 +4,28 @@ import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import { cutText, Room } from './results.ts';
 
-/** What is known of the whole result that an answer is a part of. */
+/** What is known of the whole result of which an answer is a part. */
 export interface Whole {
-  /** Where it is kept; null where it is not. */
+  /** The id under which it is kept; null if it is not kept. */
   queryId: string | null;
   total: number;
   /** False: there are more rows than `total`. */
   isTotalExact: boolean;
-  /** Rows from the first one on that are kept. */
+  /** How many rows are kept, counted from the first. */
   keptRows: number;
-  /** Rows before the first one of the answer. */
+  /** Number of rows before the first one in the answer. */
   offset: number;
-  /** The answer is to a call of fetch_result, which the next page has to repeat. */
+  /** The answer is a page from fetch_result, whose call has to be repeated for the next page. */
   isPage?: true;
-  /** Why it is not kept though it should be. */
+  /** Why it is not kept although it should be. */
   reason?: string | null | undefined;
   profile?: readonly (readonly unknown[])[] | undefined;
 }
 
-/** Stands outside the fence, so nothing else is taken for an id. */
+/** The id is shown outside the fence, so nothing else is accepted as one. */
 const QUERY_ID = /^[0-9A-Za-z-]{1,64}$/;
 
-/** What a service that keeps results said of this one; undefined where it keeps none. */
+/** What the service said about keeping this result; undefined if it keeps none. */
 export function wholeOf({ query_id, keeping }: QueryResponse): Whole | undefined {
   const { data } = Keeping.safeParse(keeping ?? undefined);
   if (data === undefined || typeof data.total !== 'number') return undefined;
@@ -46,8 +46,8 @@ const SAMPLES_MAX = 3;
 const HEAD = ['column', 'nulls', 'distinct', 'min', 'max', 'frequent'] as const;
 
 /**
- * What the columns of a kept result hold, as a table with its head first, of as many columns as fit into a quarter of an
- * answer. Undefined where it cannot be had: it is a help, and its failure must not hide the rows.
+ * A profile of the columns of a kept result: a table, header first, with as many columns as fit into a quarter of an
+ * answer. Undefined if it is not available: it is optional, and its failure must not hide the rows.
  */
 export async function profileOf(
   client: Client,
@@ -62,7 +62,7 @@ export function profileTable({ rows, columns }: ResultProfile): readonly (readon
   const room = new Room(PROFILE_BUDGET);
   const table: (readonly unknown[])[] = [HEAD];
   for (const { name, nulls, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
-    // Where hardly a value comes twice, none is frequent.
+    // If nearly all values are distinct, none is frequent.
     const isUnique = (distinct ?? 0) > 0.8 * ((rows ?? 0) - (nulls ?? 0));
     const estimated = is_distinct_exact === false && distinct != null ? `~${distinct}` : (distinct ?? null);
     const frequent = isUnique ? [] : (samples ?? []).slice(0, SAMPLES_MAX).map(short);

@@ -23,7 +23,7 @@ export function laterHandlers(
   return handlers;
 }
 
-/** Loads what these load at their first use. */
+/** Loads what these handlers would load at their first use. */
 export async function loadFurther(): Promise<void> {
   await loadDocs();
 }

@@ -3,30 +3,30 @@ import type { Means } from './assistant.ts';
 import { type ToolCard, toolCards } from './tools/tool-cards.ts';
 import type { Choice } from './tools/toolsets.ts';
 
-/** What decides which tools there are: the operator's settings, and what the key may do. */
+/** What decides which tools are offered: the operator's settings, and what the key may do. */
 export interface Offer {
   /** Absent: all. */
   toolsets?: readonly Choice[] | undefined;
   /** Only tools that read. */
   readOnly?: boolean | undefined;
-  /** Roles of the key's user; if absent, or none is known here, nothing is hidden because of them. */
+  /** Roles of the key's user; if absent, or none of them is known here, no tool is hidden because of its role. */
   roles?: readonly string[] | null | undefined;
-  /** What the process provides to its tools; absent: nothing. */
+  /** What the process provides to tools; absent: nothing. */
   means?: Means | undefined;
 }
 
 /** A tool that is not offered. */
 export interface Hidden {
   tool: string;
-  /** `settings`: the operator chose so; `role`: the key may not use it. */
+  /** `settings`: because of the operator's settings; `role`: the key may not use it. */
   by: 'settings' | 'role';
   /** In words, for a model or a human, without a final period. */
   why: string;
-  /** How to change that, if the reason is not a toolset, read-only or the role. */
+  /** How to change that, unless the reason is a toolset, read-only mode or the role. */
   remedy?: string;
 }
 
-/** The tools that are offered, by name, in the order they are always listed in. */
+/** The tools that are offered, by name, in the order in which they are always listed. */
 export function offeredTools(offer: Offer): ReadonlyMap<string, ToolCard> {
   return new Map([...toolCards()].filter(([, tool]) => reasonToHide(tool, offer) === undefined));
 }

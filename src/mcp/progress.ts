@@ -1,16 +1,16 @@
-/** Tells whoever waits how far a call is. `done` grows with each report; `total`, in the same unit, where it is known. */
+/** Reports how far a call is. `done` grows with each report; `total`, in the same unit, is given if it is known. */
 export type Progress = (done: number, total: number | undefined, message: string) => void;
 
-/** Reports that come faster than this say nothing that a human could read. */
+/** Reports closer together than this are of no use to a human. */
 const PAUSE_MS = 200;
-/** A call that says nothing of itself is reported as still running, this often. */
+/** How often a call that reports nothing itself is reported as still running. */
 const HEARTBEAT_MS = 1_000;
 
-/** The reports of one call. */
+/** The progress reports of one call. */
 export interface Reports {
-  /** For the tool: what is too soon after the last report, or no further than it, is left out. */
+  /** For the tool: reports that come too soon, or show no progress since the last one, are dropped. */
   report: Progress;
-  /** Nothing is reported after this: the answer comes next. */
+  /** Nothing is reported after this, since the answer comes next. */
   end(): void;
 }
 
@@ -18,14 +18,14 @@ interface Told {
   startedAt: number;
   done: number;
   sentAt: number;
-  /** The tool knows how far it is, so that the time it took is not worth telling. */
+  /** The tool reports its own progress, so elapsed seconds are not reported. */
   isOwn: boolean;
 }
 
-/** A request of the older era that asks a human is run twice under one signal, and its reports must not start anew. */
+/** In the 2025 era a request that asks a human runs twice under one signal; its reports must not restart from zero. */
 const requests = new WeakMap<AbortSignal, Told>();
 
-/** Paces the reports of one call of `tool`, and reports the seconds it took where the tool itself says nothing. */
+/** Paces the reports of one call of `tool`, and reports elapsed seconds if the tool itself reports nothing. */
 export function pacedReports(
   send: Progress,
   tool: string,
@@ -58,8 +58,8 @@ export function pacedReports(
 }
 
 /**
- * Does `work`, a wait for a human between the two runs of a request, and reports that it goes on: a client that hears
- * nothing gives the call up while its human still reads the question.
+ * Runs `work`, which waits for a human between the two runs of a request, and keeps reporting progress: a client that
+ * hears nothing would give up the call while its human is still reading the question.
  */
 export async function reportedWait<T>(
   send: Progress | undefined,

@@ -12,19 +12,19 @@ import {
 } from './prompt-texts.ts';
 import type { Names } from './resources/resource-kinds.ts';
 
-/** In the order they are listed. */
+/** In the order in which they are listed. */
 const PROMPTS: readonly Prompt[] = [exploreData, authorLambda, administer];
 
 const QUOTED_CHARS_MAX = 100;
 
-/** The prompts whose tools are offered: one that leads to tools that are not there would only lead astray. */
+/** The prompts whose tools are offered: any other would lead to tools that are not there. */
 export function offeredPrompts(tools: Offered): readonly Prompt[] {
   return PROMPTS.filter(({ needs, needsOneOf }) => {
     return needs.every((tool) => tools.has(tool)) && (needsOneOf?.some((tool) => tools.has(tool)) ?? true);
   });
 }
 
-/** Adds the prompts: ways to work, for a human to choose from. */
+/** Registers the prompts: ways of working, for a human to choose from. */
 export function registerPrompts(server: Pick<Server, 'setRequestHandler'>, { tools }: Assistant): void {
   server.setRequestHandler('prompts/list', async () => {
     const prompts = offeredPrompts(await tools).map(({ name, title, description, arguments: known }) => {
@@ -46,13 +46,13 @@ function listedArgument({ name, description, required }: PromptArgument) {
   return { name, description, required };
 }
 
-/** The values that an argument of a prompt can have; undefined where there is no such prompt or argument. */
+/** The possible values of an argument of a prompt; undefined if there is no such prompt or argument. */
 export function promptValues(tools: Offered, prompt: string, argument: string) {
   const found = offeredPrompts(tools).find(({ name }) => name === prompt);
   return found?.arguments.find(({ name }) => name === argument)?.values;
 }
 
-/** What there is to see in a text that is not empty. */
+/** Matches any visible character. */
 const SEEN = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
 function readPromptArguments(prompt: Prompt, given: Readonly<Record<string, unknown>>): Names {

@@ -3,21 +3,21 @@ import { readFile } from 'node:fs/promises';
 import type { ResourceKind } from './resources/resource-kinds.ts';
 
 /**
- * The view that a host with MCP Apps (SEP-1865, 2026-01-26) shows a result in: `src/view`, built into one file. Hosts
- * find it by the tools that name it, so it is read and not listed: where a host has no views, no list has one more entry.
+ * The view in which hosts with MCP Apps (SEP-1865, 2026-01-26) show a result: `src/view`, built into one file. Hosts
+ * find it through the tools that name it, so it can be read but is not listed: other hosts see no extra resource.
  */
 
 const URI = 'ui://colloquy/result.html';
 const MIME = 'text/html;profile=mcp-app';
 const HOUR_MS = 3_600_000;
 
-/** The extension that a server declares, whose hosts understand what stands in `_meta.ui`. */
+/** The extension to declare, for hosts that understand `_meta.ui`. */
 export const VIEW_EXTENSION = 'io.modelcontextprotocol/ui';
 
-/** What a tool says of the view of its answer; hosts of before the specification was final look for the second key. */
+/** Names the view of a tool's answer; hosts from before the final specification look for the second key. */
 export const RESULT_VIEW_META = { ui: { resourceUri: URI }, 'ui/resourceUri': URI };
 
-/** It reaches no network at all, and has no border of its own. */
+/** The view reaches no network at all; it has no border of its own, so the host should draw one. */
 const UI_META = { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true };
 
 export const RESULT_VIEW_RESOURCE: ResourceKind = {
@@ -31,7 +31,7 @@ export const RESULT_VIEW_RESOURCE: ResourceKind = {
   complete: {},
 };
 
-/** The built file: beside the chunk that this code is in, or in `dist` when it runs from the sources. */
+/** The built file: next to the chunk that contains this code, or in `dist` when run from the sources. */
 function builtView(): URL {
   const places = ['../view/result.html', './view/result.html', '../../dist/view/result.html'];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));

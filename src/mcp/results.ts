@@ -6,7 +6,7 @@ import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
 import { nameOf } from './tools/relations.ts';
 
-/** Limits of one answer; whichever is reached first cuts it. */
+/** Limits of one answer; the first one that is reached cuts it. */
 export interface Budget {
   rowsMax: number;
   bytesMax: number;
@@ -14,7 +14,7 @@ export interface Budget {
 }
 
 export const BUDGET: Budget = { rowsMax: 50, bytesMax: 25_000, tokensMax: 8_000 };
-/** Rows requested from the service if neither the SQL nor the caller limits them: enough to say how many there are. */
+/** Rows requested from the service if neither the SQL nor the caller limits them: enough to tell how many there are. */
 export const ROWS_FETCHED = 1_000;
 
 const COLUMNS_MAX = 200;
@@ -25,9 +25,9 @@ const NOTES_MAX = 10;
 const NOTE_CHARS_MAX = 300;
 /** Lengths to cut long cells to, tried in order until enough rows fit. */
 const CELL_CHARS = [16_000, 4_000, 1_000, 200, 40] as const;
-/** Shorter cells are tried as long as fewer rows than this fit. */
+/** Cells are cut shorter as long as fewer rows than this fit. */
 const ROWS_WANTED = 10;
-/** Lengths to cut the parts of a resource to, tried in order until the whole fits. */
+/** Limits for the parts of a resource, tried in order until the whole fits. */
 const PART_LIMITS = [
   { chars: 4_000, items: 50 },
   { chars: 500, items: 10 },
@@ -39,7 +39,7 @@ const NAMES_MAX = 200;
 const FAILED_MAX = 5;
 const IDS_MAX = 20;
 
-/** Tokens of a text, estimated on the safe side: words by length, digits and signs nearly one each. */
+/** Estimated number of tokens of a text, rather too high: words count by length, digits and signs nearly one each. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (const part of text.match(/[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]/g) ?? []) {
@@ -51,7 +51,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens);
 }
 
-/** What is left of a budget. */
+/** The rest of a budget. */
 export class Room {
   #bytes: number;
   #tokens: number;
@@ -61,7 +61,7 @@ export class Room {
     this.#tokens = budget.tokensMax;
   }
 
-  /** Takes the room that `text` needs; false, with nothing taken, if there is not enough. */
+  /** Uses up the room that `text` needs; returns false, without using any, if there is not enough. */
   take(text: string): boolean {
     const bytes = Buffer.byteLength(text) + 1;
     if (bytes > this.#bytes) return false;
@@ -73,7 +73,7 @@ export class Room {
   }
 }
 
-/** The cell as it is, or its first characters and how many are missing; `cut` counts the cells that were cut. */
+/** The cell as it is, or its first characters and the number of missing ones; `cut` counts cut cells. */
 function cutCell(value: unknown, charsMax: number, cut: { cells: number }): unknown {
   const isText = typeof value === 'string';
   if (!isText && (typeof value !== 'object' || value === null)) return value;
@@ -86,7 +86,7 @@ function cutCell(value: unknown, charsMax: number, cut: { cells: number }): unkn
 interface Head {
   names: string[];
   types: (string | null)[];
-  /** Its text in the answer. */
+  /** Their text in the answer. */
   text: string;
 }
 
@@ -95,7 +95,7 @@ interface Fit {
   cut: { cells: number };
 }
 
-/** The names and types of the columns; those beyond half of the budget are left out. */
+/** The names and types of the columns, as many as fit into half of the budget. */
 function headOf(fields: readonly { name?: unknown; type?: unknown }[], budget: Budget): Head {
   const room = new Room({ ...budget, bytesMax: budget.bytesMax / 2, tokensMax: budget.tokensMax / 2 });
   const head: Head = { names: [], types: [], text: '' };
@@ -122,7 +122,7 @@ function fitRows(rows: readonly unknown[][], head: string, charsMax: number, bud
   for (const row of rows.slice(0, budget.rowsMax)) {
     const cells = { cells: 0 };
     const shown = row.map((cell) => cutCell(cell, charsMax, cells));
-    // One row is always shown: with the shortest cells it is small.
+    // At least one row is always shown; with the shortest cells it is small.
     const isForced = isLast && fit.rows.length === 0;
     if (!room.take(JSON.stringify(shown)) && !isForced) break;
     fit.rows.push(shown);
@@ -131,7 +131,7 @@ function fitRows(rows: readonly unknown[][], head: string, charsMax: number, bud
   return fit;
 }
 
-/** The field of a row; a column may have the name of an inherited property. */
+/** A field of a row; a column may have the name of an inherited property. */
 function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(row, name) ? (row[name] ?? null) : null;
 }
@@ -139,8 +139,8 @@ function own(row: Readonly<Record<string, unknown>>, name: string): unknown {
 /**
  * A query's answer as column names, types and one array per row, within `budget`; every cut is visible.
  *
- * If there are as many rows as `rowLimit`, the limit that was sent, they may or may not be all: there are at least that
- * many, unless `whole` says what the service knows of the whole result.
+ * If there are as many rows as `rowLimit` (the limit that was sent), there may be more: the answer then says "at
+ * least", unless `whole` says what the service knows of the whole result.
  */
 export function presentRows(
   response: QueryResponse,
@@ -166,7 +166,7 @@ export function presentRows(
   const isCut = problems.some((problem) => problem.status_code === 429) || results.length >= rowLimit;
   const more = whole === undefined ? isCut : !whole.isTotalExact;
   const offset = whole?.offset ?? 0;
-  // If not even the first row is carried, there is one all the same.
+  // A first row that is too large to be returned still counts as one.
   const isTooLarge = more && results.length === 0 && whole?.queryId == null;
   const total = isTooLarge ? 1 : (whole?.total ?? results.length);
   const firstRows = more && whole?.queryId != null ? `the first ${whole.keptRows} rows` : undefined;
@@ -214,9 +214,9 @@ interface Extent {
   total: number;
   more: boolean;
   offset: number;
-  /** What is kept of a result with more rows. */
+  /** Which part of a larger result is kept. */
   firstRows: string | undefined;
-  /** The first row alone exceeds the limit. */
+  /** The first row alone exceeds the size limit. */
   isTooLarge: boolean;
   queryId: string | null | undefined;
   isPage: boolean;
@@ -233,7 +233,7 @@ function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
   else if (more || end < total) {
     const from = offset > 0 ? ` from ${offset}` : '';
     const shown = `${fit.rows.length}${from} of ${more ? 'at least ' : ''}${total} rows are shown: `;
-    // A page's filter and order came from arguments, which must not be repeated here.
+    // A page's filter and order came from arguments, which must not be repeated here, outside the fence.
     const page = isPage
       ? `the same call with "offset": ${end}`
       : `fetch_result ${JSON.stringify({ query_id: queryId, offset: end })}`;
@@ -279,7 +279,7 @@ interface PartLimits {
   items: number;
 }
 
-/** The value with long texts and lists cut; each cut leaves a mark, and lists stay lists. */
+/** The value with long texts and lists cut; each cut leaves a mark, and lists remain lists. */
 function cutParts(value: unknown, limits: PartLimits, cut: { parts: number }): unknown {
   if (typeof value === 'string') {
     if (value.length <= limits.chars) return value;
@@ -312,7 +312,7 @@ export function presentObject(result: unknown, budget: Budget = BUDGET): Fenced 
   };
 }
 
-/** A list of resources within the budget; those left out are at least named. */
+/** A list of resources within the budget; those that do not fit are named as far as possible. */
 export function presentList(items: readonly unknown[], budget: Budget = BUDGET): Fenced {
   const room = new Room(budget);
   const shown: unknown[] = [];
@@ -342,12 +342,12 @@ interface Written {
   last_offset?: unknown;
 }
 
-/** Counts deletes of an _id that does not exist: the service says DELETED, as for the others. */
+/** The count of deletes whose `_id` did not exist: the service calls them DELETED like the others. */
 const NOT_THERE = 'NOT_THERE';
 
 /**
  * A write's answer as counts by status, the first failures and the first ids; an error if every document failed. For a
- * delete, `existing` are the ids that existed just before it; undefined: not known.
+ * delete, `existing` are the ids that existed just before it; undefined if that is not known.
  */
 export function presentWrites(result: Written, deleted?: { existing?: ReadonlySet<string> | undefined }): Fenced {
   const documents = result.data ?? [];

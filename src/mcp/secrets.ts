@@ -4,15 +4,13 @@ import { mapSecrets } from '../contract/secret.ts';
 import type { SecretOf } from './assistant.ts';
 import type { Fenced } from './fence.ts';
 
-/**
- * Secrets on their way past the model: arguments name them by reference, and what an answer might repeat is masked.
- */
+/** Keeps secrets from the model: arguments name them by reference, and answers that repeat them are masked. */
 
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const MASK = '********';
 const REFERENCE = /^(env|file):/;
 const REFERENCE_CHARS_MAX = 200;
-/** A shorter text cannot be told from any other word, so it is not looked for in answers. */
+/** Shorter texts could be any word, so they are not looked for in answers. */
 const HIDDEN_CHARS_MIN = 6;
 
 const GIVEN_PLAINLY =
@@ -20,13 +18,13 @@ const GIVEN_PLAINLY =
 
 /** The secrets of one call. */
 export interface CallSecrets {
-  /** `value` with the references in the fields that `schema` marks resolved. Throws `invalid_input`, which names the reference. */
+  /** `value` with references resolved in fields that `schema` marks. Throws `invalid_input`, naming the reference. */
   resolve(schema: unknown, value: unknown): unknown;
-  /** The answer without any of the secrets, and with the advice to give references where one was given plainly. */
+  /** The answer without any of the secrets; advises to use references if a secret was given in plain text. */
   hide(answer: Fenced): Fenced;
 }
 
-/** Whether a text stands for a secret that is kept elsewhere. */
+/** Whether a text refers to a secret that is stored elsewhere. */
 export function isReference(value: unknown): value is string {
   return typeof value === 'string' && REFERENCE.test(value);
 }
@@ -67,7 +65,7 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
         }
         const content = lookUp(marked);
         remember(content);
-        remember(structureIn(content));
+        remember(jsonIn(content));
         return content;
       }),
     hide: (answer) => {
@@ -80,21 +78,21 @@ export function secretsOfCall(secretOf: SecretOf | undefined): CallSecrets {
   };
 }
 
-/** The texts of a secret that can be told from other words. */
+/** The texts of a secret that are long enough to be told from ordinary words. */
 export function hideable(secret: unknown): string[] {
   return [...textsIn(secret)].filter((text) => text.length >= HIDDEN_CHARS_MIN);
 }
 
-/** All texts in a value, but for the keys of objects. */
+/** All texts in a value, except the keys of objects. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (typeof value === 'object' && value !== null) for (const field of Object.values(value)) yield* textsIn(field);
 }
 
-/** A copy of `value` with a mask in the place of each of the texts, also as JSON spells them. */
+/** A copy of `value` with each of the texts masked, also in their JSON-escaped form. */
 export function withoutTexts(value: unknown, texts: Iterable<string>): unknown {
   const spellings = [...texts].flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
-  // The longest first, so that none is left half where another is a part of it.
+  // The longest first: if one text is a part of another, no half of the longer one remains.
   return replaced(
     value,
     [...new Set(spellings)].sort((a, b) => b.length - a.length),
@@ -108,7 +106,7 @@ function replaced(value: unknown, hidden: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, replaced(field, hidden)]));
 }
 
-function structureIn(text: string): unknown {
+function jsonIn(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -116,7 +114,7 @@ function structureIn(text: string): unknown {
   }
 }
 
-/** A result with every text masked that its schema marks and the service has not masked itself. */
+/** A result with every text masked that its schema marks as secret, unless the service has masked it already. */
 export function masked(schema: unknown, result: unknown): unknown {
   return mapSecrets(schema, result, 'given', (value) => {
     return typeof value === 'string' && /\*{4}/.test(value) ? value : MASK;

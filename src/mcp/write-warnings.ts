@@ -2,25 +2,25 @@ import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
 import { cutText } from './results.ts';
 
-/** What a service warns of in the answers of writes: it holds names, so it stays inside the fence. */
+/** Warnings that a service gives in the answers of writes. They contain names, so they stay inside the fence. */
 
 const WARNINGS_MAX = 12;
 const WARNING_CHARS_MAX = 600;
 
-/** For `next`, where there are warnings. */
+/** For `next`, if there are warnings. */
 export const WARNINGS_HINT =
   'read warnings: where a field became JSON, describe_collection shows it, so compare what lambdas and queries over it answer';
 
-/** The warnings of one write, or of several: each once, and of those that differ in their first number alone, the sum. */
+/** The warnings of one write or several, each of them once; those that differ only in a leading number are added up. */
 export class Warnings {
   readonly #counts = new Map<string, number>();
 
-  /** `warnings`: as they came; what is no text is left out. */
+  /** `warnings`: as received; anything but text is left out. */
   add(warnings: unknown): void {
     for (const warning of Array.isArray(warnings) ? warnings : []) {
       if (typeof warning !== 'string') continue;
       const [, digits = '', text = warning] = /^(\d[\d,]*)( .*)$/s.exec(warning) ?? [];
-      // What is left over is not counted: a service that says something else each time must not fill the memory.
+      // Warnings beyond the limit are dropped: a service that always says something new must not fill the memory.
       if (!this.#counts.has(text) && this.#counts.size >= WARNINGS_MAX) continue;
       this.#counts.set(text, (this.#counts.get(text) ?? 0) + Number(digits.replaceAll(',', '')));
     }
@@ -41,7 +41,7 @@ export class Warnings {
   }
 }
 
-/** The answer of a write with the warnings that the service gave beside it. */
+/** The answer of a write, with the warnings that the service gave. */
 export function warned(shown: Fenced, given: unknown): Fenced {
   const warnings = new Warnings();
   warnings.add(given);

@@ -5,15 +5,15 @@ import { ApiError } from '../contract/errors.ts';
 import { hashKey, newKey } from './auth.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 
-/** The user that the local key belongs to. */
+/** The user that owns the local key. */
 export const ADMIN_EMAIL = 'admin@localhost';
-/** Name of that key; no other key of the user may have it. */
+/** Name of the local key; no other key of the user may have it. */
 export const LOCAL_KEY_NAME = 'local-admin';
 const OWNER_ONLY = 0o600;
 
 /**
- * Makes sure that `file` holds a valid admin key. If it does not (first start, lost, changed), a new key is made,
- * written for its owner's eyes only, and the old one is revoked. The metadata gets the hash only. Throws `internal`.
+ * Makes sure that `file` contains a valid admin key. If it does not (first start, lost, changed), a new key is created
+ * and written, readable by its owner only, and the old one revoked. The metadata gets only the hash. Throws `internal`.
  */
 export async function ensureAdminKey(catalog: Catalog, file: string): Promise<void> {
   try {
@@ -32,7 +32,7 @@ async function ensureKey(catalog: Catalog, file: string): Promise<void> {
     return;
   }
   const key = newKey();
-  // The file first: if the second step does not happen, the next start finds a key that does not match and makes another.
+  // The file first: without the second step, the next start finds a key that does not match, and creates another.
   await writeKey(file, key);
   await catalog.change(() => {
     const old = [...catalog.all('apiKey').values()].filter(

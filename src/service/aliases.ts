@@ -9,12 +9,12 @@ import { aliasesOf, collectionKey, requireAlias, requireCollection, requireWorks
 import type { AliasRecord } from './records.ts';
 import { requireFreeName } from './table-names.ts';
 
-/** Every query of an alias plans a part for each of its collections: a quarter of a second for so many. */
+/** Every query of an alias plans a part for each of its collections; for this many that takes a quarter of a second. */
 const COLLECTIONS_MAX = 1_000;
 
 /**
  * Creates a name for one or more collections (api.md #12). Throws `not_found` for the workspace or a collection,
- * `already_exists`, or `invalid_input` for collections that are named twice, wrongly, or are aliases.
+ * `already_exists`, or `invalid_input` for collections that are repeated, not `workspace.collection`, or aliases.
  */
 export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>): Promise<Alias> {
   const { catalog } = ctx;
@@ -38,8 +38,8 @@ export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>)
 }
 
 /**
- * Points an alias at other collections (api.md #13): a query sees either those or the ones before, never neither. The
- * description stays where none is given. Throws as `createAlias` does.
+ * Points an alias at other collections (api.md #13); a query sees either the old or the new ones. Without a new
+ * description the old one stays. Throws like `createAlias`.
  */
 export function updateAlias({ catalog }: CallContext, input: ParsedInput<'updateAlias'>): Promise<Alias> {
   return catalog.change(() => {
@@ -56,7 +56,7 @@ export function updateAlias({ catalog }: CallContext, input: ParsedInput<'update
   });
 }
 
-/** Deletes an alias (api.md #14); its collections stay. Throws `not_found`, `dependent_resources`. */
+/** Deletes an alias (api.md #14), but not its collections. Throws `not_found`, `dependent_resources`. */
 export function deleteAlias({ catalog }: CallContext, input: { workspace: string; alias: string }): Promise<Alias> {
   return catalog.change(() => {
     const record = requireAlias(catalog, input.workspace, input.alias);
@@ -86,7 +86,7 @@ export function listWorkspaceAliases({ catalog }: CallContext, input: { workspac
   return aliasesOf(catalog, requireWorkspace(catalog, input.workspace).name).map(toAlias);
 }
 
-/** The aliases that stand for a collection, of whatever workspace, by full name (api.md #22). */
+/** The aliases of a collection, in whatever workspace, by full name (api.md #22). */
 export function listCollectionAliases(
   { catalog }: CallContext,
   input: { workspace: string; collection: string },
@@ -95,7 +95,7 @@ export function listCollectionAliases(
   return aliasesNaming(catalog, collectionKey(workspace, name)).map(toAlias);
 }
 
-/** An alias as the API shows it. */
+/** An alias as the API returns it. */
 export function toAlias(record: AliasRecord): Alias {
   return {
     name: record.name,
@@ -152,13 +152,13 @@ function tableOf(catalog: Catalog, place: string, workspace: string, name: strin
     return requireCollection(catalog, name.slice(0, dot), name.slice(dot + 1)).table;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Also where its workspace is missing: the workspace that the request is about does exist.
+    // A missing workspace counts as a missing collection here: the workspace that the request itself names does exist.
     const details = { ...error.details, messageKey: 'COLLECTION_DOES_NOT_EXIST', cause: error };
     throw new ApiError(error.code, `${place} is "${name}". ${error.message}`, details);
   }
 }
 
-/** Now, or where the clock has not moved since `before`, a millisecond later. */
+/** The current time, but at least a millisecond after `before`. */
 function momentAfter(before: string): string {
   return new Date(Math.max(Date.now(), Date.parse(before) + 1)).toISOString();
 }

@@ -12,8 +12,8 @@ const BEHIND_PROXY =
   'the request came through a proxy that the service does not know. Name the proxy\'s address in the setting "--trust-proxy" of the service';
 
 /**
- * Whether a list admits a caller: an empty one admits everybody; otherwise those on it and this machine itself. A
- * request forwarded by an unknown proxy does not count as this machine's, even if the proxy runs here.
+ * Whether a list admits a caller: an empty list admits everybody; otherwise it admits what is on it, and this machine.
+ * A request forwarded by an unknown proxy does not count as this machine's, even if the proxy runs here.
  */
 export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, origin: Origin): boolean {
   const { address } = origin;
@@ -23,7 +23,7 @@ export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, or
   for (const { ipAddress } of entries) {
     isEmpty = false;
     const range = parseRange(ipAddress);
-    // If a proxy's own address is on the list, whoever comes through it is admitted.
+    // If a proxy's own address is on the list, everybody behind it is admitted.
     if (range !== undefined && address !== undefined && contains(range, address)) return true;
   }
   return isEmpty;
@@ -38,7 +38,7 @@ export function requireAllowed(catalog: Catalog, origin: Origin): void {
   throw new ApiError('forbidden', `Cannot answer a request from the address "${origin.shown}": ${why}.`);
 }
 
-/** Adds an address or a range (api.md #26). Throws `invalid_input`, also where it would lock the caller out; `already_exists`. */
+/** Adds an address or range (api.md #26). Throws `already_exists`; `invalid_input`, also if it locks out the caller. */
 export function createAllowlistEntry(
   ctx: CallContext,
   input: { name: string; description?: string | undefined; ip_address: string },
@@ -77,8 +77,8 @@ export function createAllowlistEntry(
 }
 
 /**
- * Removes an entry (api.md #27); after the last one every address is let in. Throws `not_found`, and
- * `dependent_resources` where the caller's own address is let in by this entry only.
+ * Removes an entry (api.md #27); without entries every address is admitted. Throws `not_found`, or
+ * `dependent_resources` if no other entry admits the caller's own address.
  */
 export function deleteAllowlistEntry(ctx: CallContext, input: { name: string }): Promise<AllowlistEntry> {
   const { catalog } = ctx;

@@ -8,9 +8,9 @@ import { byName, keysOf, requireApiKey, requireUser } from './not-found.ts';
 import type { ApiKeyRecord, UserRecord } from './records.ts';
 import { isWellFormed } from './values.ts';
 
-/** Stands for the calling user in the place of an e-mail. */
+/** Stands for the calling user in place of an e-mail. */
 const SELF = 'self';
-// A step in the path, or a character that nobody can type or read.
+// Blank, a step in a path, or with characters that nobody can type or read.
 const UNUSABLE_NAME = /^\s*$|^\.{1,2}$|\p{Cc}/u;
 
 /** Creates a key of the calling user (api.md #6). Throws `invalid_input`, `already_exists`, `resource_exceeded`. */
@@ -18,12 +18,12 @@ export function createApiKey(ctx: CallContext, input: { name: string }): Promise
   return createKey(ctx, SELF, input.name);
 }
 
-/** Creates a key of any user (api.md #7); as `createApiKey`, or `not_found`. */
+/** Creates a key of any user (api.md #7). Throws like `createApiKey`, or `not_found`. */
 export function createUserApiKey(ctx: CallContext, input: { user: string; name: string }): Promise<ApiKey> {
   return createKey(ctx, input.user, input.name);
 }
 
-/** Deletes a key of the calling user (api.md #8), be it the one in use: it works no more from the next request on. */
+/** Deletes a key of the calling user (api.md #8), even the one in use, which is refused from the next request on. */
 export function deleteApiKey(ctx: CallContext, input: { name: string }): Promise<ApiKey> {
   return deleteKey(ctx, SELF, input.name);
 }
@@ -83,7 +83,7 @@ function refuseTakenName(catalog: Catalog, user: UserRecord, name: string): void
       `${what}: a key of that name exists already. Delete it first, or choose another name.`,
     );
   }
-  // Its next start would take the new key for its own old one, and delete it.
+  // The service's next start would take this key for its own old one, and delete it.
   if (user.email === ADMIN_EMAIL && name === LOCAL_KEY_NAME) {
     throw new ApiError(
       'already_exists',
@@ -112,7 +112,7 @@ function userOf(ctx: CallContext, email: string): UserRecord {
   return ctx.caller.user;
 }
 
-/** A key as it is listed: masked, since only its hash is known. */
+/** A key as listed: masked, since only its hash is stored. */
 function toApiKey(ctx: CallContext, record: ApiKeyRecord): ApiKey {
   return {
     created_at: record.createdAt,

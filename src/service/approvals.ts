@@ -7,8 +7,8 @@ import type { CallContext } from './context.ts';
 import { type Asked, noSuchQuestion } from './pages/approval-desk.ts';
 
 /**
- * Puts a question to a human, or gives its answer out, once. The page's address is for callers on this machine: it is on
- * loopback. Throws `resource_exceeded` where too many questions wait.
+ * Asks a human, or returns the answer, once. The page's address is for callers on this machine, since it is on
+ * loopback. Throws `resource_exceeded` if too many questions are waiting.
  */
 export async function requestApproval(
   ctx: CallContext,
@@ -25,27 +25,27 @@ export async function requestApproval(
   return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString(), asked_again: more ?? null };
 }
 
-/** The questions that wait, oldest first. */
+/** The waiting questions, oldest first. */
 export function listApprovals(ctx: CallContext): Approval[] {
   return ctx.approvals.pending().map((asked) => toApproval(ctx, asked));
 }
 
-/** One question that waits or whose answer was not fetched yet. Throws `not_found`. */
+/** A question that is waiting, or whose answer was not fetched yet. Throws `not_found`. */
 export function getApproval(ctx: CallContext, { code }: { code: string }): Approval {
   const asked = ctx.approvals.find(code);
   if (asked === undefined) throw noSuchQuestion(code);
   return toApproval(ctx, asked);
 }
 
-/** Takes a question back, or an answer that was not fetched. Throws `not_found`, for those of another API key as well. */
+/** Withdraws a question, or an answer that was not fetched. Throws `not_found`, also for one of another API key. */
 export function withdrawApproval(ctx: CallContext, { code }: { code: string }): { code: string } {
   if (!ctx.approvals.withdraw(code, ctx.caller.keyHash)) throw noSuchQuestion(code);
   return { code };
 }
 
 /**
- * Records a human's answer. Throws `not_found`, and `invalid_input` where it is answered, the name is another, or the
- * question has changed since it was shown.
+ * Records a human's answer. Throws `not_found`, or `invalid_input` if it is already answered, the typed name is wrong,
+ * or the question has changed since it was shown.
  */
 export function decideApproval(ctx: CallContext, input: ParsedInput<'decideApproval'>): Approval {
   const shown = ctx.approvals.find(input.code);

@@ -22,14 +22,14 @@ export function newKey(): string {
   return Array.from({ length: KEY_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
 }
 
-/** The hash that is stored of a key. A key has 380 random bits, so a fast hash without salt cannot be reversed. */
+/** The hash stored for a key. A key has 380 random bits, so a fast hash without salt cannot be reversed. */
 export function hashKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
 /**
- * The user behind an `Authorization` header (`ApiKey K` or `Bearer K`, the scheme in any case). The first request made
- * with one of its keys turns a new user ACTIVE. Throws `unauthorized`.
+ * The user behind an `Authorization` header (`ApiKey K` or `Bearer K`, the scheme in any letter case). The first
+ * request with one of their keys makes a new user ACTIVE. Throws `unauthorized`.
  */
 export async function authenticate(
   ctx: Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'>,
@@ -37,8 +37,8 @@ export async function authenticate(
 ): Promise<Principal> {
   const hash = hashKey(keyOf(header));
   const record = ctx.catalog.all('apiKey').get(hash);
-  // The time of a map lookup could only reveal something about the hash, which a caller cannot choose; the decision
-  // itself is made in constant time.
+  // The timing of a map lookup could only reveal something about the hash, which a caller cannot choose; the decision
+  // itself takes constant time.
   const user =
     record !== undefined && timingSafeEqual(Buffer.from(record.hash, 'hex'), Buffer.from(hash, 'hex'))
       ? ctx.catalog.all('user').get(record.user)
@@ -75,7 +75,7 @@ async function activate(ctx: Pick<ServiceContext, 'catalog' | 'log'>, user: User
       return { changes: [put('user', user.email, active)], result: active };
     });
   } catch (error) {
-    // The request itself may still succeed; the next one tries again.
+    // This request may still succeed; the next one tries again.
     ctx.log.error({ err: error }, 'cannot store that a user became active');
     return user;
   }

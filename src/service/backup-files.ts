@@ -5,13 +5,13 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 
-/** Version of a backup's layout. */
+/** Version of the layout of backups. */
 export const BACKUP_FORMAT = 1;
 export const MANIFEST = 'manifest.json';
-/** Names of the keys in a backup, whatever the files are called that they come from. */
+/** Names of the key files in a backup, whatever they are called in the data folder. */
 export const KEY_FILES = ['admin.key', 'secret.key'] as const;
 
-/** As the engine counts; what is in the trash is absent in backups of earlier versions. */
+/** Counts from the engine; backups of earlier versions do not have those of the trash. */
 const Counts = z.object({
   collections: z.number(),
   documents: z.number(),
@@ -22,7 +22,7 @@ const Counts = z.object({
 });
 export type Counts = z.infer<typeof Counts>;
 
-/** Counts for people: what can be queried, and what is in the trash. */
+/** Counts to show: what can be queried, and what is in the trash. */
 export function liveCounts(counts: Counts): { collections: number; documents: number; trashedDocuments: number } {
   const { trashedCollections = 0, trashedDocuments = 0, deletedDocuments = 0 } = counts;
   return {
@@ -32,18 +32,18 @@ export function liveCounts(counts: Counts): { collections: number; documents: nu
   };
 }
 
-/** What a backup says of itself. */
+/** The description of a backup inside it. */
 export const Manifest = z.object({
   format: z.number(),
   /** Version of the program that made it. */
   version: z.string(),
   created_at: z.string(),
-  /** Versions of the stored schema and of the metadata; null where the database was not opened. */
+  /** Versions of the stored schema and of the metadata; null if the database was not opened. */
   stored_version: z.number().nullable(),
   metadata_version: z.number().nullable(),
-  /** Null where the database was not opened. */
+  /** Null if the database was not opened. */
   counts: Counts.nullable(),
-  /** The database is the first. */
+  /** The database comes first. */
   files: z.array(
     z.object({
       name: z.string().regex(/^[\w-][\w.-]*$/, 'no name of a file in a backup'),
@@ -63,7 +63,7 @@ export interface ReadOptions {
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
-/** Size and SHA-256 of a file; with `copyTo` it is copied there, to the disk. */
+/** Size and SHA-256 of a file; `copyTo` also copies it there, durably. */
 export async function digestFile(path: string, options: ReadOptions & { copyTo?: string } = {}): Promise<BackupFile> {
   const hash = createHash('sha256');
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
@@ -95,8 +95,8 @@ export function manifestText(manifest: Manifest): string {
 }
 
 /**
- * The manifest of a backup, by its folder or the manifest's own path, and the folder. Throws `not_found` where there is
- * none, `invalid_input` for one that cannot be read or is of a later version.
+ * Reads the manifest of a backup, given its folder or the manifest's own path; returns the folder as well. Throws
+ * `not_found` if there is none, `invalid_input` if it cannot be read or is of a later version.
  */
 export async function readManifest(path: string): Promise<{ folder: string; manifest: Manifest }> {
   const file = basename(path) === MANIFEST ? path : join(path, MANIFEST);

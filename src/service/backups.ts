@@ -20,7 +20,7 @@ import { SCHEMA_VERSION } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { syncFolder, writeDurably } from './durable-files.ts';
 
-/** Makes backups of the service while it serves. */
+/** Makes backups while the service keeps running. */
 export interface Backups {
   create(path: string, signal: AbortSignal): Promise<Backup>;
   running(): RunningBackup[];
@@ -35,7 +35,7 @@ export interface BackupSources {
   log: Logger;
 }
 
-/** A state that changes while a backup is made. */
+/** Changes while a backup is being made. */
 interface Progress {
   step: NonNullable<RunningBackup['step']>;
   done_bytes: number;
@@ -43,8 +43,8 @@ interface Progress {
 }
 
 /**
- * Copies everything that is stored into a new folder. Throws `already_exists` and `invalid_input` for the path,
- * `resource_exceeded` where the disk is full.
+ * Copies everything stored into a new folder. Throws `already_exists` and `invalid_input` for the path,
+ * `resource_exceeded` if the disk is full.
  */
 export function createBackup(ctx: CallContext, { path }: { path: string }): Promise<Backup> {
   return ctx.backups.create(path, ctx.signal);
@@ -57,7 +57,7 @@ export function listRunningBackups(ctx: CallContext): RunningBackup[] {
 export function createBackups(sources: BackupSources): Backups {
   const running = new Map<string, Progress>();
 
-  /** Into a folder of another name, which gets its own when all of it is on the disk. */
+  /** Fills a folder under a temporary name, which is renamed when all of it is on the disk. */
   async function create(path: string, signal: AbortSignal): Promise<Backup> {
     await checkGoal(path, running);
     const progress: Progress = { step: 'wait', done_bytes: 0, total_bytes: 0 };
@@ -68,7 +68,7 @@ export function createBackups(sources: BackupSources): Backups {
       await mkdir(partial, { mode: 0o700 });
       const manifest = await fill(sources, partial, progress, signal);
       await syncFolder(partial);
-      // Somebody may have made the folder meanwhile.
+      // The folder may have been created meanwhile.
       if (existsSync(path)) throw goalExists(path);
       await rename(partial, path);
       await syncFolder(dirname(path));
@@ -119,7 +119,7 @@ async function fill(
   };
   const files: BackupFile[] = [];
   for (const name of copy.files) files.push(await digestFile(join(folder, name), { signal, onBytes }));
-  // After the database: a secret is stored only when its key is.
+  // After the database: a secret is stored only once its key is, so the key of every copied secret is copied, too.
   for (const [index, source] of [adminKeyFile, secretKeyFile].entries()) {
     const name = KEY_FILES[index] ?? basename(source);
     if (existsSync(source)) files.push({ ...(await digestFile(source, { copyTo: join(folder, name) })), name });
@@ -152,7 +152,7 @@ async function checkGoal(path: string, running: ReadonlyMap<string, unknown>): P
   }
 }
 
-/** Refuses before anything is written: the backup may lie on the disk that the service itself needs. */
+/** Refuses before anything is written: the backup may be on the disk that the service itself needs. */
 async function checkSpace(databaseFile: string, path: string): Promise<void> {
   const sizes = await Promise.all(
     [databaseFile, `${databaseFile}.wal`].map((file) =>

@@ -2,7 +2,7 @@ import type { Pairing } from '../contract/browsers.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { CallContext } from './context.ts';
 
-/** A new address that pairs the browser that opens it. Throws `internal` where the page cannot listen. */
+/** Makes a new address that pairs the browser that opens it. Throws `internal` if the page cannot listen. */
 export async function pairBrowser({ pageServer, pairedBrowsers }: CallContext): Promise<Pairing> {
   const { secret, expiresAt } = pairedBrowsers.invite();
   const url = await pageServer.pairingUrlOf(secret);

@@ -4,10 +4,10 @@ import type { Change, Engine, RecordChange } from '../engine/engine.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
 import { holdsWellFormed } from './values.ts';
 
-/** Version of the metadata's layout. Raise it, and add a migration, if a change of `RECORDS` does not fit old data. */
+/** Version of the metadata's layout. Raise it, and add a migration, if old data does not fit a change of `RECORDS`. */
 export const SCHEMA_VERSION = 1;
 
-/** What a planned change does, and the result that its caller gets once it is durable. */
+/** The changes of a planned step, and the result for its caller once they are durable. */
 export interface Plan<T> {
   changes: readonly Change[];
   result: T;
@@ -18,13 +18,13 @@ export interface Catalog {
   all<K extends Kind>(kind: K): ReadonlyMap<string, RecordOf<K>>;
 
   /**
-   * Changes metadata. `plan` runs when every earlier change is done, checks the current state, and throws to refuse;
-   * what it returns is committed as one durable step and becomes visible afterwards. With no changes, nothing is
+   * Changes metadata. `plan` runs after all earlier changes, checks the current state, and throws to refuse. The
+   * changes it returns are committed as one durable step and become visible afterwards; without changes nothing is
    * written.
    */
   change<T>(plan: () => Plan<T>): Promise<T>;
 
-  /** Takes over a record that the engine has stored together with documents, and that nobody else changes meanwhile. */
+  /** Takes over a record that the engine stored together with documents, and that nobody else changes meanwhile. */
   stored(change: RecordChange): void;
 }
 
@@ -45,8 +45,8 @@ export function remove(kind: Kind, key: string): RecordChange {
 }
 
 /**
- * The catalog over the engine's records. Throws `internal` for records that this version cannot read, so that data of a
- * newer version is left untouched.
+ * Opens the catalog over the engine's records. Throws `internal` for records that this version cannot read, so that
+ * data of a newer version is left untouched.
  */
 export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog {
   const kinds = new Map<string, Map<string, unknown>>();

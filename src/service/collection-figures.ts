@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
 import type { CollectionRecord } from './records.ts';
 
-/** A collection and how much it holds; null: not known yet. */
+/** A collection and how much it contains; null if not known yet. */
 export interface CollectionFigures {
   workspace: string;
   name: string;
@@ -14,9 +14,9 @@ export interface CollectionFigures {
 
 export interface WorkspaceFigures {
   workspace: string;
-  /** In order of their names; no more than `COLLECTIONS_MAX` in all workspaces together. */
+  /** By name; at most `COLLECTIONS_MAX` over all workspaces. */
   collections: CollectionFigures[];
-  /** Collections that are not among these. */
+  /** Number of further collections. */
   left: number;
 }
 
@@ -25,8 +25,8 @@ const FRESH_MS = 5_000;
 const WAIT_MS = 500;
 
 /**
- * The collections by workspace with their figures, for whoever looks every other second: figures are read anew when they
- * are older than five seconds, in the background. What takes longer than half a second is there at the next look.
+ * The collections by workspace with their figures, for a page that refreshes every few seconds. Figures older than five
+ * seconds are read again in the background; if that takes more than half a second, the next call has them.
  */
 export function createCollectionFigures(engine: Pick<Engine, 'stats'>, catalog: Catalog, log: Logger) {
   let known = new Map<string, { documents: number; bytes: number }>();
@@ -40,7 +40,7 @@ export function createCollectionFigures(engine: Pick<Engine, 'stats'>, catalog: 
         const { docCount, totalBytes } = await engine.stats(table);
         found.set(table, { documents: docCount, bytes: totalBytes });
       } catch (error) {
-        // Deleted meanwhile, most likely.
+        // Most likely it was deleted meanwhile.
         log.debug({ err: error, workspace, name }, 'the figures of a collection cannot be read');
       }
     }

@@ -7,14 +7,14 @@ import { type Refuse, readFieldMappings } from './ingest/field-mappings.ts';
 import { readSources } from './ingest/sources.ts';
 import type { CollectionRecord } from './records.ts';
 
-/** What a collection is created with, and never changes afterwards. */
+/** The settings that a collection is created with and keeps. */
 export type CollectionSettings = Pick<
   CollectionRecord,
   'retentionSecs' | 'eventTimeInfo' | 'fieldMappings' | 'sources' | 'clusteringKey' | 'fieldSchemas' | 'encodingOptions'
 >;
 
 /**
- * The settings of a new collection, checked and with their defaults. Throws `invalid_input` naming the setting, and
+ * The settings of a new collection, checked and with defaults filled in. Throws `invalid_input`, naming the setting, or
  * `query_error` for a field mapping whose expression cannot be computed.
  */
 export async function readCollectionSettings(
@@ -37,7 +37,7 @@ export async function readCollectionSettings(
   };
 }
 
-/** The type AUTO needs no keys; any other names the values to partition on. */
+/** The type AUTO needs no keys; any other type lists the values to partition by. */
 function readClusteringKey(given: readonly PartitionSpec[], refuse: Refuse): PartitionSpec[] {
   requireFieldNames('clustering_key', given, refuse);
   return given.map((spec, index) => {

@@ -14,8 +14,8 @@ import { requireFreeName } from './table-names.ts';
 import { collectionDeletion } from './trash-entries.ts';
 
 /**
- * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, and `query_error` for a
- * field mapping whose expression cannot be computed.
+ * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
+ * a field mapping whose expression cannot be computed.
  */
 export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
   const { catalog } = ctx;
@@ -79,7 +79,7 @@ export async function getCollection(
 ): Promise<Collection> {
   const record = requireCollection(ctx.catalog, input.workspace, input.collection);
   const found = await withStats(ctx, record);
-  // Deleted while its figures were read: say so, as the catalog now does.
+  // Deleted while its figures were read: the catalog now says so.
   if (found === undefined) requireCollection(ctx.catalog, input.workspace, input.collection);
   return found ?? toCollection(ctx, record, 'READY');
 }
@@ -103,7 +103,7 @@ async function listed(ctx: CallContext, records: readonly CollectionRecord[]): P
   return collections.filter((collection) => collection !== undefined);
 }
 
-/** The collection with its figures; undefined if it was deleted while these were read. */
+/** The collection with its figures; undefined if it was deleted while they were read. */
 async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Collection | undefined> {
   const key = collectionKey(record.workspace, record.name);
   try {
@@ -117,7 +117,7 @@ async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Co
 
 function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
   const usage = ctx.usage.of(record);
-  // Only a service that was killed in a collection's first moments has not stored these: what is there is the least.
+  // Missing only if the service was killed in a collection's first moments; what is stored is then a lower bound.
   const least = table.docCount > 0 ? { updatedMs: Date.parse(record.createdAt), bytes: table.totalBytes } : undefined;
   return {
     doc_count: table.docCount,

@@ -12,13 +12,13 @@ export interface Compute {
   readonly machine: Machine;
   /** The size in effect. */
   readonly size: Size;
-  /** Puts a size that fits into effect and stores it, or does neither. */
+  /** Applies a size and stores it, or does neither. The caller checks that it fits. */
   resize(size: Size): Promise<void>;
 }
 
 /**
- * Puts the stored size into effect. Where the machine or the operator's limits have become smaller, it is the largest
- * size that fits; the stored one stays, for when they grow again.
+ * Applies the stored size or, if the machine or the operator's limits have become smaller, the largest size that fits;
+ * the stored size stays as it is, in case they grow again.
  */
 export async function openCompute(
   engine: Pick<Engine, 'size' | 'resize'>,
@@ -26,7 +26,7 @@ export async function openCompute(
   limits: Partial<EngineLimits> | undefined,
   log: Logger,
 ): Promise<Compute> {
-  // Nobody has resized the engine yet: it has the operator's limits, or its own defaults.
+  // Before any resize the engine has the operator's limits, or its own defaults.
   const { threads, memoryBytes } = engine.size;
   const most = Math.max(memoryBytes, Math.floor((totalmem() * 3) / 4));
   const machine = { threads, memoryBytes, memoryBytesMax: limits?.memoryBytes ?? most };
@@ -55,7 +55,7 @@ export async function openCompute(
 
   const first = largestFitting(wanted, machine);
   if (first !== wanted) log.warn({ wanted, size: first }, 'the stored size is larger than the service has now');
-  // A service of another size is better than none.
+  // A service of the wrong size is better than none.
   if (first !== size)
     await apply(first).catch((error: unknown) => log.error({ err: error }, 'cannot resize the engine'));
 
@@ -66,7 +66,7 @@ export async function openCompute(
     },
     resize(next) {
       const done = last.then(() => applyAndStore(next));
-      // The next one waits for this one, whether it succeeds or not.
+      // The next resize waits for this one, whether it succeeds or not.
       last = done.catch(() => undefined);
       return done;
     },

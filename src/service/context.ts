@@ -39,7 +39,7 @@ export interface ServiceContext {
   resultFiles: ResultFiles;
   log: Logger;
   version: string;
-  /** Build time (ISO-8601); undefined: it runs from the sources. */
+  /** Build time (ISO-8601); undefined if run from the sources. */
   build: string | undefined;
   /** The settings that the service was started with, by name. */
   settings?: Readonly<Record<string, string>> | undefined;
@@ -47,7 +47,7 @@ export interface ServiceContext {
   nextOffset: () => string;
 }
 
-/** A list of documents that is not parsed yet. */
+/** A list of documents that has not been parsed yet. */
 export interface DocumentList {
   /** Valid UTF-8. */
   bytes: Buffer;
@@ -58,14 +58,14 @@ export interface DocumentList {
   parse(): readonly JsonValue[];
 }
 
-/** What one call to an operation may use. */
+/** What one call of an operation may use. */
 export interface CallContext extends ServiceContext {
   caller: Principal;
   origin: Origin;
-  /** The documents of a request that adds some, unparsed; its input has none of them then. */
+  /** The documents to add, unparsed; the input then contains none. */
   text?: DocumentList | undefined;
-  /** Maximum number of rows in the answer if the whole result is to be kept; absent: it is not. */
+  /** Most rows in the answer if the whole result is to be kept; absent if it is not. */
   keepRows?: number | undefined;
-  /** Aborted when the caller hangs up before the answer, and when the service closes. */
+  /** Aborted if the caller hangs up before the answer, or the service closes. */
   signal: AbortSignal;
 }

@@ -8,14 +8,14 @@ import type { AliasRecord, CollectionRecord, LambdaRecord } from './records.ts';
 export type Subject = 'workspace' | 'collection' | 'alias' | 'integration';
 
 /**
- * Lists what would break if the subject of that name went away, as `noun "name"`. Collections and aliases are named in
- * full, `workspace.name`.
+ * Lists what would break if the subject with that name were deleted, as `noun "name"`. Collections and aliases have
+ * their full name, `workspace.name`.
  */
 type Rule = (catalog: Catalog, name: string) => string[];
 
 const LISTED_MAX = 20;
 
-/** Who depends on what. A noun that names others, or lies in a workspace, adds its rule to each that it needs. */
+/** Who depends on what. A noun that refers to others, or belongs to a workspace, adds its rule to each of them. */
 const RULES: Readonly<Record<Subject, readonly Rule[]>> = {
   workspace: [
     (catalog, name) => collectionsOf(catalog, name).map((one) => `collection "${one.name}"`),
@@ -34,7 +34,7 @@ const RULES: Readonly<Record<Subject, readonly Rule[]>> = {
   ],
 };
 
-/** The aliases that stand for a collection, by full name; `collection` is fully qualified. */
+/** The aliases of a collection, by full name; `collection` is fully qualified. */
 export function aliasesNaming(catalog: Catalog, collection: string): AliasRecord[] {
   const keys = [...catalog.all('alias')].filter(([, alias]) => alias.collections.includes(collection));
   return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, alias]) => alias);
@@ -48,14 +48,14 @@ export function collectionsUsing(catalog: Catalog, integration: string): Collect
   return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** All versions count: an older one that a tag names is run as well as the latest. */
+/** All versions count: an older one with a tag can be run as well as the latest. */
 function lambdaDependents(catalog: Catalog, name: string): string[] {
   return lambdasNaming(catalog, name).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
 }
 
 /**
- * The Query Lambdas that read a collection by its own name, or by an alias that stands for it; with `keys` those in whose
- * SQL one of these stands, or a `*`.
+ * The Query Lambdas that read a collection by its own name or by one of its aliases; with `keys`, only those whose SQL
+ * contains one of them or a `*`.
  */
 export function lambdasReading(
   catalog: Catalog,
@@ -72,12 +72,12 @@ export function lambdasReading(
   );
 }
 
-/** What depends on a subject, as `noun "name"`; empty if it may go. */
+/** What depends on a subject, as `noun "name"`; empty if it may be deleted. */
 export function dependentsOf(catalog: Catalog, subject: Subject, name: string): string[] {
   return RULES[subject].flatMap((rule) => rule(catalog, name));
 }
 
-/** Throws `dependent_resources`, listing them, where something depends on the subject. Call it before a deletion. */
+/** Throws `dependent_resources`, listing them, if anything depends on the subject. To be called before a deletion. */
 export function refuseWithDependents(catalog: Catalog, subject: Subject, name: string): void {
   const dependents = dependentsOf(catalog, subject, name);
   if (dependents.length === 0) return;

@@ -22,8 +22,8 @@ interface Target {
 const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', changed: 'PATCHED' } as const;
 
 /**
- * Adds documents (api.md #3), as the collection's settings make them: one row per document, in order; a document that
- * cannot be stored is an ERROR row and the others go in. Throws `not_found`, `content_too_large`.
+ * Adds documents (api.md #3) according to the collection's settings: one row per document, in order; a document that
+ * cannot be stored becomes an ERROR row, and the others are stored. Throws `not_found`, `content_too_large`.
  */
 export async function addDocuments(
   ctx: CallContext,
@@ -61,13 +61,13 @@ export async function addDocuments(
   return written(ctx, collection, rows, bytes, { turned, tooOld, near1970 });
 }
 
-/** Adds documents without parsing them; undefined where that cannot be done, and nothing is then. */
+/** Adds documents without parsing them; undefined, with nothing done, if that is not possible. */
 async function addText(ctx: CallContext, target: Target, text: DocumentList): Promise<WriteResult | undefined> {
   const collection = findCollection(ctx.catalog, target.workspace, target.collection);
   if (collection === undefined || !takesAsGiven(collection)) return undefined;
   const { bytes, start, end } = text;
   const turned: NewJson[] = [];
-  // By id, since a document may be read twice, with another id where that is made.
+  // By id, since the engine may read a document twice, with a different id if ids are generated.
   const old = new Set<string>();
   const early = new Set<string>();
   const read = (json: JsonValue) => {
@@ -92,8 +92,8 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
 }
 
 /**
- * Deletes documents by `_id`, into the trash (api.md #4). An `_id` that is not there is DELETED like the others: what the caller wants
- * holds, and a delete that is sent again after a lost answer reads like the first one.
+ * Deletes documents by `_id`, into the trash (api.md #4). An `_id` that does not exist is DELETED like the others: the
+ * outcome is what the caller wants, and a delete repeated after a lost answer reads like the first one.
  */
 export async function deleteDocuments(
   ctx: CallContext,
@@ -112,14 +112,13 @@ export async function deleteDocuments(
 }
 
 /**
- * Patches documents (api.md #5): all operations of a document apply or none does; an `_id` that is not there is an
- * ERROR row. One that appears twice is patched twice, in order.
+ * Patches documents (api.md #5): all operations of a document apply or none; an `_id` that does not exist is an ERROR
+ * row. An `_id` that appears twice is patched twice, in order.
  *
- * The collection's field mappings and event time are not applied: they are for a document on its way in, and this one has
- * been through them. A mapping that hashes a field would hash the hash, and one that drops its input would find none.
+ * The collection's field mappings and event time are not applied: they are for incoming documents, as this one was
+ * once. A mapping that hashes a field would hash the hash, and one that drops its input would not find it.
  *
- * Of the bytes written, only those of the fields that a patch names are certain to be counted: the engine may leave the
- * rest of a document as it lies.
+ * The bytes written are only sure to include the fields that a patch names: the engine may leave the rest in place.
  */
 export async function patchDocuments(
   ctx: CallContext,
@@ -163,7 +162,7 @@ function patched(id: string, before: JsonObject, operations: readonly PatchOpera
   return { document, bytes };
 }
 
-/** Runs a write of the engine; if it fails because the collection was deleted meanwhile, that is what the caller reads. */
+/** Runs a write of the engine; if it fails because the collection was deleted meanwhile, the error says so. */
 async function write<T>(ctx: CallContext, collection: CollectionRecord, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

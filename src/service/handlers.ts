@@ -22,7 +22,7 @@ import * as users from './users.ts';
 import * as virtualInstances from './virtual-instances.ts';
 import * as workspaces from './workspaces.ts';
 
-/** Carries out one operation: gets its parsed input, returns its result without the envelope, or throws `ApiError`. */
+/** Carries out one operation: takes parsed input, and returns the result without envelope or throws `ApiError`. */
 export type Handler<K extends AnyOperation> = (
   ctx: CallContext,
   input: ParsedInput<K>,

@@ -1,10 +1,10 @@
 import { type IntegrationKind, MONGODB_URI } from '../contract/integrations.ts';
 import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 
-/** What stands in the place of a secret. It has one length, which tells nothing of the secret's. */
+/** Replaces a secret. Its length is fixed, so it does not reveal the secret's. */
 export const MASK = '********';
 
-/** What names a service account and where it is used; everything else in its object may be a secret. */
+/** Fields that identify a service account and where it is used; any other field of the object may be a secret. */
 const ACCOUNT_SHOWN: ReadonlySet<string> = new Set([
   'type',
   'project_id',
@@ -17,7 +17,7 @@ const ACCOUNT_SHOWN: ReadonlySet<string> = new Set([
   'universe_domain',
 ]);
 
-/** Options of a MongoDB connection string that hold no secret, in lower case. */
+/** Options of a MongoDB connection string that contain no secret, in lower case. */
 const OPTIONS_SHOWN: ReadonlySet<string> = new Set([
   'appname',
   'authmechanism',
@@ -60,7 +60,7 @@ const MASKS: Readonly<Record<IntegrationKind, (config: JsonObject) => JsonObject
   mongodb: (config) => ({ ...config, connection_uri: maskUri(String(config['connection_uri'])) }),
 };
 
-/** The fields of a kind as they may be shown: each secret is a mask. The same object, if it holds none. */
+/** A kind's fields as they may be shown, with each secret masked; the same object if there is none. */
 export function masked(kind: IntegrationKind, config: JsonObject): JsonObject {
   return MASKS[kind](config);
 }
@@ -80,7 +80,7 @@ function maskAccount(account: JsonValue): JsonValue {
   return Object.fromEntries(fields);
 }
 
-/** Nothing is known of the fields, so any text or number may be a secret; what the object looks like stays. */
+/** The fields are unknown, so any text or number may be a secret; only the structure is kept. */
 function maskAll(value: JsonValue): JsonValue {
   if (value === null || typeof value === 'boolean') return value;
   if (Array.isArray(value)) return value.map(maskAll);
@@ -90,7 +90,7 @@ function maskAll(value: JsonValue): JsonValue {
 
 function maskUri(uri: string): string {
   const { scheme, user, password, hosts, database, options } = MONGODB_URI.exec(uri)?.groups ?? {};
-  // What was stored was checked, so this does not happen; if it did, nothing would be shown.
+  // Cannot happen, since URIs are checked before they are stored; if it did, nothing would be shown.
   if (scheme === undefined) return MASK;
   const login = user === undefined ? '' : `${user}${password === undefined ? '' : `:${MASK}`}@`;
   const path = database === undefined ? '' : `/${database}`;

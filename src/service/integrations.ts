@@ -19,15 +19,15 @@ type Given = ParsedInput<'createIntegration'>;
 const LISTED_MAX = 20;
 
 /**
- * Stores connection details (api.md #30). Secrets are encrypted before they reach the engine and are masked from the
- * first answer on. Throws `already_exists`, `invalid_input`, and `internal` where the key file cannot be used.
+ * Stores connection details (api.md #30). Secrets are encrypted before they reach the engine and masked in every
+ * answer, the first included. Throws `already_exists`, `invalid_input`, or `internal` if the key file cannot be used.
  */
 export async function createIntegration(ctx: CallContext, input: Given): Promise<Integration> {
   const { catalog } = ctx;
   const { kind, config } = kindOf(input);
   refuseTakenName(catalog, input.name);
   const shown = masked(kind, config);
-  // A config that holds no secret needs no key.
+  // A config without secrets needs no key.
   const sealer = shown === config ? undefined : await sealerFor(ctx, input.name);
   return catalog.change(() => {
     refuseTakenName(catalog, input.name);
@@ -66,8 +66,8 @@ export function listIntegrations(ctx: CallContext): Integration[] {
 }
 
 /**
- * The connection details of an integration with its secrets, for whoever connects to the source; never for an answer or
- * a log. Rejects `not_found`, and `internal` where the key file is lost or another one.
+ * The connection details of an integration with its secrets, for connecting to the source; never for an answer or a
+ * log. Rejects `not_found`, or `internal` if the key file is lost or another one.
  */
 export async function connectionOf(
   ctx: Pick<ServiceContext, 'catalog' | 'secrets'>,
@@ -82,7 +82,7 @@ function ownerOf(name: string): string {
   return `integration "${name}"`;
 }
 
-/** The one kind that is given, with the fields that it has; others are ignored. */
+/** The one kind that is given, with its fields; the other kinds are ignored. */
 function kindOf(input: Given): { kind: IntegrationKind; config: JsonObject } {
   const [kind] = kindsIn(input);
   // The contract's schema lets only one kind pass.
@@ -106,7 +106,7 @@ const NO_KEY_OR_ROLE: { readonly [K in IntegrationKind]?: JsonObject } = {
   dynamodb: NEITHER,
 };
 
-/** No topic is read before a collection names it. */
+/** Every topic begins as DORMANT: none is read before a collection names it. */
 function kafkaOf(given: Given['kafka']): JsonObject {
   const topics = [...new Set(given?.kafka_topic_names)];
   return {
@@ -135,8 +135,8 @@ async function sealerFor(ctx: CallContext, name: string): Promise<Sealer> {
 }
 
 /**
- * One key for all secrets: with a second one in the place of a lost file, putting the first one back would lose what
- * was stored since.
+ * All secrets have the same key: if a lost key file were replaced by a new one, restoring the old file would lose what
+ * was stored in the meantime.
  */
 function refuseOtherKey({ catalog, secrets }: CallContext, name: string, sealer: Sealer | undefined): void {
   const others = [...catalog.all('integration').values()]

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Principal } from './auth.ts';
 import { shortened } from './not-found.ts';
 
-/** A result that the engine keeps, and whose it is. */
+/** A result that the engine keeps, and its owner. */
 export interface KeptEntry {
   queryId: string;
   /** Hash of the API key that ran the query. */
@@ -18,22 +18,22 @@ export interface KeptEntry {
 }
 
 export interface ResultLimits {
-  /** Results of one API key (default 100). */
+  /** Most results per API key (default 100). */
   perKeyMax: number;
-  /** Bytes of all results, as they lie in memory (default 512 MiB). */
+  /** Most bytes of all results together, as measured in memory (default 512 MiB). */
   bytesMax: number;
   /** How long a result is kept at most, in milliseconds (default: an hour); none outlives the service. */
   ageMs: number;
 }
 
-/** Which results are kept, for whom and until when: the least recently used goes first. */
+/** Which results are kept, for whom and until when. The least recently used one is dropped first. */
 export interface KeptResults {
   add(entry: Omit<KeptEntry, 'createdAt' | 'expiresAt'>): KeptEntry;
-  /** Counts as a use. Throws `not_found` where it is not kept, or another key's. */
+  /** Counts as a use. Throws `not_found` if it is not kept, or belongs to another key. */
   require(caller: Principal, queryId: string): KeptEntry;
-  /** Runs `work` on a result; one that the engine turns out not to have is forgotten. */
+  /** Runs `work` on a result; if the engine turns out not to have it, it is forgotten. */
   use<T>(caller: Principal, queryId: string, work: (entry: KeptEntry) => Promise<T>): Promise<T>;
-  /** Of the caller's key, newest first. */
+  /** The results of the caller's key, newest first. */
   list(caller: Principal): KeptEntry[];
   stop(): void;
 }

@@ -5,12 +5,12 @@ import type { ApiKeyRecord } from './records.ts';
 const STORE_DELAY_MS = 5_000;
 
 /**
- * When each API key was last used. Like the figures of a collection's use, the times are stored some seconds late, and
- * on close: a durable step for every request would cost more than most requests. A service that is killed loses the
- * last few seconds of them.
+ * When each API key was last used. Like the usage figures of collections, the times are stored some seconds late, and
+ * on close: a durable write per request would cost more than most requests do. A service that is killed loses those of
+ * the last few seconds.
  */
 export interface KeyAccess {
-  /** A request was made with the key of this hash. */
+  /** To be called for each request with the key of this hash. */
   used(hash: string): void;
   /** ISO-8601; null: never. */
   lastOf(key: ApiKeyRecord): string | null;

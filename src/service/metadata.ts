@@ -8,7 +8,7 @@ import { DEFAULT_SIZE } from './sizes.ts';
 import { workspaceChanges } from './workspaces.ts';
 
 /**
- * Makes what always exists (the organization, its virtual instance, the admin, `commons`), and counts this start.
+ * Creates what always exists (the organization, its virtual instance, the admin, `commons`), and counts this start.
  * Resolves to the count.
  */
 export function prepareMetadata(catalog: Catalog): Promise<number> {
@@ -40,7 +40,7 @@ function nextStart(catalog: Catalog): number {
   return (catalog.all('starts').get(SELF)?.count ?? 0) + 1;
 }
 
-/** The count of this start before it is stored; undefined where more than the count is missing. */
+/** The number of this start, if it is all that is missing in the metadata; otherwise undefined. */
 export function startToCount(catalog: Catalog): number | undefined {
   const isPrepared =
     catalog.all('schema').has(SELF) &&
@@ -51,9 +51,9 @@ export function startToCount(catalog: Catalog): number | undefined {
 }
 
 /**
- * Makes the `last_offset` of each write: the number of the start, then of the write, padded so that they sort as text.
- * No clock is in it, so that it grows whatever the clock does.
- * `count` stores the start's number where that is still to be done; it is tried at each write until it succeeds.
+ * Generates the `last_offset` of each write: the number of the start and that of the write, padded so that they sort as
+ * text. Without a clock, so that it always grows. `count` stores the start's number if that is still to be done; it is
+ * tried at each write until it succeeds.
  */
 export function createOffsets(start: number, count?: () => Promise<unknown>): () => string {
   let writes = 0;

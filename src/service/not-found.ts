@@ -16,7 +16,7 @@ import type {
 const NAME_SHOWN_MAX = 200;
 const LISTED_MAX = 5;
 
-/** The workspace of that name. Throws `not_found` with the names that come closest. */
+/** The workspace with that name. Throws `not_found`, with the nearest names. */
 export function requireWorkspace(catalog: Catalog, name: string): WorkspaceRecord {
   const workspaces = catalog.all('workspace');
   const workspace = workspaces.get(name);
@@ -28,7 +28,7 @@ export function requireWorkspace(catalog: Catalog, name: string): WorkspaceRecor
   );
 }
 
-/** The collection of that name. Throws `not_found` for it or for its workspace. */
+/** The collection with that name. Throws `not_found` for it or for its workspace. */
 export function requireCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord {
   const collection = findCollection(catalog, workspace, name);
   if (collection !== undefined) return collection;
@@ -41,14 +41,14 @@ export function requireCollection(catalog: Catalog, workspace: string, name: str
   });
 }
 
-/** The user of that e-mail, in any case. */
+/** The user with that e-mail, in any letter case. */
 export function findUser(catalog: Catalog, email: string): UserRecord | undefined {
   const users = catalog.all('user');
   const folded = email.toLowerCase();
   return users.get(email) ?? [...users.values()].find((user) => user.email.toLowerCase() === folded);
 }
 
-/** As `findUser`; throws `not_found`. */
+/** Like `findUser`, but throws `not_found`. */
 export function requireUser(catalog: Catalog, email: string): UserRecord {
   const user = findUser(catalog, email);
   if (user !== undefined) return user;
@@ -61,7 +61,7 @@ export function keysOf(catalog: Catalog, email: string): ApiKeyRecord[] {
   return [...catalog.all('apiKey').values()].filter((key) => key.user === email);
 }
 
-/** The key of that name; throws `not_found`. */
+/** The key with that name; throws `not_found`. */
 export function requireApiKey(catalog: Catalog, email: string, name: string): ApiKeyRecord {
   const keys = keysOf(catalog, email);
   const key = keys.find((one) => one.name === name);
@@ -74,7 +74,7 @@ export function requireApiKey(catalog: Catalog, email: string, name: string): Ap
   );
 }
 
-/** The allowlist entry of that name; throws `not_found`. */
+/** The allowlist entry with that name; throws `not_found`. */
 export function requireAllowlistEntry(catalog: Catalog, name: string): AllowlistRecord {
   const entries = catalog.all('allowlist');
   const entry = entries.get(name);
@@ -86,7 +86,7 @@ export function requireAllowlistEntry(catalog: Catalog, name: string): Allowlist
   );
 }
 
-/** The integration of that name; throws `not_found`. */
+/** The integration with that name; throws `not_found`. */
 export function requireIntegration(catalog: Catalog, name: string): IntegrationRecord {
   const integrations = catalog.all('integration');
   const integration = integrations.get(name);
@@ -97,14 +97,14 @@ export function requireIntegration(catalog: Catalog, name: string): IntegrationR
   });
 }
 
-/** What an alias stands for, as a clause, so that one knows what to use in its place. */
+/** A clause that lists an alias' collections, so that a caller can use these instead. */
 export function standsFor(alias: AliasRecord): string {
   const listed = alias.collections.slice(0, LISTED_MAX).map((one) => `"${one}"`);
   const rest = alias.collections.length - listed.length;
   return `it stands for ${listed.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
-/** The alias of that name. Throws `not_found` for it or for its workspace. */
+/** The alias with that name. Throws `not_found` for it or for its workspace. */
 export function requireAlias(catalog: Catalog, workspace: string, name: string): AliasRecord {
   const alias = findAlias(catalog, workspace, name);
   if (alias !== undefined) return alias;
@@ -117,7 +117,7 @@ export function requireAlias(catalog: Catalog, workspace: string, name: string):
   });
 }
 
-/** The collection of that name, if there is one. */
+/** The collection with that name, if there is one. */
 // The key alone is ambiguous: "b.c" in "a" and "c" in "a.b" have the same.
 export function findCollection(catalog: Catalog, workspace: string, name: string): CollectionRecord | undefined {
   const collection = catalog.all('collection').get(collectionKey(workspace, name));
@@ -129,7 +129,7 @@ function findAlias(catalog: Catalog, workspace: string, name: string): AliasReco
   return alias?.workspace === workspace ? alias : undefined;
 }
 
-/** The key of a collection's or an alias' record, which is also its fully qualified name. */
+/** The key of the record of a collection or alias, which is also its fully qualified name. */
 export function collectionKey(workspace: string, name: string): string {
   return `${workspace}.${name}`;
 }
@@ -144,18 +144,18 @@ export function aliasesOf(catalog: Catalog, workspace: string): AliasRecord[] {
   return [...catalog.all('alias').values()].filter((one) => one.workspace === workspace).sort(byName);
 }
 
-/** The workspaces directly under one, by name. */
+/** The direct children of a workspace, by name. */
 export function childrenOf(catalog: Catalog, workspace: string): WorkspaceRecord[] {
   return [...catalog.all('workspace').values()].filter((one) => parentOf(one.name) === workspace).sort(byName);
 }
 
-/** The workspace that `a.b` lies in, by its name; undefined for one that lies in none. */
+/** The name of the workspace that contains `a.b`; undefined at the top level. */
 export function parentOf(workspace: string): string | undefined {
   const dot = workspace.lastIndexOf('.');
   return dot === -1 ? undefined : workspace.slice(0, dot);
 }
 
-/** The virtual instance, of which there is one; with an `id`, throws `not_found` where that is another. */
+/** The only virtual instance; throws `not_found` if `id` is given and differs. */
 export function requireVirtualInstance(catalog: Catalog, id?: string): VirtualInstanceRecord {
   const record = catalog.all('virtualInstance').get(SELF);
   if (record === undefined) throw new ApiError('internal', 'The metadata holds no virtual instance.');
@@ -171,12 +171,12 @@ export function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : Number(a.name > b.name);
 }
 
-/** A name as it stands in a message: no real one is longer than 128 characters. */
+/** A name for a message, cut: no real name is longer than 128 characters. */
 export function shortened(name: string): string {
   return name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
 }
 
-/** What to add to a sentence without its full stop. Clients match on it, so nothing is added where no name is close. */
+/** Text to append to a sentence without full stop. Clients match that, so nothing is appended if no name is close. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const close = nearest(name, candidates).map((candidate) => `"${candidate}"`);
   return close.length === 0 ? '' : `. Did you mean ${close.join(' or ')}?`;

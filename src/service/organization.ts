@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { Organization } from '../contract/organization.ts';
 import type { CallContext, ServiceContext } from './context.ts';
 
-/** Key of the records of which there is one. */
+/** Record key for kinds with a single record. */
 export const SELF = 'self';
 
 /** The organization (api.md #34). */
@@ -21,7 +21,7 @@ export function organizationOf(ctx: Pick<ServiceContext, 'catalog'>): Organizati
     company_name: null,
     external_id: record.id,
     service_user: null,
-    // The one state that the interface description names.
+    // The only state that the interface description names.
     state: 'TRIAL',
     deletionScheduledAt: null,
     clusters: [],

@@ -12,7 +12,7 @@ export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promi
   return runStatement(ctx, input.sql);
 }
 
-/** Runs one statement whose parameters were checked. Throws as `runQuery`. */
+/** Runs one statement whose parameters were already checked. Throws like `runQuery`. */
 export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<QueryResponse> {
   const queryId = randomUUID();
   const startedAt = performance.now();
@@ -37,7 +37,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
     warnings: outcome.warnings,
-    // What is not carried and is kept can be fetched.
+    // Rows that were cut off can be fetched if the result is kept.
     query_errors: outcome.cut === null || keeping?.is_kept ? [] : [cutError(outcome.cut, outcome.rows.length)],
     status: 'COMPLETED',
     ...(keeping === null ? {} : { keeping }),
@@ -84,7 +84,7 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
   }
 }
 
-/** Throws `invalid_input` for a value that cannot be kept as it is; `field` is where the list stands in the body. */
+/** Throws `invalid_input` for a value that cannot be kept exactly; `field` is the path of the list in the body. */
 export function checkParameters(what: string, field: string, parameters: readonly QueryParameter[] = []): void {
   parameters.forEach((parameter, index) => {
     const problem = parameter.value === undefined ? undefined : problemOf(parameter.value);

@@ -1,16 +1,16 @@
 import { ApiError } from '../contract/errors.ts';
 import { cutWithoutKeys } from '../contract/without-keys.ts';
 
-/** Who runs a query: never the key itself. */
+/** Who runs a query; never contains the key itself. */
 export interface QueryCaller {
   email: string;
   keyName: string;
 }
 
-/** A statement that runs, or waits for its turn. Times are milliseconds since 1970. */
+/** A statement that is running or waiting for its turn. Times are milliseconds since 1970. */
 export interface RunningQuery {
   id: string;
-  /** The first 2,000 characters, without what looks like an API key. */
+  /** The first 2,000 characters, with anything that looks like an API key removed. */
   sql: string;
   caller: QueryCaller;
   startedAt: number;
@@ -19,15 +19,15 @@ export interface RunningQuery {
 /** A statement that has ended. */
 export interface EndedQuery extends RunningQuery {
   ms: number;
-  /** Rows that were returned; undefined where it failed. */
+  /** Number of rows returned; undefined if it failed. */
   rows: number | undefined;
-  /** `ok`, or the code of the error; `query_stopped`: by a person. */
+  /** `ok` or an error code; `query_stopped` means stopped by a person. */
   outcome: string;
 }
 
-/** What runs and what ran lately, in memory: it ends with the service. */
+/** Running and recent queries, in memory only. */
 export interface QueryLog {
-  /** Does `work`, a query, under a signal that also `stop` aborts; returns what it returns. */
+  /** Runs `work`, a query, with a signal that `stop` aborts as well; returns its result. */
   watch<T extends { rows: readonly unknown[] }>(
     query: Pick<RunningQuery, 'id' | 'sql' | 'caller'>,
     signal: AbortSignal,
@@ -37,9 +37,7 @@ export interface QueryLog {
   running(): RunningQuery[];
   /** The newest first, 50 at most. */
   recent(): EndedQuery[];
-  /**
-   * Ends a query: its caller is told that a person did. Resolves when it has ended, to false where none runs under that id.
-   */
+  /** Stops a query, telling its caller that a person did. Resolves when it has ended, or to false if there is none. */
   stop(id: string): Promise<boolean>;
 }
 

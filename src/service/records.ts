@@ -16,16 +16,16 @@ const FIELD_MAPPING = z.object({
       field_name: z.string(),
       if_missing: z.enum(['SKIP', 'PASS']),
       is_drop: z.boolean(),
-      /** Null where no expression needs one. */
+      /** Null if the expression has no parameter. */
       param: z.string().nullable(),
     }),
   ),
   output_field: z.object({ field_name: z.string(), value: z.string(), on_error: z.enum(['SKIP', 'FAIL']) }).nullable(),
 });
 
-/** An uploaded file that documents come from, and how to read its text, as in api.md with defaults filled in. */
+/** An uploaded file that is a source of documents, and how to parse it, as in api.md with defaults filled in. */
 const SOURCE = z.object({
-  /** The integration it reads through; absent: none. */
+  /** The integration through which it is read; absent: none. */
   integrationName: z.string().optional(),
   fileName: z.string(),
   fileSize: z.int().nullable(),
@@ -59,7 +59,7 @@ const SOURCE = z.object({
 const COLLECTION = z.object({
   name: z.string(),
   workspace: z.string(),
-  /** The engine's table. */
+  /** Name of the engine's table. */
   table: z.string(),
   description: z.string().nullable(),
   createdAt: z.string(),
@@ -81,7 +81,7 @@ const LAMBDA = z.object({
   updatedBy: z.string(),
   /** Oldest first; never empty. */
   versions: z.array(z.string()),
-  /** The version of the tag `latest`. */
+  /** The version tagged `latest`. */
   latest: z.string(),
   tags: z.array(z.object({ name: z.string(), version: z.string() })),
 });
@@ -93,7 +93,7 @@ const LAMBDA_VERSION = z.object({
   description: z.string().nullable(),
   query: z.string(),
   defaultParameters: z.array(QueryParameter),
-  /** What the SQL names, as `workspace.name`: collections, aliases, and what did not exist when it was posted. */
+  /** The names in the SQL, as `workspace.name`: collections, aliases, and whatever did not exist when it was posted. */
   names: z.array(z.string()),
   /** Why the SQL did not bind when it was posted; null if it did. */
   unbound: z.string().nullable(),
@@ -114,9 +114,9 @@ const USAGE = z.object({
   lastQueriedMs: z.number(),
   lastUpdatedMs: z.number(),
   purgedDocCount: z.number().default(0),
-  /** Bytes as JSON text, estimated. */
+  /** Estimated size as JSON text. */
   purgedBytes: z.number().default(0),
-  /** Documents that came as text of the collection's file. */
+  /** Documents that came from the text of the collection's file. */
   file: z
     .object({
       taken: z.number(),
@@ -129,18 +129,18 @@ const USAGE = z.object({
     .default(null),
 });
 
-/** What an entry of the trash brings back. */
+/** What a trash entry restores. */
 const TRASHED = z.discriminatedUnion('kind', [
-  /** The engine has kept its table. */
+  /** The engine keeps its table. */
   z.object({ kind: z.literal('collection'), collection: COLLECTION, usage: USAGE }),
-  /** The engine has kept them under the entry's id. */
+  /** The engine keeps the documents under the entry's id. */
   z.object({
     kind: z.literal('documents'),
     collection: z.string(),
     /** The engine's table that they were in. */
     table: z.string(),
     documents: z.int(),
-    /** As JSON text, estimated. */
+    /** Estimated size as JSON text. */
     bytes: z.int(),
   }),
   z.object({
@@ -153,18 +153,18 @@ const TRASHED = z.discriminatedUnion('kind', [
     version: LAMBDA_VERSION,
     stats: LAMBDA_STATS,
     tags: z.array(z.string()),
-    /** The version that `latest` moved to; null: it named another one anyway. */
+    /** The version that `latest` moved to; null if `latest` did not name this version. */
     latestAfter: z.string().nullable(),
   }),
 ]);
 
 /** The metadata as stored: one schema per kind of record. Times are ISO-8601, UTC. */
 export const RECORDS = {
-  /** One record, `self`: the version of this layout. */
+  /** A single record, `self`: the version of this layout. */
   schema: z.object({ version: z.int() }),
-  /** One record, `self`. */
+  /** A single record, `self`. */
   organization: z.object({ id: z.string(), createdAt: z.string(), displayName: z.string() }),
-  /** One record, `self`: how often the service was started on this data. */
+  /** A single record, `self`: how often the service was started on this data. */
   starts: z.object({ count: z.int() }),
   /** By e-mail. */
   user: z.object({
@@ -179,24 +179,24 @@ export const RECORDS = {
     hash: z.string(),
     user: z.string(),
     name: z.string(),
-    /** The first four characters, for telling keys apart in lists. */
+    /** The key's first four characters, to tell keys apart in lists. */
     prefix: z.string(),
     createdAt: z.string(),
-    /** E-mail; absent: the key's own user. */
+    /** E-mail; absent if it is the key's own user. */
     createdBy: z.string().optional(),
-    /** Some seconds behind; absent: never used. */
+    /** A few seconds late; absent: never used. */
     lastAccessAt: z.string().optional(),
   }),
   /** By name. */
   allowlist: z.object({
     name: z.string(),
     description: z.string().nullable(),
-    /** As it was given: an address, or a range in CIDR notation. */
+    /** As given: an address, or a range in CIDR notation. */
     ipAddress: z.string(),
     creatorEmail: z.string(),
     createdAt: z.string(),
   }),
-  /** One record, `self`: the compute of the organization, and the size that was asked for. */
+  /** A single record, `self`: the compute of the organization, with the requested size. */
   virtualInstance: z.object({ id: z.string(), createdAt: z.string(), createdBy: z.string(), size: z.enum(SIZES) }),
   /** By name. */
   workspace: z.object({
@@ -214,9 +214,9 @@ export const RECORDS = {
     createdAt: z.string(),
     createdBy: z.string(),
     kind: z.enum(INTEGRATION_KINDS),
-    /** The kind's fields as they are shown: secrets are masked. */
+    /** The kind's fields as shown, with secrets masked. */
     shown: AnyObject,
-    /** The kind's fields as they were given; null: none is secret. */
+    /** The kind's fields as given, encrypted; null if none is secret. */
     sealed: Sealed.nullable(),
   }),
   /** By `workspace.name`. */
@@ -227,18 +227,18 @@ export const RECORDS = {
     createdAt: z.string(),
     createdBy: z.string(),
     modifiedAt: z.string(),
-    /** Fully qualified names, in the order given; at least one. */
+    /** Fully qualified names in the given order; at least one. */
     collections: z.array(z.string()),
   }),
-  /** By `workspace.name`: a Query Lambda, its tags and which versions it has. */
+  /** By `workspace.name`: a Query Lambda, its tags, and the names of its versions. */
   lambda: LAMBDA,
-  /** By `workspace.name::version`; one is never changed. */
+  /** By `workspace.name::version`; a version never changes. */
   lambdaVersion: LAMBDA_VERSION,
-  /** As `lambdaVersion`: what is known of its runs. */
+  /** By the key of its `lambdaVersion`: what is known of its runs. */
   lambdaStats: LAMBDA_STATS,
-  /** By the engine's table: figures of a collection that follow its use. */
+  /** By the engine's table: usage figures of a collection. */
   usage: USAGE,
-  /** By the hash of its token: a browser in which questions are answered; since when, in milliseconds since 1970. */
+  /** By the hash of its token: a browser that may answer questions, and since when, in milliseconds since 1970. */
   browser: z.object({ pairedAt: z.number() }),
   /** By id: something deleted that can be restored. */
   trash: z.object({

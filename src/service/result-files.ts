@@ -8,7 +8,7 @@ import { EXPORT_FORMATS, type ExportFormat } from '../contract/results.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { KeptEntry } from './kept-results.ts';
 
-/** An exported result, as it is noted beside the files: they outlive the process, and still belong to a key. */
+/** An exported result as recorded beside the files, which outlive the process and still belong to a key. */
 const EXPORTED = z.object({
   queryId: z.string(),
   /** Hash of the API key that ran the query. */
@@ -16,7 +16,7 @@ const EXPORTED = z.object({
   format: z.enum(EXPORT_FORMATS),
   rows: z.number(),
   isWhole: z.boolean(),
-  /** Columns with a type that the format lacks. */
+  /** Columns whose type the format lacks. */
   retyped: z.array(z.object({ name: z.string(), type: z.string(), writtenAs: z.string() })),
   bytes: z.number(),
   createdAt: z.number(),
@@ -25,11 +25,11 @@ const EXPORTED = z.object({
 export type ExportedFile = z.infer<typeof EXPORTED> & { path: string };
 
 export interface FileLimits {
-  /** Files in the folder (default 100). */
+  /** Most files in the folder (default 100). */
   filesMax: number;
-  /** Bytes of all of them (default 1 GiB). */
+  /** Most bytes of all files together (default 1 GiB). */
   bytesMax: number;
-  /** How long a file stays, in milliseconds (default: a day). */
+  /** How long a file is kept, in milliseconds (default: a day). */
   ageMs: number;
 }
 
@@ -38,21 +38,21 @@ export interface RunningExport {
   queryId: string;
   format: ExportFormat;
   rows: number;
-  /** Null where the engine writes the file and does not say. */
+  /** Null if the engine writes the file and does not say. */
   rowsDone: number | null;
 }
 
-/** The files of exported results: private to the user, bounded in number, size and age; the oldest goes first. */
+/** The files of exported results: private to the user, limited in number, size and age; the oldest go first. */
 export interface ResultFiles {
-  /** The file of a result in a format; an existing one is given again. */
+  /** Writes a result in a format, or returns the file if it already exists. */
   write(entry: KeptEntry, format: ExportFormat, signal: AbortSignal): Promise<ExportedFile>;
-  /** What is being written for this key. */
+  /** The exports being written for this key. */
   running(owner: string): RunningExport[];
-  /** Undefined where nothing was exported by this key, or it is gone. */
+  /** Undefined if this key exported no such file, or the file is gone. */
   find(owner: string, queryId: string, format: string): Promise<ExportedFile | undefined>;
   /** `length` bytes from `offset`; fewer at the end. */
   read(file: ExportedFile, offset: number, length: number): Promise<Buffer>;
-  /** Removes what is past its time, also files of earlier runs. */
+  /** Removes expired files, those of earlier runs included. */
   sweep(): Promise<void>;
   stop(): void;
 }
@@ -60,9 +60,9 @@ export interface ResultFiles {
 const LIMITS: FileLimits = { filesMax: 100, bytesMax: 1024 ** 3, ageMs: 86_400_000 };
 const SWEEP_MS = 600_000;
 const PAGE_ROWS = 5_000;
-/** What the files are and whose; a hidden file, since the folder is for humans. */
+/** What the files are and whose; hidden, since the folder is for humans. */
 const INDEX = '.exports.json';
-/** Nothing else in the folder is ours to remove. */
+/** We remove no other files from the folder. */
 const OURS = new RegExp(`^[0-9a-f-]{36}\\.(?:${EXPORT_FORMATS.join('|')})(?:\\.part)?$`);
 
 export function createResultFiles(
@@ -79,7 +79,7 @@ export function createResultFiles(
   });
   let noting: Promise<void> = ready;
 
-  /** One after the other, each with what is known then. A note that fails costs the files after a restart, no more. */
+  /** Writes the index, one write at a time, each of the current state. If it fails, a restart finds fewer files. */
   function note(): Promise<void> {
     noting = noting
       .then(() => writeIndex(folder, [...files.values()]))
@@ -108,7 +108,7 @@ export function createResultFiles(
     let bytes = 0;
     for (const [index, file] of found.entries()) {
       bytes += file.bytes;
-      // The newest one stays, whatever its size: somebody was just told of it.
+      // The newest file stays, whatever its size: a caller was just told of it.
       const isOver = index > 0 && (index >= filesMax || bytes > bytesMax);
       if (!isOver && Date.now() - file.at < ageMs && !file.name.endsWith('.part')) continue;
       files.delete(file.name);
@@ -195,7 +195,7 @@ async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
-/** Nothing where there is no index, or one that is not ours: its files then just grow old. */
+/** Empty if there is no index, or it is not ours; files without an index are removed when they are too old. */
 async function readIndex(folder: string): Promise<ExportedFile[]> {
   try {
     const noted = z.array(EXPORTED).parse(JSON.parse(await readFile(join(folder, INDEX), 'utf8')));
@@ -251,8 +251,9 @@ async function writeText(
       const names = page.columns.map(({ name }) => name);
       const lines = page.rows.map((row) => (format === 'csv' ? csvLine(row) : jsonLine(names, row)));
       if (offset === 0 && format === 'csv') lines.unshift(csvLine(names));
-      // One write each: a chunk of text that is left over would hold up nothing but memory.
-      if (lines.length > 0) await handle.write(`${lines.join('\n')}\n`);
+      // One awaited write per page, so that no text waits in memory.
+      // Not `write`: that may write less than it was given, and says so only in its result.
+      if (lines.length > 0) await handle.appendFile(`${lines.join('\n')}\n`);
       offset += page.rows.length;
       onRows(offset);
       if (offset >= page.total) return;
@@ -264,7 +265,7 @@ async function writeText(
   }
 }
 
-/** Cells as in answers: nested values as JSON text, NULL as nothing, an empty text as `""`. */
+/** Cells as in answers: nested values as JSON text, NULL as an empty cell, an empty text as `""`. */
 export function csvLine(row: readonly JsonValue[]): string {
   return row.map(csvCell).join(',');
 }
@@ -280,8 +281,8 @@ function quoted(text: string): string {
 }
 
 /**
- * An object in one line. Integers have all their digits; doubles that JSON would write as such integers, rounded, are in
- * exponent notation, so that whoever reads it sees the same double. Longer decimals are text, as in answers.
+ * An object on one line. Integers have all their digits. Doubles that JSON would write like such integers are written
+ * in exponent notation, so that a reader gets the same double. Longer decimals are text, as in answers.
  */
 export function jsonLine(names: readonly string[], row: readonly JsonValue[]): string {
   return `{${names.map((name, index) => `${JSON.stringify(name)}:${jsonText(row[index] ?? null)}`).join(',')}}`;

@@ -21,7 +21,7 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The results that are kept for the caller's key. */
+/** The results kept for the caller's key. */
 export function listResults(ctx: CallContext): KeptResult[] {
   return ctx.results.list(ctx.caller).map((entry) => ({
     query_id: entry.queryId,
@@ -34,7 +34,7 @@ export function listResults(ctx: CallContext): KeptResult[] {
   }));
 }
 
-/** A page of a kept result. Throws `not_found`, `query_error` for the condition or the order, `invalid_input`. */
+/** A page of a kept result. Throws `not_found`, `invalid_input`, or `query_error` for the condition or the order. */
 export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchResult'>): Promise<ResultRows> {
   return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => {
     const { offset = 0, limit = ROWS_DEFAULT, columns, where, order_by: orderBy } = input;
@@ -53,7 +53,7 @@ export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchRes
   });
 }
 
-/** What the columns of a kept result hold. Throws `not_found`. */
+/** A profile of the columns of a kept result. Throws `not_found`. */
 export async function profileResult(ctx: CallContext, input: ParsedInput<'profileResult'>): Promise<ResultProfile> {
   return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => ({
     query_id: queryId,
@@ -66,7 +66,7 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
   }));
 }
 
-/** Writes a kept result to a file. Throws `not_found`, and `resource_exceeded` where the disk is full. */
+/** Writes a kept result to a file. Throws `not_found`, or `resource_exceeded` if the disk is full. */
 export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
   const { query_id: queryId, format } = input;
   const existing = await ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);
@@ -85,7 +85,7 @@ export async function exportResult(ctx: CallContext, input: ParsedInput<'exportR
   };
 }
 
-/** How far the exports are that are written for the caller's key. */
+/** The exports being written for the caller's key, with their progress. */
 export function listRunningExports(ctx: CallContext): RunningExport[] {
   return ctx.resultFiles.running(ctx.caller.keyHash).map(({ queryId, format, rowsDone, rows }) => ({
     query_id: queryId,
@@ -95,7 +95,7 @@ export function listRunningExports(ctx: CallContext): RunningExport[] {
   }));
 }
 
-/** A part of an exported result's file. Throws `not_found`. */
+/** A part of an exported file. Throws `not_found`. */
 export async function readExport(ctx: CallContext, input: ParsedInput<'readExport'>): Promise<ExportPart> {
   const file = await ctx.resultFiles.find(ctx.caller.keyHash, input.query_id, input.format);
   if (file === undefined) throw resultGone(input.query_id);
@@ -103,12 +103,12 @@ export async function readExport(ctx: CallContext, input: ParsedInput<'readExpor
     const part = await ctx.resultFiles.read(file, input.offset ?? 0, input.length ?? PART_BYTES_MAX);
     return { bytes: file.bytes, data: part.toString('base64') };
   } catch {
-    // Somebody removed it.
+    // The file was removed.
     throw resultGone(input.query_id);
   }
 }
 
-/** Notes that the engine kept a result, and for whom; null where none was to be kept. */
+/** Records that the engine kept a result, and for whom; null if it was not asked to. */
 export function keepingOf(ctx: CallContext, queryId: string, outcome: QueryOutcome): Keeping | null {
   const { keeping } = outcome;
   if (keeping === null) return null;
@@ -126,16 +126,16 @@ export function keepingOf(ctx: CallContext, queryId: string, outcome: QueryOutco
   };
 }
 
-/** Rows made into objects at once, before others get their turn. */
+/** Rows converted at once, before other requests get their turn. */
 const ROWS_AT_ONCE = 2_000;
 
-/** As `toObjects`, for many rows; they are of no use after it. */
+/** Like `toObjects`, for many rows; empties `rows`. */
 export async function toObjectsInTurns(names: readonly string[], rows: JsonValue[][]): Promise<JsonObject[]> {
   if (rows.length <= ROWS_AT_ONCE) return toObjects(names, rows);
   const objects: JsonObject[] = [];
   for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
     for (const object of toObjects(names, rows.slice(from, from + ROWS_AT_ONCE))) objects.push(object);
-    // Not all of them twice in memory.
+    // So that the rows are not in memory twice.
     rows.fill([], from, Math.min(from + ROWS_AT_ONCE, rows.length));
     await turn();
   }

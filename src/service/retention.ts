@@ -15,15 +15,15 @@ export interface RetentionContext {
 }
 
 /**
- * Removes, in the background, what is past its collection's retention, which has been invisible before, and what is past
- * its time in the trash.
+ * Removes in the background the documents past their collection's retention (queries no longer see them by then), and
+ * what has expired in the trash.
  */
 export interface Retention {
-  /** Ends after the step that runs. */
+  /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
-/** Starts with a round at once; the next begins `everyMs` after the last one's end. */
+/** Starts the first round at once, and each further one `everyMs` after the end of the last. */
 export function startRetention(ctx: RetentionContext, everyMs: number): Retention {
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export function startRetention(ctx: RetentionContext, everyMs: number): Retentio
 
   async function purgeAll(): Promise<void> {
     for (const collection of [...ctx.catalog.all('collection').values()]) {
-      // In steps, so that writes to the collection come in between.
+      // In steps, so that writes to the collection can run in between.
       while (!isStopped && collection.retentionSecs !== null && (await purgeStep(ctx, collection)));
     }
     if (!isStopped) await purgeTrash(ctx);
@@ -53,14 +53,14 @@ export function startRetention(ctx: RetentionContext, everyMs: number): Retentio
   };
 }
 
-/** Whether there may be more. */
+/** Whether there may be more to purge. */
 async function purgeStep(ctx: RetentionContext, collection: CollectionRecord): Promise<boolean> {
   try {
     const purged = await ctx.engine.purge(collection.table);
     if (purged.docCount > 0) ctx.usage.purged(collection, purged);
     return purged.docCount > 0;
   } catch (error) {
-    // One that was deleted meanwhile has nothing left to purge.
+    // A collection deleted meanwhile has nothing left to purge.
     const isThere = [...ctx.catalog.all('collection').values()].some((one) => one.table === collection.table);
     if (isThere) {
       const details = { err: error, collection: `${collection.workspace}.${collection.name}` };

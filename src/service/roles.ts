@@ -6,7 +6,7 @@ function rank(role: Role): number {
   return ROLES.indexOf(role);
 }
 
-/** Whether one of the roles may do what `needed` may: each role may also do what the lesser ones may. */
+/** Whether one of the roles includes `needed`: each role includes all lower ones. */
 export function permits(roles: readonly Role[], needed: Role): boolean {
   return roles.some((role) => rank(role) >= rank(needed));
 }
@@ -21,7 +21,7 @@ export function requireRole(user: UserRecord, row: Pick<Row, 'title' | 'role'>):
   );
 }
 
-/** A row's title as used after "Cannot": `Add documents` becomes `add documents`. */
+/** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);
 }

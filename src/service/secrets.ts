@@ -8,7 +8,7 @@ import { syncFolder, writeDurably } from './durable-files.ts';
 
 /** An encrypted value as stored: AES-256-GCM, in base64. */
 export const Sealed = z.object({
-  /** Tells keys apart, and says nothing about the key itself. */
+  /** Tells keys apart without revealing anything about them. */
   keyId: z.string(),
   iv: z.string(),
   tag: z.string(),
@@ -19,29 +19,29 @@ export type Sealed = z.infer<typeof Sealed>;
 /** Encrypts with the key of the data folder. */
 export interface Sealer {
   keyId: string;
-  /** `owner` names what the value belongs to: it opens for the same owner only. */
+  /** `owner` names what the value belongs to; it can be decrypted for the same owner only. */
   seal(value: JsonValue, owner: string): Sealed;
 }
 
-/** Encryption of what must not be readable in the database. The key lies in a file, which is read at each use. */
+/** Encryption of what must not be readable in the database. The key is in a file, which is read at each use. */
 export interface Secrets {
   file: string;
-  /** Undefined: there is no key file, and `make` does not say to make one. Rejects `internal` where it cannot be used. */
+  /** Undefined if there is no key file and `make` is false. Rejects `internal` if the key file cannot be used. */
   sealer(options: { make: boolean }): Promise<Sealer | undefined>;
-  /** Rejects `internal` where the key file is gone, or is not the one that the value was encrypted with. */
+  /** Rejects `internal` if the key file is gone, or is not the one that the value was encrypted with. */
   open(sealed: Sealed, owner: string): Promise<JsonValue>;
 }
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
-// The size that the mode is made for; random ones may be used for 2^32 values of one key.
+// The standard size for GCM; random IVs of this size are safe for 2^32 values per key.
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const OWNER_ONLY = 0o600;
 const KEY_TEXT = /^[0-9a-f]{64}$/;
 const RESTORE = 'Put back the file that was in the data folder when it was stored, or delete it and create it again';
 
-/** Secrets under the key in `file`, which is made when the first one is encrypted. */
+/** Secrets under the key in `file`, which is created when the first secret is encrypted. */
 export function openSecrets(file: string): Secrets {
   return {
     file,
@@ -63,7 +63,7 @@ export function openSecrets(file: string): Secrets {
       try {
         return parseJson(decrypt(key, sealed, owner));
       } catch {
-        // The cause is left out: a parser's message may quote what it read.
+        // Without the cause: a parser's message may quote what it read.
         throw new ApiError('internal', `${what}: what is stored of them is damaged. Delete it and create it again.`);
       }
     },
@@ -85,7 +85,7 @@ function decrypt(key: Buffer, sealed: Sealed, owner: string): string {
   return Buffer.concat([decipher.update(sealed.data, 'base64'), decipher.final()]).toString('utf8');
 }
 
-/** The key has 256 random bits, so that its hash cannot be turned back. */
+/** The key has 256 random bits, so its hash cannot be reversed. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update('colloquy key id').update(key).digest('hex').slice(0, 16);
 }
@@ -116,7 +116,7 @@ async function readKey(file: string): Promise<Buffer | undefined> {
   );
 }
 
-/** Makes the file whole or not at all, and never in the place of another one: two may try at once. */
+/** Creates the key file in one step, and never replaces an existing one, since two calls may try at once. */
 async function makeKey(file: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}`;
@@ -128,7 +128,7 @@ async function makeKey(file: string): Promise<Buffer> {
   } finally {
     await rm(temporary, { force: true });
   }
-  // A secret must not become durable before the name of the file with its key does.
+  // A secret must not become durable before the name of its key file is.
   await syncFolder(dirname(file));
   const key = await readKey(file);
   if (key === undefined) throw new Error('it vanished while it was made');

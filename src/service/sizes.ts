@@ -1,22 +1,22 @@
 import { SIZES, type Size } from '../contract/virtual-instances.ts';
 import type { EngineSize } from '../engine/engine.ts';
 
-/** What there is to share. */
+/** What the machine, or the operator, grants the engine. */
 export interface Machine {
   threads: number;
-  /** Of the size LARGE. */
+  /** The memory of the size LARGE. */
   memoryBytes: number;
-  /** The most that any size may have. */
+  /** The most memory that any size may have. */
   memoryBytesMax: number;
 }
 
-/** The engine needs so much to be of use, and smaller sizes get it too, as far as LARGE has it. */
+/** The engine is of little use with less, so smaller sizes get this much too, if LARGE has it. */
 const MEMORY_BYTES_MIN = 512 * 1024 * 1024;
 
 /**
- * Each size in parts of LARGE, which is all cores and a quarter of the machine's memory, or what the service was
- * started with. Each size is twice the one before; the two after LARGE only add memory, up to three quarters of the machine's,
- * and those after them are larger than any machine that LARGE was measured on.
+ * Each size as shares of LARGE, which has all cores and a quarter of the machine's memory, or what the service was
+ * started with. Up to LARGE, each size is twice the one before. XLARGE and XLARGE2 add only memory, up to three
+ * quarters of the machine's; the later ones need more threads than LARGE, so they never fit.
  */
 const SHARES: Readonly<Record<Size, { threads: number; memory: number }>> = {
   FREE: { threads: 1 / 32, memory: 1 / 32 },
@@ -32,7 +32,7 @@ const SHARES: Readonly<Record<Size, { threads: number; memory: number }>> = {
   XLARGE16: { threads: 8, memory: 16 },
 };
 
-/** The size of a service that nobody has resized. */
+/** The size of a service that was never resized. */
 export const DEFAULT_SIZE: Size = 'LARGE';
 
 /** Threads and memory of a size, whether the machine has them or not. */
@@ -50,7 +50,7 @@ export function fits(size: Size, machine: Machine): boolean {
   return threads <= machine.threads && memoryBytes <= machine.memoryBytesMax;
 }
 
-/** The largest size up to `wanted` that the machine has. */
+/** The largest size up to `wanted` that fits the machine. */
 export function largestFitting(wanted: Size, machine: Machine): Size {
   const upTo = SIZES.slice(0, SIZES.indexOf(wanted) + 1);
   return upTo.findLast((size) => fits(size, machine)) ?? DEFAULT_SIZE;

@@ -32,53 +32,53 @@ export interface ServiceOptions {
   databaseFile: string;
   /** Contains the admin's API key; created at the first start, readable only by its owner. */
   adminKeyFile: string;
-  /** Contains the key that integrations' secrets are encrypted with; created with the first of them. */
+  /** Contains the key that encrypts the secrets of integrations; created with the first of them. */
   secretKeyFile: string;
   listen: readonly ListenAddress[];
   limits?: Partial<EngineLimits> | undefined;
-  /** The service closes by itself after so long without requests, in milliseconds. Default: never. */
+  /** The service closes by itself after this time without requests, in milliseconds. Default: never. */
   idleMs?: number | undefined;
-  /** Ends the process at once, with the reason; default: as `openEngine`. */
+  /** Ends the process at once, giving the reason; default: as in `openEngine`. */
   giveUp?: ((message: string) => void) | undefined;
   version: string;
-  /** Build time of this program (ISO-8601). Default: it runs from the sources. */
+  /** Build time of this program (ISO-8601). Default: run from the sources. */
   build?: string | undefined;
-  /** Reported to clients: the settings it was started with, by name (default: nothing). */
+  /** The settings that the service was started with, by name, reported to clients (default: none). */
   settings?: Readonly<Record<string, string>> | undefined;
-  /** Somebody runs it and also ends it: a newer program does not take its place (default false). */
+  /** Whoever started it also ends it: a newer program does not take its place (default false). */
   isForeground?: boolean | undefined;
   log: Logger;
-  /** What is past its collection's retention, or its time in the trash, is removed this often, in ms (default 60,000). */
+  /** How often expired documents and trash entries are removed, in milliseconds (default 60,000). */
   purgeEveryMs?: number | undefined;
-  /** For how many days deleted things can be restored (default 7); 0: they are gone at once. */
+  /** How many days deleted things can be restored (default 7); 0: they are removed at once. */
   trashDays?: number | undefined;
   /** Limits on kept query results, and on their exports. */
   results?: Partial<ResultLimits> | undefined;
   exports?: Partial<FileLimits> | undefined;
-  /** Answer browsers of other origins (default false). */
+  /** Answer cross-origin requests from browsers (default false). */
   cors?: boolean | undefined;
   /** Proxies whose `X-Forwarded-For` is believed: IP addresses, or ranges in CIDR notation (default: none). */
   trustProxy?: readonly string[] | undefined;
   /** Handlers mounted beside the API, on the same addresses (default: none). */
   mounts?: readonly Mount[] | undefined;
-  /** Returns the latest recorded tool calls, newest first, for the page (default: it shows none). */
+  /** Returns the latest recorded tool calls, newest first, for the page (default: the page shows none). */
   recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
 
 /** A running service. */
 export interface Service {
-  /** In the order of `listen`: socket paths as they were given, TCP addresses as URLs with the real port. */
+  /** In the order of `listen`: socket paths as given, TCP addresses as URLs with the actual port. */
   addresses: string[];
   /** Resolves when the service is closed, for whatever reason. */
   closed: Promise<void>;
-  /** Finishes running requests (for at most 10 seconds; queries are aborted), makes everything durable, closes. */
+  /** Finishes running requests (for at most 10 seconds; queries are aborted), makes everything durable and closes. */
   close(): Promise<void>;
 }
 
 const DRAIN_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const TRASH_DAYS = 7;
-/** Fields that no log line may contain, whatever is passed to it. */
+/** Fields that must not appear in the log, whatever is passed to it. */
 const SECRETS = [
   'headers',
   'authorization',
@@ -92,8 +92,8 @@ const SECRETS = [
 ];
 
 /**
- * Starts the service: opens the database (which locks it), prepares metadata and the admin's key, listens. Rejects with
- * an `ApiError` and leaves nothing behind if any of it fails.
+ * Starts the service: opens the database (which locks it), prepares metadata and the admin's key, and listens. If any
+ * of it fails, rejects with an `ApiError` and leaves nothing behind.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const log = options.log.child(
@@ -109,7 +109,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     giveUp: options.giveUp,
     onStuck: (why) => leave(why),
   });
-  // The code that answers requests is loaded while the engine's own threads open the database.
+  // The code that answers requests loads while the engine's own threads open the database.
   const loading = import('./app/app.ts');
   loading.catch(() => undefined);
   const engine = await opening;
@@ -202,7 +202,7 @@ async function startOn(
     log,
     addresses: () => listeners.map(({ address }) => address),
   });
-  // Looking at the page counts as use: the idle time starts again.
+  // Viewing the page counts as use: the idle time starts again.
   const inUse = () => lifecycle.hold()();
   const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
@@ -262,7 +262,7 @@ async function startOn(
     lifecycle.close();
     approvals.close();
     pairedBrowsers.close();
-    // The socket files are removed first, so that nobody finds a service that no longer answers.
+    // The socket files are removed first, so that nobody connects to a service that no longer answers.
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
     await stopListening(listeners);

@@ -3,12 +3,12 @@ import type { Catalog } from './catalog.ts';
 import { aliasesOf, collectionsOf } from './not-found.ts';
 import { foldedMatch, takenBecause } from './workspaces.ts';
 
-/** What SQL calls `workspace.name`. */
+/** What `workspace.name` refers to in SQL. */
 type Noun = 'collection' | 'alias';
 
 /**
- * Throws `already_exists` where a collection or an alias of the workspace has the name of a new one. Both count, as SQL
- * uses them alike, and letter case does not, as SQL ignores it.
+ * Throws `already_exists` if a collection or alias of the workspace already has that name. Both kinds count, since SQL
+ * uses them alike, and letter case does not, since SQL ignores it.
  */
 export function requireFreeName(catalog: Catalog, noun: Noun, workspace: string, name: string): void {
   const taken = {

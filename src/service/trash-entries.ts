@@ -7,17 +7,17 @@ import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, Tra
 
 /** Whether and how deleted things are kept. */
 export interface Trash {
-  /** How long each can be restored; 0: nothing is kept. */
+  /** How many days each can be restored; 0: nothing is kept. */
   readonly days: number;
-  /** Runs `work` while nobody else changes what is in the trash. */
+  /** Runs `work` while nobody else changes the trash. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** A deletion that is about to be made. */
+/** A deletion about to be made. */
 export interface Deletion {
   trash: Trash;
   workspace: string;
-  /** E-mail of who deletes. */
+  /** E-mail of the user who deletes. */
   by: string;
 }
 
@@ -50,7 +50,7 @@ function entryOf({ trash, workspace, by }: Deletion, what: TrashRecord['what']):
   };
 }
 
-/** The changes that delete a collection: into the trash, where there is one. `usage`: its figures as of now. */
+/** The changes that delete a collection, into the trash if there is one. `usage`: its figures as of now. */
 export function collectionDeletion(
   catalog: Catalog,
   collection: CollectionRecord,
@@ -66,8 +66,8 @@ export function collectionDeletion(
 }
 
 /**
- * What keeps documents of a collection that are about to be deleted; undefined without a trash. `stored` hears of the
- * entry before it is durable.
+ * How to keep the documents of a collection that are about to be deleted; undefined without a trash. `stored` is called
+ * with the entry before it is durable.
  */
 export function documentsDeletion(
   collection: CollectionRecord,
@@ -92,7 +92,7 @@ export function documentsIn(collection: string, table: string, { docCount, bytes
 
 type Stats = RecordOf<'lambdaStats'>;
 
-/** The changes that delete a Query Lambda with all its versions: into the trash, where there is one. */
+/** The changes that delete a Query Lambda with all its versions, into the trash if there is one. */
 export function lambdaDeletion(
   catalog: Catalog,
   lambda: LambdaRecord,
@@ -107,7 +107,7 @@ export function lambdaDeletion(
   return [...changes, put('trash', newId(), entryOf(deletion, { kind: 'lambda', lambda, versions: [...versions] }))];
 }
 
-/** The changes that delete one version, which `after` is the lambda without: into the trash, where there is one. */
+/** The changes that delete one version, into the trash if there is one. `after` is the lambda without the version. */
 export function versionDeletion(
   catalog: Catalog,
   lambda: { before: LambdaRecord; after: LambdaRecord },

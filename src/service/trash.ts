@@ -14,22 +14,22 @@ import { foldedMatch } from './workspaces.ts';
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
 type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;
 
-/** Entries that one step removes for good: other changes wait for it. */
+/** Most entries removed for good in one step, since other changes wait for it. */
 const STEP_ENTRIES_MAX = 100;
 
 /** What can be restored, newest first. */
 export async function listTrash(ctx: CallContext): Promise<TrashEntry[]> {
   const entries: TrashEntry[] = [];
   for (const [id, record] of [...ctx.catalog.all('trash')].reverse()) {
-    // Restored or removed while others were looked at.
+    // An entry may have been restored or removed while others were read.
     if (ctx.catalog.all('trash').has(id)) entries.push(await toEntry(ctx, id, record));
   }
   return entries.sort((a, b) => ((a.deleted_at ?? '') < (b.deleted_at ?? '') ? 1 : -1));
 }
 
 /**
- * Brings back what one entry holds. What exists is never overwritten: documents whose `_id` exists again stay in the
- * trash. Throws `not_found` for the entry and for what has to be there first, `already_exists` where the name is taken.
+ * Restores one entry. Nothing that exists is overwritten: documents whose `_id` exists again stay in the trash. Throws
+ * `not_found` for the entry or for what it belongs to, and `already_exists` if the name is taken.
  */
 export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<RestoredEntry> {
   return ctx.trash.exclusive(async () => {
@@ -37,7 +37,7 @@ export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<
     const restored = what.kind === 'documents' ? await restoreDocuments(ctx, id, workspace, what) : undefined;
     if (what.kind !== 'documents') {
       const changesFor = { collection: collectionChanges, lambda: lambdaChanges, lambda_version: versionChanges };
-      // Each takes its own kind, which the compiler cannot follow through the table.
+      // Each function takes its own kind, which the compiler cannot follow through the table.
       const changesOf = changesFor[what.kind] as (catalog: Catalog, own: typeof what) => Change[];
       await ctx.catalog.change(() => {
         requireWorkspaceFor(ctx.catalog, nounOf(what), workspace);
@@ -66,7 +66,7 @@ export function removeTrash(ctx: CallContext, { id }: { id: string }): Promise<T
   });
 }
 
-/** Removes everything for good. */
+/** Removes all entries for good. */
 export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
   return ctx.trash.exclusive(async () => {
     const entries = await listTrash(ctx);
@@ -78,7 +78,7 @@ export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
   });
 }
 
-/** Removes for good what is past its time. Never rejects: what fails is tried again the next time. */
+/** Removes expired entries for good. Never rejects: what fails is tried again next time. */
 export async function purgeTrash(ctx: TrashContext): Promise<void> {
   try {
     await ctx.trash.exclusive(async () => {
@@ -135,7 +135,7 @@ async function restoreDocuments(
   }
 }
 
-/** Where documents go back to: the collection that they were in, or where that is gone for good, the one of its name. */
+/** Where to restore documents: the collection that they were in or, if it is gone for good, the one with its name. */
 function collectionFor(catalog: Catalog, workspace: string, name: string, table: string): CollectionRecord {
   const found = findCollection(catalog, workspace, name);
   if (found?.table === table) return found;
@@ -194,7 +194,7 @@ function lambdaChanges(catalog: Catalog, { lambda, versions }: What<'lambda'>): 
   ];
 }
 
-/** A tag that was set anew since stays where it is; `latest` moves back if nobody has moved it since. */
+/** A tag that was set again since then stays where it is; `latest` moves back if nobody has moved it since. */
 function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }: What<'lambda_version'>): Change[] {
   const lambda = findLambda(catalog, version.workspace, version.lambda);
   const what = `Cannot restore version "${version.version}" of Query Lambda "${version.lambda}"`;
@@ -215,7 +215,7 @@ function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }:
       : (catalog.all('lambdaVersion').get(versionKey({ ...version, version: name }))?.createdAt ?? '');
   const record: LambdaRecord = {
     ...lambda,
-    // Oldest first, and of those made in the same moment the ones that are there.
+    // Oldest first; of those created in the same moment, the existing ones first.
     versions: [...lambda.versions, version.version].sort((a, b) =>
       createdAt(a) < createdAt(b) ? -1 : Number(createdAt(a) > createdAt(b)),
     ),
@@ -264,13 +264,13 @@ async function toEntry(ctx: CallContext, id: string, record: TrashRecord): Promi
 async function spaceOf(ctx: CallContext, what: TrashRecord['what']) {
   if (what.kind === 'documents') return { documents: what.documents, bytes: what.bytes };
   if (what.kind !== 'collection') return { documents: null, bytes: Buffer.byteLength(stringifyJson(what as never)) };
-  // Removed while it was looked at: it takes no space any more.
+  // The table may have been removed meanwhile, and takes no space then.
   const stats = await ctx.engine.stats(what.collection.table).catch(() => undefined);
   return { documents: stats?.docCount ?? null, bytes: stats?.totalBytes ?? 0 };
 }
 
 async function countOf(ctx: CallContext, { table }: CollectionRecord): Promise<number | null> {
-  // It is restored, whether its documents can be counted or not.
+  // The collection is restored even if its documents cannot be counted.
   return ctx.engine.stats(table).then(
     ({ docCount }) => docCount,
     () => null,

@@ -7,17 +7,17 @@ const STORE_DELAY_MS = 1_000;
 export type UsageFigures = RecordOf<'usage'>;
 
 /**
- * Figures that follow a collection's use. They are stored a second late, and on close: a durable step of their own for
- * every write would halve its speed. The first of a collection are stored at once. A service that is killed loses the
- * last second of them.
+ * Figures about a collection's use. They are stored a second late, and on close: a durable step of its own for every
+ * write would halve the speed of writes. The first figures of a collection are stored at once. A service that is killed
+ * loses those of the last second.
  */
 export interface Usage {
   of(collection: CollectionRecord): UsageFigures;
-  /** Adds a write's bytes and remembers its time. */
+  /** Adds a write's bytes, and remembers its time. */
   wrote(collection: CollectionRecord, bytes: { inserted: number; overwritten: number }): void;
   queried(collection: CollectionRecord): void;
   purged(collection: CollectionRecord, purged: { docCount: number; bytes: number }): void;
-  /** Counts documents that came as text of a file, by what became of them. */
+  /** Counts documents that came from the text of a file, by outcome. */
   tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
   /** Stores what is not stored yet. */
   flush(): Promise<void>;
@@ -42,7 +42,7 @@ const NO_FILE: NonNullable<UsageFigures['file']> = {
 
 export function openUsage(catalog: Catalog, log: Logger): Usage {
   const pending = new Map<string, UsageFigures>();
-  /** On their way to the disk: what comes meanwhile counts from these. */
+  /** Being stored; newer figures add to these. */
   let storing: ReadonlyMap<string, UsageFigures> = new Map();
   let timer: NodeJS.Timeout | undefined;
 
@@ -51,7 +51,7 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
     return pending.get(table) ?? storing.get(table) ?? catalog.all('usage').get(table) ?? NONE;
   }
 
-  /** Whether some of its figures are stored, or about to be. */
+  /** Whether figures of it are stored or being stored. */
   function isKnown({ table }: CollectionRecord): boolean {
     return storing.has(table) || catalog.all('usage').has(table);
   }
@@ -70,7 +70,7 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
     clearTimeout(timer);
     timer = undefined;
     const plan = catalog.change(() => {
-      // A collection dropped in the meantime must not leave figures behind.
+      // No figures may remain of a collection dropped meanwhile.
       const tables = new Set(Array.from(catalog.all('collection').values(), (collection) => collection.table));
       const changes = [...pending].filter(([table]) => tables.has(table)).map(([table, f]) => put('usage', table, f));
       storing = new Map(pending);
@@ -78,7 +78,7 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
       return { changes, result: undefined };
     });
     await plan.catch((error: unknown) => {
-      // Not lost: they are stored with the next.
+      // Not lost: they are stored next time.
       for (const [table, figures] of storing) if (!pending.has(table)) pending.set(table, figures);
       throw error;
     });

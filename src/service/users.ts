@@ -8,12 +8,10 @@ import { findUser, keysOf, requireUser } from './not-found.ts';
 import { organizationOf } from './organization.ts';
 import type { UserRecord } from './records.ts';
 
-/** Longest e-mail that mail servers carry. */
+/** The longest e-mail address that mail servers accept. */
 const EMAIL_LENGTH_MAX = 254;
 
-/**
- * Creates a user without keys (api.md #51). Throws `already_exists`; two e-mails that differ only in case are one.
- */
+/** Creates a user without keys (api.md #51). Throws `already_exists`, also if e-mails differ only in letter case. */
 export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): Promise<User> {
   const { catalog } = ctx;
   const { email } = input;
@@ -43,13 +41,13 @@ export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): 
 }
 
 /**
- * Deletes a user and its keys (api.md #52); what it created stays. Throws `not_found`, and `dependent_resources` for
- * the calling user itself and for the last admin.
+ * Deletes a user and its keys (api.md #52), but nothing that it created. Throws `not_found`, or `dependent_resources`
+ * for the calling user itself and for the last admin.
  */
 export function deleteUser(ctx: CallContext, input: { user: string }): Promise<User> {
   const { catalog, caller } = ctx;
   return catalog.change(() => {
-    // Two admins who delete each other at once: the second one has no key any more, and an admin stays.
+    // If two admins delete each other at once, the second one's key is gone by now, so one admin remains.
     requireCaller(catalog, caller);
     const record = input.user === 'self' ? caller.user : requireUser(catalog, input.user);
     if (record.email === caller.user.email) {
@@ -76,7 +74,7 @@ export function listUsers(ctx: CallContext): User[] {
   return users.sort((a, b) => (a.email < b.email ? -1 : 1)).map((record) => toUser(ctx, record));
 }
 
-/** The user that the API key belongs to (api.md #53). */
+/** The user of the calling API key (api.md #53). */
 export function getCurrentUser(ctx: CallContext): User {
   return toUser(ctx, ctx.caller.user);
 }

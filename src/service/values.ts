@@ -1,16 +1,16 @@
 import type { JsonValue } from '../contract/json.ts';
 import { escapeToken } from './ingest/pointer.ts';
 
-/** Values nested deeper than this are refused, so that nothing that walks them runs out of stack. */
+/** Values nested deeper than this are refused, so that no recursion over them runs out of stack. */
 export const DEPTH_MAX = 200;
 
-// In unicode mode a surrogate matches by itself only where it has no partner.
+// In unicode mode this matches only surrogates without a partner.
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export interface Measure {
-  /** Bytes of the value as JSON text, escapes not counted. */
+  /** Size of the value as JSON text in bytes, not counting escapes. */
   bytes: number;
-  /** Why the value cannot be stored as it is, ready to follow its name; undefined if it can. */
+  /** Why the value cannot be stored as it is, worded to follow its name; undefined if it can. */
   problem: string | undefined;
 }
 
@@ -19,19 +19,19 @@ export function problemOf(value: JsonValue): string | undefined {
   return measure(value).problem;
 }
 
-/** Whether text can be stored as UTF-8 without loss. */
+/** Whether a text can be stored as UTF-8 without loss. */
 export function isWellFormed(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
 
-/** Whether all texts in a value, keys too, can be stored as UTF-8 without loss. */
+/** Whether all texts in a value, including keys, can be stored as UTF-8 without loss. */
 export function holdsWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return isWellFormed(value);
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([key, field]) => isWellFormed(key) && holdsWellFormed(field));
 }
 
-/** Size of a value, and what keeps it from being stored. */
+/** The size of a value, and what prevents storing it. */
 export function measure(value: JsonValue): Measure {
   const found: Measure = { bytes: 0, problem: undefined };
   visit(value, [], found);
@@ -67,7 +67,7 @@ function visitNested(value: JsonValue & object, path: string[], found: Measure):
       visit(value[index] as JsonValue, path, found);
       path.pop();
     }
-    // The commas, of which there is one less than there are items.
+    // There is one comma less than there are items.
     found.bytes += Math.max(0, value.length - 1);
     return;
   }

@@ -7,11 +7,11 @@ import { requireVirtualInstance } from './not-found.ts';
 import type { VirtualInstanceRecord } from './records.ts';
 import { engineSizeOf, fits, largestFitting } from './sizes.ts';
 
-/** The one type of virtual instance that a service on one machine has. */
+/** The only type of virtual instance that a service on one machine has. */
 const TYPE = 'LOCAL';
 const MIB = 1024 * 1024;
 
-/** The virtual instance of that id (api.md #55). */
+/** The virtual instance with that id (api.md #55). */
 export function getVirtualInstance(ctx: CallContext, input: { virtualInstanceId: string }): VirtualInstance {
   return toVirtualInstance(ctx, requireVirtualInstance(ctx.catalog, input.virtualInstanceId));
 }
@@ -22,8 +22,8 @@ export function listVirtualInstances(ctx: CallContext): VirtualInstance[] {
 }
 
 /**
- * Resizes the engine (api.md #57), at once and for good. Throws `not_found`, `invalid_input` for a size that the
- * machine does not have, naming those it has, and `resource_exceeded` where what runs holds more memory.
+ * Resizes the engine (api.md #57), at once and permanently. Throws `not_found`, `invalid_input` for a size that does
+ * not fit this machine, naming the largest that does, or `resource_exceeded` if running work needs more memory.
  */
 export async function updateVirtualInstance(
   ctx: CallContext,

@@ -7,7 +7,7 @@ import { refuseWithDependents } from './dependents.ts';
 import { byName, childrenOf, collectionsOf, parentOf, requireWorkspace } from './not-found.ts';
 import type { WorkspaceRecord } from './records.ts';
 
-/** The changes that make a workspace. */
+/** The changes that create a workspace. */
 export function workspaceChanges(record: WorkspaceRecord): Change[] {
   return [put('workspace', record.name, record), { do: 'createWorkspace', workspace: record.name }];
 }
@@ -44,7 +44,7 @@ export function createWorkspace(
   });
 }
 
-/** Deletes an empty workspace (api.md #59). Throws `not_found`, `dependent_resources`; `commons` stays. */
+/** Deletes an empty workspace (api.md #59). Throws `not_found`, `dependent_resources`; `commons` cannot be deleted. */
 export function deleteWorkspace({ catalog }: CallContext, input: { workspace: string }): Promise<Workspace> {
   return catalog.change(() => {
     const record = requireWorkspace(catalog, input.workspace);
@@ -70,20 +70,20 @@ export function listWorkspaces({ catalog }: CallContext): Workspace[] {
   return [...catalog.all('workspace').values()].sort(byName).map((record) => toWorkspace(catalog, record));
 }
 
-/** The workspaces directly under one, by name (api.md #62). */
+/** The direct children of a workspace, by name (api.md #62). */
 export function listChildWorkspaces({ catalog }: CallContext, input: { workspace: string }): Workspace[] {
   const parent = requireWorkspace(catalog, input.workspace);
   return childrenOf(catalog, parent.name).map((record) => toWorkspace(catalog, record));
 }
 
-/** A name of `names` that SQL cannot tell from `name`, since it ignores case. */
+/** The name among `names` that equals `name` but for letter case, which SQL ignores. */
 export function foldedMatch(names: Iterable<string>, name: string): string | undefined {
   const folded = name.toLowerCase();
   for (const other of names) if (other.toLowerCase() === folded) return other;
   return undefined;
 }
 
-/** Why `name` cannot be used beside `taken`, and what to do. */
+/** Why `name` cannot be used, given the existing `taken`, and what to do. */
 export function takenBecause(noun: string, name: string, taken: string): string {
   return taken === name
     ? 'it exists already. Use it, or choose another name.'

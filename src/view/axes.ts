@@ -1,7 +1,7 @@
 import { svg } from './dom.ts';
 import { numberLabel, ticks, timeLabel, timeTicks } from './scale.ts';
 
-/** The rectangle that is drawn in, in pixels of the picture. */
+/** The rectangle to draw in, in pixels of the chart. */
 export interface Box {
   left: number;
   top: number;
@@ -9,7 +9,7 @@ export interface Box {
   height: number;
 }
 
-/** Numbers of an axis, and where they lie. */
+/** The numbers of an axis, and their positions. */
 export interface Axis {
   place(value: number): number;
   ticks: readonly number[];
@@ -19,10 +19,10 @@ export interface Axis {
 const LABEL_WIDTH = 78;
 const LABEL_HEIGHT = 44;
 const LETTER_WIDTH = 6.6;
-/** Room beside the box that a label may use. */
+/** Space to the right of the box that a label may use. */
 const RIGHT_ROOM = 16;
 
-/** The axis across a box. */
+/** The horizontal axis of a box. */
 export function acrossAxis([min, max]: [number, number], box: Box, isTime: boolean): Axis {
   const range = max - min || 1;
   const count = Math.max(2, Math.floor(box.width / LABEL_WIDTH));
@@ -33,7 +33,7 @@ export function acrossAxis([min, max]: [number, number], box: Box, isTime: boole
   };
 }
 
-/** The axis up a box. */
+/** The vertical axis of a box. */
 export function upAxis([min, max]: [number, number], box: Box): Axis {
   const range = max - min || 1;
   return {
@@ -43,7 +43,7 @@ export function upAxis([min, max]: [number, number], box: Box): Axis {
   };
 }
 
-/** Bounds that begin at zero where that costs little, and that are wider than a point. */
+/** Bounds that start at zero if that costs little space, and that are not a single point. */
 export function roomy([min, max]: [number, number], fromZero: boolean): [number, number] {
   const isNearZero = min > 0 && min < max * 0.6;
   const low = (fromZero || isNearZero) && min > 0 ? 0 : min;
@@ -53,7 +53,7 @@ export function roomy([min, max]: [number, number], fromZero: boolean): [number,
   return [low === 0 ? 0 : low - edge, high === 0 ? 0 : high + edge];
 }
 
-/** Lines and labels of both axes. */
+/** The lines and labels of both axes. */
 export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
   const bottom = box.top + box.height;
   const marks = y.ticks.flatMap((value) => [
@@ -63,7 +63,7 @@ export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
   for (const value of x?.ticks ?? []) {
     const at = x?.place(value) ?? 0;
     const label = x?.label(value) ?? '';
-    // The last label stays inside the picture.
+    // Keeps the last label inside the chart.
     const middle = Math.min(at, box.left + box.width + RIGHT_ROOM - label.length * (LETTER_WIDTH / 2));
     marks.push(
       svg('line', { class: 'axis', x1: at, x2: at, y1: bottom, y2: bottom + 4 }),
@@ -74,7 +74,7 @@ export function drawAxes(box: Box, x: Axis | undefined, y: Axis): SVGElement {
   return svg('g', { 'aria-hidden': 'true' }, ...marks);
 }
 
-/** Room for the longest label of the axis that goes up. */
+/** Space for the longest label of the vertical axis. */
 export function leftOf(axis: Axis): number {
   const longest = axis.ticks.reduce((most, value) => Math.max(most, axis.label(value).length), 1);
   return 14 + longest * LETTER_WIDTH;

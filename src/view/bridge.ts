@@ -2,7 +2,7 @@ import type { McpUiHostCapabilities, McpUiHostContext } from '@modelcontextproto
 
 /**
  * The view's end of the MCP Apps protocol (SEP-1865, 2026-01-26): JSON-RPC 2.0 in messages to and from the host that
- * frames it. The few methods that are used here do not need the package, which brings schemas of half a megabyte.
+ * frames it. The few methods used here do not justify the package, which brings half a megabyte of schemas.
  */
 
 const PROTOCOL_VERSION = '2026-01-26';
@@ -10,29 +10,29 @@ const PROTOCOL_VERSION = '2026-01-26';
 const ANSWER_WITHIN_MS = 180_000;
 const METHOD_NOT_FOUND = -32_601;
 
-/** What a call of a tool answers with. */
+/** The answer of a tool call. */
 export interface ToolResult {
   content?: unknown;
   structuredContent?: unknown;
   isError?: unknown;
 }
 
-/** What the host tells of; each comes any number of times. */
+/** Notifications from the host; each may come any number of times. */
 export interface Listener {
   input(args: Readonly<Record<string, unknown>>): void;
   result(result: ToolResult): void;
   cancelled(reason: string | undefined): void;
-  /** All that is known of the host's surroundings, not only what changed. */
+  /** Everything known of the host's context, not only what changed. */
   context(context: McpUiHostContext): void;
 }
 
 export interface Bridge {
   context: McpUiHostContext;
-  /** Calls a tool of the server that this view is of; undefined where the host lets views call none. */
+  /** Calls a tool of the view's own server; undefined if the host does not let views call tools. */
   callTool: ((name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>) | undefined;
-  /** Rejects where the host does not want to. */
+  /** Rejects if the host refuses. */
   requestDisplayMode(mode: 'inline' | 'fullscreen'): Promise<void>;
-  /** Tells the height that the view needs, in pixels. */
+  /** Reports the height that the view needs, in pixels. */
   tellHeight(height: number): void;
 }
 
@@ -55,7 +55,7 @@ function post(message: Omit<Message, 'jsonrpc'>): void {
   window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 }
 
-/** Requests to the host; `settle` is given its answers. */
+/** Requests to the host; `settle` receives the answers. */
 function createRequests() {
   const waiting = new Map<number | string, Waiting>();
   let lastId = 0;
@@ -80,7 +80,7 @@ function createRequests() {
   return { request, settle };
 }
 
-/** Greets the host that frames this window, and listens to it from then on. */
+/** Does the handshake with the host that frames this window, and listens to it from then on. */
 export async function connectToHost(app: { name: string; version: string }, listener: Listener): Promise<Bridge> {
   let context: McpUiHostContext = {};
   const { request, settle } = createRequests();
@@ -134,7 +134,7 @@ export async function connectToHost(app: { name: string; version: string }, list
   };
 }
 
-/** The value where it is an object, else an empty one. */
+/** The value if it is an object, otherwise an empty one. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -17,11 +17,11 @@ import { seriesOf } from './series.ts';
 import { messageOf, type Page, type Source } from './source.ts';
 import { summaryOf } from './summary.ts';
 
-/** Rows that are drawn without being asked for, and those that are added by each wish for more. */
+/** Rows drawn without being asked for, and rows added with each request for more. */
 const ROWS_FIRST = 2_000;
 const ROWS_MORE = 10_000;
 const WIDTH_MIN = 260;
-/** While rows come, the picture is made anew not more often than this. */
+/** While rows arrive, the chart is redrawn at most this often. */
 const REPAINT_MS = 400;
 
 const KIND_NAMES: Readonly<Record<ChartKind, string>> = {
@@ -34,11 +34,11 @@ const KIND_NAMES: Readonly<Record<ChartKind, string>> = {
 
 export interface Chart {
   element: HTMLElement;
-  /** False: nothing in the rows can be drawn. */
+  /** Whether anything in the rows can be drawn. */
   canDraw: boolean;
-  /** True: a picture tells more than the table. */
+  /** Whether a chart tells more than the table. */
   isTelling: boolean;
-  /** Draws the rows for which the condition holds. */
+  /** Draws the rows that meet the condition. */
   show(condition: Condition | undefined): void;
 }
 
@@ -47,7 +47,7 @@ interface Words {
   tell(message: string): void;
 }
 
-/** The chart of a result; `first` are the rows that came with the answer, by which the fields are judged. */
+/** The chart of a result; `first` are the rows that came with the answer, which decide what can be drawn. */
 export function createChart(source: Source, first: Page['rows'], words: Words): Chart {
   const fields = fieldsOf(source.columns, first);
   const telling = defaultPlan(fields, first.length);
@@ -63,7 +63,7 @@ export function createChart(source: Source, first: Page['rows'], words: Words): 
     if (plan !== undefined && page !== undefined) paintInto(parts, { plan, fields, page, source, words });
   };
 
-  /** Gets rows and draws them; `had` are the first of them, where they are here already. */
+  /** Gets rows and draws them; `had` are the first of them, if already here. */
   const look = async (had: Page['rows'] = []) => {
     if (plan === undefined) return;
     looking.abort();
@@ -130,7 +130,7 @@ function whenWidthChanges(element: HTMLElement, act: () => void): void {
   }).observe(element);
 }
 
-/** The parts of the chart on the screen. */
+/** The elements of the chart on the screen. */
 function createFigure(wantMore: () => void) {
   const controls = el('div', { class: 'controls' });
   const canvas = el('div', { class: 'canvas' });
@@ -165,7 +165,7 @@ function paintInto({ figure, canvas, caption, more }: ReturnType<typeof createFi
     page.fault === undefined ? `Draw ${words.count(Math.min(rest, ROWS_MORE))} more rows` : 'Try again';
 }
 
-/** What is not in the picture, in sentences. */
+/** What the chart does not show, in sentences. */
 function notesOf(series: ReturnType<typeof seriesOf>, page: Page & { fault?: string }, { count }: Words): string[] {
   const drawn = page.rows.length;
   const isPart = drawn < page.total || page.isAtLeast;
@@ -234,7 +234,7 @@ function controlsOf(
   return controls;
 }
 
-/** The plan with an aggregate that it can have. */
+/** The plan with an aggregate that is valid for it. */
 function fitting(plan: Plan): Plan {
   const possible = aggregatesFor(plan);
   if (possible.length === 0 || possible.includes(plan.aggregate)) return plan;

@@ -3,9 +3,9 @@ import { compareNumbers, compareValues, isNumeral, type Kind, plainText, timeOf 
 
 export type Operator = 'contains' | '=' | '<>' | '<' | '<=' | '>' | '>=' | 'null' | 'not null';
 
-/** What rows are wanted. */
+/** A condition for rows. */
 export interface Condition {
-  /** Index of the column; undefined: any of them. */
+  /** Index of the column; undefined: any column. */
   column: number | undefined;
   operator: Operator;
   /** As typed. */
@@ -17,7 +17,7 @@ export interface Sort {
   isDescending: boolean;
 }
 
-/** The operators that make sense for a kind, the most likely first; undefined: for any column. */
+/** The operators that make sense for a kind, the most likely first; kind undefined: for any column. */
 export function operatorsFor(kind: Kind | undefined): readonly Operator[] {
   if (kind === undefined) return ['contains'];
   if (kind === 'nested') return ['contains', 'null', 'not null'];
@@ -26,7 +26,7 @@ export function operatorsFor(kind: Kind | undefined): readonly Operator[] {
   return ['>=', '>', '=', '<>', '<', '<=', 'contains', 'null', 'not null'];
 }
 
-/** Why a condition cannot be asked, in a sentence; undefined where it can. */
+/** Why a condition is not valid, as a sentence; undefined if it is. */
 export function faultOf({ column, operator, value }: Condition, columns: readonly Column[]): string | undefined {
   const kind = column === undefined ? undefined : columns[column]?.kind;
   if (operator === 'contains' || operator === 'null' || operator === 'not null') return undefined;
@@ -37,7 +37,7 @@ export function faultOf({ column, operator, value }: Condition, columns: readonl
   return undefined;
 }
 
-/** Whether a row is wanted. */
+/** Whether a row meets the condition. */
 export function holds(condition: Condition, columns: readonly Column[], row: readonly unknown[]): boolean {
   if (condition.column !== undefined) {
     return holdsFor(condition, columns[condition.column]?.kind ?? 'text', row[condition.column]);
@@ -58,7 +58,7 @@ function holdsFor({ operator, value }: Condition, kind: Kind, cell: unknown): bo
   return operator === '>' ? order > 0 : order >= 0;
 }
 
-/** How a cell lies to what was typed; texts are equal only as they are. */
+/** Compares a cell with the typed value; texts are only tested for equality. */
 function orderOf(kind: Kind, cell: unknown, value: string): number {
   if (kind === 'number') return compareNumbers(cell, value.trim());
   if (kind === 'time') return (timeOf(cell) ?? 0) - (timeOf(value.trim()) ?? 0);
@@ -66,7 +66,7 @@ function orderOf(kind: Kind, cell: unknown, value: string): number {
   return plainText(cell) === value ? 0 : 1;
 }
 
-/** The rows in order: NULL last, and equal ones as they were. */
+/** The rows in order: NULL last, equal rows in their original order. */
 export function sorted<Row extends readonly unknown[]>(
   rows: readonly Row[],
   { column, isDescending }: Sort,

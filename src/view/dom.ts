@@ -1,4 +1,4 @@
-/** Elements without markup: what comes from data can only become text or the value of an attribute. */
+/** Builds elements without parsing markup: data can only become text or the value of an attribute. */
 
 type Value = string | number | boolean | undefined;
 
@@ -21,13 +21,13 @@ function fill(element: Element, properties: Properties, children: readonly Child
   element.append(...children.filter((child) => child !== undefined));
 }
 
-/** Sets an attribute; true is there and empty, false and undefined are not there. */
+/** Sets an attribute; true sets it to the empty text, false and undefined remove it. */
 export function set(element: Element, name: string, value: Value): void {
   if (value === undefined || value === false) element.removeAttribute(name);
   else element.setAttribute(name, value === true ? '' : String(value));
 }
 
-/** An HTML element; `on` holds its listeners. */
+/** An HTML element; `on` has its event listeners. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Properties = {},
@@ -45,7 +45,7 @@ export function svg(tag: string, properties: Properties = {}, ...children: Child
   return element;
 }
 
-/** A `select` over `options`, by their texts; `chosen` gets the index. */
+/** A `select` with the texts of `options`; `chosen` is called with the index. */
 export function select(
   label: string,
   options: readonly string[],

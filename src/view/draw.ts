@@ -7,13 +7,13 @@ import { boundsOf, type Mark, type Series } from './series.ts';
 const HEIGHT = 250;
 const BAR_HEIGHT = 24;
 const LABEL_CHARS_MAX = 24;
-/** More marks than this are one path, which has no words for each. */
+/** More marks than this become one path, without a text for each mark. */
 const SINGLE_MARKS_MAX = 1_200;
 const LINE_DOTS_MAX = 80;
 
 type Of<S extends Series['shape']> = Extract<Series, { shape: S }>;
 
-/** A picture of the series, `width` pixels wide. What it shows is told by `summaryOf`, so it is one image to a reader. */
+/** A chart of the series, `width` pixels wide: a single image to a screen reader, since `summaryOf` describes it. */
 export function draw(series: Series, width: number): SVGElement {
   switch (series.shape) {
     case 'line':
@@ -62,7 +62,7 @@ function drawLine({ marks, isTime }: Of<'line'>, width: number): SVGElement {
   );
 }
 
-/** Least and greatest of each column of pixels: looks the same, and is drawn at once. */
+/** Only the least and the greatest mark of each pixel column: looks the same, and is drawn much faster. */
 function thinned(marks: readonly Mark[], width: number): readonly Mark[] {
   if (marks.length <= width * 4) return marks;
   const size = Math.ceil(marks.length / width);
@@ -105,7 +105,7 @@ function drawScatter({ marks, isTime }: Of<'scatter'>, width: number): SVGElemen
   );
 }
 
-/** Dots with words where they are few, else one path. */
+/** Dots with texts if they are few, otherwise one path. */
 function dotsOf(
   marks: readonly Mark[],
   place: (mark: Mark) => [number, number],

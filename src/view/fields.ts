@@ -5,12 +5,12 @@ import { kindOfValues, numberOf, timeOf } from './values.ts';
 export interface Field {
   label: string;
   column: number;
-  /** The way into the value of the column. */
+  /** The path to it inside the column's value. */
   path: readonly string[];
   kind: 'number' | 'time' | 'text' | 'point';
-  /** Seconds or milliseconds since 1970 in a number; absent: it is not a time, or is one as text. */
+  /** If a number counts time since 1970, its unit in milliseconds. Absent: not a time, or a time as text. */
   unitMs?: number;
-  /** Different values among the rows that were looked at. */
+  /** Number of distinct values among the examined rows. */
   distinct: number;
 }
 
@@ -25,13 +25,13 @@ const LONGITUDE = /^(lon|lng|long|longitude)$/i;
 const LATITUDE = /^(lat|latitude)$/i;
 const POINT_NAME = /coord|geom|location|point|position|lnglat|lonlat/i;
 const TIME_NAME = /time|date|updated|created|_at$|At$|^ts$/i;
-/** Between 1973 and 2286 in seconds, and in milliseconds. */
+/** The range from 1973 to 2286, in seconds and in milliseconds. */
 const EPOCHS = [
   { unitMs: 1_000, from: 1e8, to: 1e10 },
   { unitMs: 1, from: 1e11, to: 1e13 },
 ] as const;
 
-/** What of the columns can be drawn, judged by these rows. */
+/** What can be drawn of the columns, judging by these rows. */
 export function fieldsOf(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Field[] {
   const fields = columns.flatMap(({ name, kind }, column) => {
     const values = rows.map((row) => row[column]);
@@ -57,7 +57,7 @@ function epochOf(values: readonly unknown[]): number | undefined {
   return EPOCHS.find(({ from, to }) => numbers.every((number) => number >= from && number < to))?.unitMs;
 }
 
-/** The fields of nested values; a point on Earth is one, and its parts are not looked at. */
+/** The fields of nested values; a point on Earth is one field, whose parts are not examined. */
 function inside(place: Place, values: readonly unknown[], depth: number): Field[] {
   const there = values.filter((value) => value !== null && value !== undefined);
   if (there.length === 0) return [];
@@ -82,7 +82,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A GeoJSON point, `[longitude, latitude]` under a name that says so, or an object with both. */
+/** A GeoJSON point, `[longitude, latitude]` under a name that suggests it, or an object with both. */
 function pointIn(value: unknown, name: string): Point | undefined {
   if (Array.isArray(value)) return POINT_NAME.test(name) ? onEarth(value[0], value[1]) : undefined;
   if (!isPlain(value)) return undefined;
@@ -99,14 +99,14 @@ function onEarth(east: unknown, north: unknown): Point | undefined {
   return Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90 ? { longitude, latitude } : undefined;
 }
 
-/** What a row holds there, as it is. */
+/** The value of a field in a row, unchanged. */
 export function valueAt({ column, path }: Field, row: readonly unknown[]): unknown {
   let value = row[column];
   for (const key of path) value = isPlain(value) && Object.hasOwn(value, key) ? value[key] : undefined;
   return value;
 }
 
-/** The number to draw: of a time, milliseconds since 1970. */
+/** The number to draw; for a time, milliseconds since 1970. */
 export function numberAt(field: Field, row: readonly unknown[]): number | undefined {
   const value = valueAt(field, row);
   if (field.kind !== 'time') return numberOf(value);
@@ -115,7 +115,7 @@ export function numberAt(field: Field, row: readonly unknown[]): number | undefi
   return number === undefined ? undefined : number * field.unitMs;
 }
 
-/** Two fields that are a place on Earth by their names, or one that holds it. */
+/** Two fields whose names say that they are a place on Earth, or one field that contains it. */
 export function placeFields(
   fields: readonly Field[],
 ): { longitude: Field; latitude: Field } | { point: Field } | undefined {
@@ -128,7 +128,7 @@ export function placeFields(
   return longitude === undefined || latitude === undefined ? undefined : { longitude, latitude };
 }
 
-/** Where a row is on Earth; undefined where it does not say. */
+/** The position of a row on Earth; undefined if it has none. */
 export function pointAt(
   place: NonNullable<ReturnType<typeof placeFields>>,
   row: readonly unknown[],

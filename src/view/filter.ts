@@ -14,7 +14,7 @@ const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {
   'not null': 'is not NULL',
 };
 
-/** The means to type one condition; `wanted` gets it when it is asked for, and undefined when it is cleared. */
+/** The controls for one condition; `wanted` is called with it on submission, and with undefined when it is cleared. */
 export function createFilter(
   columns: readonly Column[],
   wanted: (condition: Condition | undefined) => void,
@@ -56,7 +56,7 @@ export function createFilter(
   value.addEventListener('input', () => {
     if (value.value === '') wanted(undefined);
   });
-  // No form: the frames of hosts need not allow that one is sent.
+  // Not a form: hosts need not allow their frames to submit one.
   const send = () => {
     const condition = { column, operator, value: value.value };
     const isEmpty = needsValue() && (value.value === '' || (operator === 'contains' && value.value.trim() === ''));

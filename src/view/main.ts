@@ -5,7 +5,7 @@ import { partOf } from './result.ts';
 import { type Base, createSource, messageOf } from './source.ts';
 import { wear } from './theme.ts';
 
-/** The view of a result: what the host tells of a tool call becomes a panel. */
+/** The view of a result: turns the host's notifications about a tool call into a panel. */
 
 declare const COLLOQUY_VERSION: string;
 

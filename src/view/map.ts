@@ -3,7 +3,7 @@ import { svg } from './dom.ts';
 import { numberLabel, ticks } from './scale.ts';
 import { boundsOf, type Mark } from './series.ts';
 
-/** Coasts of the world as a path in tenths of a degree, south down; the build makes it (`scripts/view.mjs`). */
+/** The world's coastlines as a path in tenths of a degree, y pointing south; made by the build (`scripts/view.mjs`). */
 declare const COLLOQUY_LAND: string;
 
 const SPAN_MIN = 3;
@@ -12,12 +12,12 @@ const SIZED_MARKS_MAX = 6_000;
 interface Frame {
   west: number;
   north: number;
-  /** Pixels for a degree. */
+  /** Pixels per degree. */
   perLongitude: number;
   perLatitude: number;
 }
 
-/** Points on a plain map: degrees are straight, stretched so that the middle has its true proportions. */
+/** Points on an equirectangular map, scaled so that proportions are right in the middle. */
 export function drawMap(marks: readonly Mark[], width: number): SVGElement {
   const [west, east] = padded(boundsOf(marks.map(({ x }) => x)), 180);
   const [south, north] = padded(boundsOf(marks.map(({ y }) => y)), 90);
@@ -86,7 +86,7 @@ function degrees(value: number, positive: string, negative: string): string {
   return `${numberLabel(Math.abs(value))}°${value > 0 ? positive : negative}`;
 }
 
-/** Where there are sizes, areas are in proportion to them; small ones lie on top. */
+/** If marks have sizes, their areas are proportional to them, and small marks are drawn on top. */
 function drawMarks(marks: readonly Mark[], frame: Frame): SVGElement[] {
   const place = (mark: Mark) => [
     Math.round(across(mark.x, frame) * 10) / 10,

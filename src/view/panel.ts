@@ -10,29 +10,29 @@ const PAGE_ROWS = 50;
 
 export interface Surroundings {
   title: string;
-  /** The SQL that was run, where it is known. */
+  /** The SQL that was run, if known. */
   sql: string | undefined;
   locale: string | undefined;
-  /** Absent: the host shows views in one way only. */
+  /** Absent: the host shows views in only one way. */
   fullScreen: (() => void) | undefined;
-  /** Says something to who cannot see it. */
+  /** Announces something to people who cannot see it. */
   tell(message: string): void;
 }
 
-/** What a person wants to see, and what is seen. */
+/** What a person has asked to see, and the page shown. */
 interface State {
   condition: Condition | undefined;
   sort: Sort | undefined;
   page: Page;
 }
 
-/** All that is shown of a result: words, filter, chart, table and pages. */
+/** Everything that is shown of a result: text, filter, chart, table and pages. */
 export function createPanel(first: Part, source: Source, around: Surroundings): HTMLElement {
   const numbers = new Intl.NumberFormat(localeOf(around.locale));
   const count = (value: number) => numbers.format(value);
   const start = { rows: first.rows, offset: first.offset, total: first.total, isAtLeast: first.isAtLeast };
   let state: State = { condition: undefined, sort: undefined, page: start };
-  /** What was asked for last: a second press counts although the first is not answered yet. */
+  /** The latest request: a second press builds on it even before the first is answered. */
   let asked: Omit<State, 'page'> = state;
   let asking = new AbortController();
 
@@ -70,7 +70,7 @@ export function createPanel(first: Part, source: Source, around: Surroundings): 
       present();
       around.tell(toldOf(state, first, count));
     } catch (error) {
-      // What is shown stays, with the order and the condition that it has.
+      // The page shown stays, with its order and condition.
       if (signal.aborted) return;
       asked = state;
       showFault(`These rows could not be had, so what is shown is unchanged. ${messageOf(error)}`);
@@ -130,7 +130,7 @@ function localeOf(locale: string | undefined): string | undefined {
   }
 }
 
-/** A button that shows and hides a part, which `shown` fills when it is first seen. */
+/** A button that shows and hides an element, which `shown` fills when it first appears. */
 function toggle(name: string, part: HTMLElement, isOn: boolean, shown: () => void): HTMLButtonElement {
   let isFilled = false;
   const turn = (on: boolean) => {
@@ -170,7 +170,7 @@ function createPager(want: (offset: number) => void): Pager {
     show(next, text) {
       page = next;
       label.textContent = text;
-      // A button that has the focus keeps it, so that the keyboard does not lose its place.
+      // A focused button must not lose the focus, so it is not disabled but marked.
       for (const one of back) set(one, 'aria-disabled', page.offset === 0 ? 'true' : undefined);
       const isEnd = page.offset + page.rows.length >= page.total;
       for (const one of forth) set(one, 'aria-disabled', isEnd ? 'true' : undefined);

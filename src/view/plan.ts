@@ -5,17 +5,17 @@ export type ChartKind = (typeof CHART_KINDS)[number];
 export const AGGREGATES = ['each row', 'count', 'sum', 'average', 'least', 'greatest'] as const;
 export type Aggregate = (typeof AGGREGATES)[number];
 
-/** What is drawn. */
+/** What to draw, and how. */
 export interface Plan {
   kind: ChartKind;
-  /** Undefined on a map, whose places follow from the fields. */
+  /** Undefined on a map, whose positions follow from the fields. */
   x: Field | undefined;
-  /** Undefined: rows are counted, and on a map all points are of one size. */
+  /** Undefined: rows are counted; on a map, all marks have the same size. */
   y: Field | undefined;
   aggregate: Aggregate;
 }
 
-/** More different values than this, each about once, are names of rows and no categories. */
+/** More distinct values than this, each occurring about once, are names of rows rather than categories. */
 const NAMES_MAX = 40;
 const ID_NAME = /(^|[._])(id|uuid|code|ids|net|sources)$|Id$/;
 const YEAR_NAME = /(^|[._ ])(year|yr)$/i;
@@ -24,7 +24,7 @@ const isNumber = ({ kind }: Field) => kind === 'number';
 const isMeasure = (field: Field) => isNumber(field) && !ID_NAME.test(field.label) && !YEAR_NAME.test(field.label);
 const isTimeLike = (field: Field) => field.kind === 'time' || (isNumber(field) && YEAR_NAME.test(field.label));
 
-/** The fields that a kind can have as x. */
+/** The fields that are possible as x of a kind of chart. */
 export function xFields(kind: ChartKind, fields: readonly Field[]): Field[] {
   if (kind === 'map') return [];
   if (kind === 'bars') return fields.filter((field) => field.kind !== 'point');
@@ -32,7 +32,7 @@ export function xFields(kind: ChartKind, fields: readonly Field[]): Field[] {
   return fields.filter((field) => isNumber(field) || field.kind === 'time');
 }
 
-/** The fields that a kind can have as y. */
+/** The fields that are possible as y of a kind of chart. */
 export function yFields(kind: ChartKind, fields: readonly Field[]): Field[] {
   return kind === 'histogram' ? [] : fields.filter(isNumber);
 }
@@ -43,7 +43,7 @@ export function aggregatesFor(plan: Plan): readonly Aggregate[] {
   return plan.kind === 'line' ? AGGREGATES.filter((one) => one !== 'count') : ['sum', 'average', 'least', 'greatest'];
 }
 
-/** The kinds that these fields can be drawn as. */
+/** The kinds of chart that are possible with these fields. */
 export function kindsFor(fields: readonly Field[]): ChartKind[] {
   return CHART_KINDS.filter((kind) => {
     if (kind === 'map') return placeFields(fields) !== undefined;
@@ -52,7 +52,7 @@ export function kindsFor(fields: readonly Field[]): ChartKind[] {
   });
 }
 
-/** The most telling plan of a kind; undefined where there is nothing to draw so. */
+/** The most useful plan of a kind; undefined if there is nothing to draw in this way. */
 export function planOf(kind: ChartKind, fields: readonly Field[], rowCount: number): Plan | undefined {
   if (!kindsFor(fields).includes(kind)) return undefined;
   const measures = fields.filter(isMeasure);
@@ -80,7 +80,7 @@ function isOfPlace({ label }: Field): boolean {
   return /(^|\.)(lat|lon|lng|long|latitude|longitude)$/i.test(label);
 }
 
-/** The field whose values best part the rows into some groups. */
+/** The field whose values best divide the rows into a few groups. */
 function categoryOf(fields: readonly Field[], rowCount: number): Field | undefined {
   const texts = fields.filter(({ kind, distinct }) => kind === 'text' && (distinct > 1 || rowCount === 1));
   const grouping = texts.find(
@@ -89,7 +89,7 @@ function categoryOf(fields: readonly Field[], rowCount: number): Field | undefin
   return grouping ?? texts.find(({ distinct }) => distinct === rowCount && rowCount <= NAMES_MAX);
 }
 
-/** What is drawn before anybody has chosen; undefined where no picture would tell more than the table. */
+/** What is drawn at first; undefined if no chart would tell more than the table. */
 export function defaultPlan(fields: readonly Field[], rowCount: number): Plan | undefined {
   if (rowCount < 2) return undefined;
   const measures = fields.filter(isMeasure);

@@ -3,32 +3,32 @@ import { type Kind, kindOf } from './values.ts';
 
 export interface Column {
   name: string;
-  /** As the service names it. */
+  /** The service's name for the type. */
   type: string | null;
   kind: Kind;
 }
 
-/** A part of a result, as an answer of `run_query`, of a lambda or of `fetch_result` carries it. */
+/** A part of a result, as in an answer of `run_query`, of a lambda or of `fetch_result`. */
 export interface Part {
-  /** By what the whole can be asked for; undefined where it is not kept. */
+  /** The id by which the whole result can be requested; undefined if it is not kept. */
   queryId: string | undefined;
   columns: readonly Column[];
   rows: readonly (readonly unknown[])[];
-  /** Rows before the first one. */
+  /** Number of rows before the first one. */
   offset: number;
   total: number;
   /** There are more rows than `total`. */
   isAtLeast: boolean;
-  /** Long values are cut, or columns are left out. */
+  /** Whether long values are cut, or columns left out. */
   isCut: boolean;
-  /** What a person should know of it, in sentences. */
+  /** What a person should know about it, in sentences. */
   notes: readonly string[];
 }
 
-/** The service says so of each answer that holds less than the result; here that is plain to see. */
+/** The service's warning about an incomplete answer; the view shows that anyway. */
 const CUT_WARNING = /^Only the first \d+ rows are returned/;
 
-/** What an answer holds. Throws, with what went wrong, where it is no part of a result. */
+/** The part of a result in an answer. Throws, saying what went wrong, if there is none. */
 export function partOf(answer: ToolResult): Part {
   const data = structuredOf(answer);
   const error = recordOf(data['error']);
@@ -56,7 +56,7 @@ export function partOf(answer: ToolResult): Part {
   };
 }
 
-/** The structured form, or the same from the text of hosts that drop it. */
+/** The structured content or, for hosts that drop it, the same from the text. */
 function structuredOf(answer: ToolResult): Readonly<Record<string, unknown>> {
   if (typeof answer.structuredContent === 'object' && answer.structuredContent !== null) {
     return recordOf(answer.structuredContent);

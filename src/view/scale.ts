@@ -1,4 +1,4 @@
-/** Places for the marks of an axis. */
+/** Positions and labels for the ticks of an axis. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -11,7 +11,7 @@ const STEPS = [
 ];
 const MONTH_STEPS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200];
 
-/** A round number not below this, of 1, 2 or 5 times a power of ten. */
+/** The least number not below this that is 1, 2 or 5 times a power of ten. */
 export function niceStep(rough: number): number {
   if (!(rough > 0) || !Number.isFinite(rough)) return 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -25,13 +25,13 @@ export function ticks(min: number, max: number, count: number): number[] {
   const step = niceStep((max - min) / count);
   const found: number[] = [];
   for (let index = Math.ceil(min / step - 1e-9); index * step <= max + step * 1e-9 && found.length < 100; index++) {
-    // Free of what multiplying adds: 0.30000000000000004.
+    // Without rounding errors of the multiplication: 0.30000000000000004.
     found.push(Number((index * step).toPrecision(12)));
   }
   return found;
 }
 
-/** Begins of seconds, minutes, hours, days, months or years in UTC, about `count` of them. */
+/** Starts of seconds, minutes, hours, days, months or years in UTC, about `count` of them. */
 export function timeTicks(min: number, max: number, count: number): number[] {
   if (!(max > min)) return [min];
   const rough = (max - min) / count;
@@ -52,13 +52,13 @@ export function timeTicks(min: number, max: number, count: number): number[] {
   return found;
 }
 
-/** The length of the buckets that times are gathered in, for about `count` of them. */
+/** The length of the buckets for times, so that there are about `count` of them. */
 export function bucketMs(min: number, max: number, count: number): number {
   const rough = (max - min) / count;
   return STEPS.find((one) => one >= rough) ?? Math.ceil(rough / (30 * DAY)) * 30 * DAY;
 }
 
-/** A time in UTC, no finer than the range that it is shown in asks for. */
+/** A time in UTC, no finer than the displayed range requires. */
 export function timeLabel(time: number, rangeMs: number): string {
   const iso = new Date(time).toISOString();
   if (rangeMs > 730 * DAY) return iso.slice(0, iso.slice(5, 10) === '01-01' ? 4 : 7);
@@ -67,7 +67,7 @@ export function timeLabel(time: number, rangeMs: number): string {
   return iso.slice(11, 19);
 }
 
-/** A number short enough for an axis. */
+/** A number, short enough for an axis. */
 export function numberLabel(value: number): string {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(1);

@@ -8,7 +8,7 @@ type Rows = readonly (readonly unknown[])[];
 export interface Mark {
   x: number;
   y: number;
-  /** What a map shows by size. */
+  /** The value that a map shows by the size of the mark. */
   size?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export type Series = (
   | { shape: 'scatter'; marks: readonly Mark[]; isTime: boolean }
   | { shape: 'map'; marks: readonly Mark[] }
 ) & {
-  /** Rows that have no value to draw. */
+  /** Number of rows without a value to draw. */
   skipped: number;
 };
 
@@ -35,7 +35,7 @@ const BINS = 24;
 const BUCKETS = 60;
 const DAY_MS = 86_400_000;
 
-/** What a plan makes of rows. */
+/** The series that a plan makes of the rows. */
 export function seriesOf(plan: Plan, fields: readonly Field[], rows: Rows): Series {
   const { kind, x, y } = plan;
   if (kind === 'map') return mapOf(fields, y, rows);
@@ -106,7 +106,7 @@ function aggregated(values: readonly number[], aggregate: Aggregate): number {
   return sum;
 }
 
-/** Bars in the order of the rows where each category comes once, else the largest first. */
+/** Bars in the order of the rows if each category occurs once, otherwise the largest first. */
 function barsOf(x: Field, { y, aggregate }: Plan, rows: Rows): Series {
   const groups = new Map<string, number[]>();
   let skipped = 0;
@@ -167,7 +167,7 @@ function mapOf(fields: readonly Field[], y: Field | undefined, rows: Rows): Seri
   return { shape: 'map', marks, skipped: rows.length - marks.length };
 }
 
-/** Least and greatest; of nothing, 0 and 0. */
+/** Minimum and maximum; 0 and 0 for an empty list. */
 export function boundsOf(values: readonly number[]): [number, number] {
   if (values.length === 0) return [0, 0];
   let [min, max] = [Infinity, -Infinity];

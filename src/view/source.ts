@@ -4,7 +4,7 @@ import { type Column, type Part, partOf } from './result.ts';
 
 type Rows = readonly (readonly unknown[])[];
 
-/** Rows that are wanted, and in which order. */
+/** Which rows are wanted, and in which order. */
 export interface Wanted {
   condition: Condition | undefined;
   sort: Sort | undefined;
@@ -13,30 +13,30 @@ export interface Wanted {
 export interface Page {
   rows: Rows;
   offset: number;
-  /** Rows for which the condition holds. */
+  /** Number of rows that meet the condition. */
   total: number;
   isAtLeast: boolean;
 }
 
-/** How the answer that the view was opened with was itself a choice of rows. */
+/** The selection that the opening answer had already made: its filter, order and columns. */
 export interface Base {
   where?: string | undefined;
   orderBy?: string | undefined;
   columns?: readonly string[] | undefined;
 }
 
-/** Where rows come from: those that came with the answer, or the kept result, in pages. */
+/** The source of rows: those that came with the answer, or the kept result, page by page. */
 export interface Source {
   columns: readonly Column[];
-  /** All rows came with the answer, with all of their values. */
+  /** All rows came with the answer, with all their values. */
   isWhole: boolean;
-  /** Why no more than came can be had, in a sentence; undefined where it can. */
+  /** Why no more rows are available, as a sentence; undefined if they are. */
   whyNoMore: string | undefined;
-  /** Rows of one page; rejects with what went wrong, in a sentence. */
+  /** One page of rows; rejects with an error whose message is a sentence. */
   page(wanted: Wanted, offset: number, limit: number, signal: AbortSignal): Promise<Page>;
   /**
-   * The first rows that are wanted, in the order of the result, with the values of some columns only; `told` as more
-   * come. Where it fails, what came is given, with the reason.
+   * The first wanted rows, in the order of the result, with the values of only some columns; calls `told` as rows
+   * arrive. If it fails, resolves to the rows that arrived, with the reason.
    */
   sample(want: Sampling, told: (page: Page) => void): Promise<Page & { fault?: string }>;
 }
@@ -45,7 +45,7 @@ export interface Sampling {
   condition: Condition | undefined;
   /** Indexes of columns. */
   columns: readonly number[];
-  /** The first of them, as an earlier sample gave them. */
+  /** The first of these rows, from an earlier sample. */
   had: Rows;
   rowsMax: number;
   signal: AbortSignal;
@@ -95,7 +95,7 @@ function keptSource(first: Part, queryId: string, base: Base, callTool: NonNulla
     const present = Object.entries(args).filter(([, value]) => value !== undefined);
     return partOf(await callTool('fetch_result', { query_id: queryId, ...Object.fromEntries(present) }));
   };
-  /** An answer is limited in size, so that some are asked for until there are enough. */
+  /** Asks repeatedly, since an answer is limited in size, until there are enough rows. */
   const collect = async (args: Readonly<Record<string, unknown>>, at: Place, tell: (page: Page) => void) => {
     const rows: (readonly unknown[])[] = [...at.had];
     let calls = 0;
@@ -142,20 +142,20 @@ function keptSource(first: Part, queryId: string, base: Base, callTool: NonNulla
 
 interface Place {
   offset: number;
-  /** Rows that are here already. */
+  /** The rows that are already here. */
   had: Rows;
-  /** How a row of an answer is kept. */
+  /** Converts a row of an answer for keeping. */
   fit(row: readonly unknown[]): readonly unknown[];
   limit: number;
   signal: AbortSignal;
 }
 
-/** Most calls for one wish: rows can be so large that few fit into an answer. */
+/** Most calls for one request of rows, which can be so large that few fit into an answer. */
 const CALLS_MAX = 30;
-/** Most rows that `fetch_result` takes as a limit. */
+/** Largest limit that `fetch_result` accepts. */
 const LIMIT_MAX = 10_000;
 
-/** The values of some columns at the places that they have among all. */
+/** The values of some columns, each at its index among all columns. */
 function spreadRow(row: readonly unknown[], columns: readonly number[]): unknown[] {
   const full: unknown[] = [];
   for (const [at, column] of columns.entries()) full[column] = row[at];

@@ -2,7 +2,7 @@ import type { Plan } from './plan.ts';
 import { numberLabel } from './scale.ts';
 import { boundsOf, type Series } from './series.ts';
 
-/** What a picture shows, in words: the text alternative of the chart. */
+/** What a chart shows, in words, as its text alternative. */
 export function summaryOf(plan: Plan, series: Series, count: (value: number) => string): string {
   const [x, y] = [plan.x?.label ?? '', measureOf(plan)];
   const rows = (value: number) => `${count(value)} ${value === 1 ? 'row' : 'rows'}`;

@@ -3,7 +3,7 @@ import { el, set } from './dom.ts';
 import type { Column } from './result.ts';
 import type { Page } from './source.ts';
 
-/** Longer texts, and nested values, are opened by whoever wants to read them. */
+/** Longer texts, and nested values, are shown in full on demand. */
 const CELL_CHARS_MAX = 48;
 const PREVIEW_CHARS = 44;
 
@@ -12,7 +12,7 @@ export interface Table {
   show(page: Page, sort: Sort | undefined): void;
 }
 
-/** The table of one page; `wantSort` gets the column whose header was pressed. */
+/** The table of one page; `wantSort` is called with the column whose header was pressed. */
 export function createTable(columns: readonly Column[], caption: string, wantSort: (column: number) => void): Table {
   const headers = columns.map((column, index) => header(column, () => wantSort(index)));
   const body = el('tbody');
@@ -50,7 +50,7 @@ function header({ name, type, kind }: Column, sort: () => void): HTMLTableCellEl
   );
 }
 
-/** The type of a nested column can be long. */
+/** A column's type, shortened: that of a nested column can be long. */
 function typeName(type: string): string {
   const [head = ''] = type.split('(');
   if (/\[\]$/.test(type)) return 'list';
@@ -68,7 +68,7 @@ function cellOf({ kind }: Column, value: unknown): HTMLTableCellElement {
   return el('td', { class: kind, dir: 'auto' }, isLong ? folded(text, text, 'prose') : text);
 }
 
-/** A time without the zeros at its end; it stays the same time. */
+/** A time without trailing zeros, which do not change it. */
 function timeText(text: string): string {
   return text
     .replace(/^([\d-]{10})T/, '$1 ')

@@ -1,10 +1,10 @@
 import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps';
 import { recordOf } from './bridge.ts';
 
-/** Only the names that the protocol has; what they are set to is the host's. */
+/** Only names defined by the protocol; their values come from the host. */
 const STYLE_NAME = /^--(color|font|border|shadow)-[a-z0-9-]+$/;
 
-/** Puts on what the host wears: light or dark, its colours and fonts, its room. */
+/** Applies the host's appearance: light or dark, its colours and fonts, and the available space. */
 export function wear({ theme, styles, containerDimensions, displayMode, safeAreaInsets }: McpUiHostContext): void {
   const root = document.documentElement;
   if (theme === 'light' || theme === 'dark') root.style.colorScheme = theme;

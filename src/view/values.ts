@@ -1,4 +1,4 @@
-/** What a column holds, as far as it matters for sorting, filtering and drawing. */
+/** What a column contains, as far as sorting, filtering and drawing are concerned. */
 export type Kind = 'number' | 'time' | 'boolean' | 'text' | 'nested';
 
 const NUMBER_TYPE = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL(\(.*\))?|BIGNUM)$/i;
@@ -7,7 +7,7 @@ const NESTED_TYPE = /^(STRUCT\(|MAP\(|UNION\(|JSON$|object$|array$)|\]$/i;
 const NUMERAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/;
 
-/** The kind of a column by the name of its type, or by its values where there is none. */
+/** The kind of a column by the name of its type or, without one, by its values. */
 export function kindOf(type: string | null, values: Iterable<unknown>): Kind {
   if (type === null || type === '') return kindOfValues(values) ?? 'text';
   if (NUMBER_TYPE.test(type)) return 'number';
@@ -16,7 +16,7 @@ export function kindOf(type: string | null, values: Iterable<unknown>): Kind {
   return NESTED_TYPE.test(type) ? 'nested' : 'text';
 }
 
-/** The kind that all values are of, NULL apart; undefined where there are none. */
+/** The kind that all values except NULL have; undefined if there are none. */
 export function kindOfValues(values: Iterable<unknown>): Kind | undefined {
   let kind: Kind | undefined;
   for (const value of values) {
@@ -35,7 +35,7 @@ function kindOfValue(value: unknown): Kind {
   return ISO_TIME.test(String(value)) ? 'time' : 'text';
 }
 
-/** A number, or a text that is one, as a double; undefined for all else. */
+/** A number, or a text that is one, as a double; undefined for anything else. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string' || !NUMERAL.test(value)) return undefined;
@@ -43,7 +43,7 @@ export function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** Milliseconds since 1970 of an ISO-8601 text, which without a zone is of UTC. */
+/** An ISO-8601 text in milliseconds since 1970; without a zone, it counts as UTC. */
 export function timeOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !ISO_TIME.test(value)) return undefined;
   const hasZone = /(Z|[+-]\d\d(:?\d\d)?)$/.test(value.slice(10));
@@ -52,7 +52,7 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** A numeral as an integer and a power of ten: 12.50 is 125 of 10^-1. */
+/** A decimal number as an integer and a power of ten: 12.50 is 1250 of 10^-2. */
 function decimalOf(text: string): { digits: bigint; scale: number } | undefined {
   const parts = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?$/i.exec(text);
   if (parts === null) return undefined;
@@ -61,7 +61,7 @@ function decimalOf(text: string): { digits: bigint; scale: number } | undefined 
   return { digits: sign === '-' ? -digits : digits, scale: fraction.length - Number(exponent) };
 }
 
-/** Orders two numbers exactly, also those that are texts because a double cannot hold them. NaN comes last. */
+/** Compares two numbers exactly, even those given as text because a double cannot represent them. NaN comes last. */
 export function compareNumbers(a: unknown, b: unknown): number {
   const [left, right] = [Number(a), Number(b)];
   if (Number.isNaN(left) || Number.isNaN(right)) return Number(Number.isNaN(left)) - Number(Number.isNaN(right));
@@ -79,7 +79,7 @@ function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Orders two values of a kind that are not NULL. Texts: without regard to case, then with. */
+/** Compares two values of a kind, which must not be NULL; texts first without letter case, then with it. */
 export function compareValues(kind: Kind, a: unknown, b: unknown): number {
   if (kind === 'number') return compareNumbers(a, b);
   const [left, right] = [plainText(a), plainText(b)];
@@ -87,7 +87,7 @@ export function compareValues(kind: Kind, a: unknown, b: unknown): number {
   return compareTexts(left.toLowerCase(), right.toLowerCase()) || compareTexts(left, right);
 }
 
-/** A value as text in one line; NULL is the empty text. */
+/** A value as text on one line; NULL is the empty text. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -101,7 +101,7 @@ describe.each(Object.entries(PEERS))('the audit of calls in era %s', (_, open) =
 });
 
 describe('callTool()', () => {
-  it('is on record too', async () => {
+  it('is recorded as well', async () => {
     const records: AuditRecord[] = [];
     const { client } = fakeClient(SERVICE);
     const audit = { transport: 'call', observe: (record: AuditRecord) => void records.push(record) };

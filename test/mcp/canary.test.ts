@@ -293,7 +293,7 @@ describe('no secret leaves towards a model, a log or the audit log', () => {
     model.sent.pop();
   });
 
-  it('of all that, no outlet holds any', expectNoCanary);
+  it('and none of all that has reached any output', expectNoCanary);
 
   it('and yet the secrets have arrived where they belong', () => {
     const files = readdirSync(join(service.folder, 'keys'));

@@ -103,7 +103,7 @@ const call = (name: string, args: Record<string, unknown>, using = client) =>
   callTool({ client: using, name, args, confirm: async () => false });
 
 describe('the corpus', () => {
-  it('is of some size', () => {
+  it('has at least 60 texts', () => {
     expect(corpus.length).toBeGreaterThanOrEqual(60);
   });
 });
@@ -142,7 +142,7 @@ describe('text that an error repeats', () => {
     });
   });
 
-  it('from a service that says it itself, and near to a name', async () => {
+  it('in an error of the service itself, and in the nearest names', async () => {
     await withEach(async (text) => {
       const throwing = () => {
         throw new ApiError('not_found', `There is no ${text}`);

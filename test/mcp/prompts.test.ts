@@ -77,6 +77,17 @@ describe.each(ERAS)('prompts in era $name', ({ open }) => {
     expect(countTokens(prompt)).toBeLessThanOrEqual(TOKENS_MAX);
   });
 
+  it('tell of the rest of what was typed where a client passes on single words', async () => {
+    const cut = { explore_data: { question: 'how', workspace: 'many' }, administer: { task: 'make' } };
+    const words = 'all they typed is meant';
+    for (const [name, args] of Object.entries(cut)) expect(await text(name, args)).toContain(words);
+    expect(await text('author_lambda', { workspace: 'shop', lambda: 'big', goal: 'large' })).toContain(words);
+    expect(await text('explore_data', cut.explore_data)).toContain('no such workspace, this is a word of the question');
+    for (const [name, args] of Object.entries(EXAMPLES)) {
+      expect(await text(name, args)).not.toMatch(/all they typed is meant|a word of the question/);
+    }
+  });
+
   it('author_lambda leads from validation to the tag, in this order', async () => {
     const prompt = await text('author_lambda', EXAMPLES['author_lambda'] ?? {});
     const order = [

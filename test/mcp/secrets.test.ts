@@ -67,7 +67,7 @@ describe('secrets of an integration in what a model reads', () => {
     expect((await client.listIntegrations({})).map((one) => one.name)).not.toContain('a');
   });
 
-  it('no delete takes one, so that questions and refusals, which repeat arguments, hold none', async () => {
+  it('no delete takes a secret, so questions and refusals, which repeat arguments, contain none', async () => {
     for (const operation of OPERATIONS) {
       const row = contract[operation];
       if (row.effect !== 'delete') continue;

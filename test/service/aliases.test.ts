@@ -229,7 +229,7 @@ describe('lists', () => {
     expect(keysOf(answer.body)).toEqual(ERROR_KEYS);
   });
 
-  it('who mistakes an alias for a collection, or the reverse, is told', async () => {
+  it('a request that takes an alias for a collection, or the reverse, gets an error that says so', async () => {
     expect((await get('/prod/collections/all')).body.message).toBe(
       'Collection "all" does not exist in workspace "prod". It is an alias there: it stands for "prod.eu.jan", "commons.feb", "commons.jan".',
     );

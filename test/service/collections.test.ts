@@ -229,7 +229,7 @@ describe('collections', () => {
     }
   });
 
-  it('is not one of a child workspace that is named with the rest of the name', async () => {
+  it('cannot be reached in a child workspace by putting its name before a dot', async () => {
     await service.call('POST', '/v1/orgs/self/ws', { name: 'dotted' });
     await service.call('POST', '/v1/orgs/self/ws', { name: 'dotted.child' });
     await create({ name: 'c' }, 'dotted.child');

@@ -277,7 +277,7 @@ describe('the bounds', () => {
     expect(await isThere(third, id)).toBe(false);
   });
 
-  it('of a process do not hold for exported files: these are read by their owner until they expire', async () => {
+  it('of a process do not apply to exported files, which their owner can read until they expire', async () => {
     const folder = await makeFolder();
     const first = await start({}, folder);
     const ids = [await kept(SQL, first), await kept(SQL, first)];
@@ -318,7 +318,7 @@ describe('the bounds', () => {
 });
 
 describe('running()', () => {
-  it('says how far an export is, to the key whose it is', async () => {
+  it('says how far an export is, only to the key that it belongs to', async () => {
     const folder = await makeFolder();
     let goOn: () => void = () => undefined;
     let reached: () => void = () => undefined;

@@ -128,7 +128,7 @@ async function state(): Promise<string[]> {
 }
 
 describe('permits()', () => {
-  it('needs one role that reaches', () => {
+  it('needs one role that is high enough', () => {
     expect(permits([], 'read-only')).toBe(false);
     expect(permits(['read-only'], 'member')).toBe(false);
     expect(permits(['read-only', 'admin'], 'member')).toBe(true);

@@ -228,7 +228,7 @@ describe('documents in the trash', () => {
     expect(await query('SELECT _id FROM docs')).toEqual([{ _id: 'a' }]);
   });
 
-  it('are none where retention hides or purges them, or where none was there', async () => {
+  it('do not include those that retention hides, nor those that did not exist', async () => {
     await create('docs', [{ _id: 'old', _event_time: '2020-01-01T00:00:00Z' }], { retention_secs: 3_600 });
     await deleteDocs(['old', 'none']);
     await deleteDocs([]);

@@ -6,22 +6,27 @@ import type { ConfigFormat, Entry } from './format.ts';
 import { json, jsonc } from './json-format.ts';
 import { toml } from './toml-format.ts';
 
-/** An assistant that can be connected by its configuration file, for all of a user's projects. */
+/** An assistant that can be connected, for all of a user's projects, by its configuration file. */
 export interface AssistantKind {
   id: string;
   name: string;
   format: ConfigFormat;
-  /** Keys that lead to the servers of the configuration. */
+  /** Keys that lead to the list of servers in the configuration. */
   servers: readonly string[];
-  /** Keys of an entry that this assistant wants beside the command. */
+  /** Further keys that this assistant needs in an entry. */
   extra?: Entry;
-  /** The configuration file, which need not be there. */
+  /** The entry, if it is not `command`, `args` and `env`. */
+  entry?(server: StartedServer): Entry;
+  /** The configuration file, which may not exist. */
   file(places: UserPlaces): string;
-  /** The assistant is on this machine if one of these is there, or its file. */
+  /** The assistant is on this machine if one of these, or its configuration file, exists. */
   signs(places: UserPlaces): string[];
-  /** What a person has to do for the change to be seen. */
+  /** What a person has to do for the change to take effect. */
   afterwards: string;
 }
+
+/** How an assistant starts the server, and with which variables. */
+type StartedServer = ServerCommand & { env?: Readonly<Record<string, string>> | undefined };
 
 /** The server's name in every configuration. */
 export const SERVER_NAME = 'colloquy';
@@ -105,9 +110,31 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     signs: ({ codexHome, home }) => [codexHome ?? join(home, '.codex')],
     afterwards: 'start a new session; /mcp shows it',
   },
+  {
+    id: 'opencode',
+    name: 'opencode',
+    format: jsonc,
+    servers: ['mcp'],
+    entry: ({ command, args, env }) => ({
+      type: 'local',
+      command: [command, ...args],
+      ...(env === undefined ? {} : { environment: env }),
+    }),
+    // It reads both files; if the one with comments exists, people keep their settings there.
+    file: (places) =>
+      ['opencode.jsonc', 'opencode.json'].map(inOpencode(places)).find(existsSync) ??
+      inOpencode(places)('opencode.json'),
+    signs: (places) => [inOpencode(places)('')],
+    afterwards: 'start it again; `opencode mcp list` shows it',
+  },
 ];
 
-/** Where desktop programs keep their own. */
+/** On every system as on Linux. */
+function inOpencode({ xdgConfig }: UserPlaces): (name: string) => string {
+  return (name) => join(xdgConfig, 'opencode', name);
+}
+
+/** Where desktop programs keep their configuration. */
 function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, name: string): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', name);
   return join(platform === 'win32' ? appData : xdgConfig, name);
@@ -115,7 +142,7 @@ function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, n
 
 function claudeDesktop(places: UserPlaces): string {
   const fromStore = join(places.localAppData, 'Packages', 'Claude_pzs8sxrjxfjjc', 'LocalCache', 'Roaming', 'Claude');
-  // The one from Microsoft's store sees a folder of its own in the place of the usual one.
+  // The version from Microsoft's store sees a folder of its own instead of the usual one.
   if (places.platform === 'win32' && existsSync(fromStore)) return fromStore;
   return applicationFolder(places, 'Claude');
 }
@@ -135,15 +162,14 @@ export function pathOf({ servers }: AssistantKind): string[] {
   return [...servers, SERVER_NAME];
 }
 
-/** What stands in the configuration for our server. */
-export function entryFor(
-  { extra }: AssistantKind,
-  { command, args, env }: ServerCommand & { env?: Readonly<Record<string, string>> | undefined },
-): Entry {
+/** The content of our entry in the configuration. */
+export function entryFor({ entry, extra }: AssistantKind, server: StartedServer): Entry {
+  if (entry !== undefined) return entry(server);
+  const { command, args, env } = server;
   return { ...extra, command, args: [...args], ...(env === undefined ? {} : { env }) };
 }
 
 /** Whether an entry starts this program. */
-export function isOurs({ args }: Entry): boolean {
-  return Array.isArray(args) && args.some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
+export function isOurs({ command, args }: Entry): boolean {
+  return [command, args].flat().some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
 }

@@ -6,23 +6,23 @@ import { Refusal } from './format.ts';
 
 /** A configuration file as it was read. */
 export interface ConfigFile {
-  /** The file itself, where links lead. */
+  /** The file itself, with symbolic links resolved. */
   path: string;
-  /** Without a byte order mark; undefined where there is no file. */
+  /** Without a byte order mark; undefined if there is no file. */
   text: string | undefined;
   bytes: Buffer | undefined;
   hasMark: boolean;
-  /** Permissions that it has, or gets. */
+  /** Its permissions, or those it will get. */
   mode: number;
   owner: { uid: number; gid: number } | undefined;
 }
 
 const BYTES_MAX = 32 * 1024 * 1024;
 const MARK = '\uFEFF';
-/** Others need not read how somebody's assistant is set up. */
+/** The setup of somebody's assistant is not for others to read. */
 const MODE_NEW = 0o600;
 
-/** Reads a configuration; throws `Refusal` where it is no ordinary text file of UTF-8 that may be written. */
+/** Reads a configuration; throws `Refusal` unless it is an ordinary, writable text file in UTF-8. */
 export async function readConfigFile(named: string): Promise<ConfigFile> {
   const link = await lstat(named).catch(refuseUnlessMissing);
   if (link === undefined) {
@@ -48,8 +48,8 @@ function textOf(bytes: Buffer): string {
 }
 
 /**
- * Puts a text in the place of the one that was read, whole or not at all, with the same permissions. Throws `Refusal`
- * where the file has changed since, or cannot be written; it is as it was then.
+ * Replaces the text that was read, in one step, keeping the permissions. Throws `Refusal`, leaving the file as it is,
+ * if it has changed since or cannot be written.
  */
 export async function writeConfigFile(file: ConfigFile, text: string): Promise<void> {
   const content = Buffer.from(`${file.hasMark ? MARK : ''}${text}`);
@@ -64,7 +64,7 @@ export async function writeConfigFile(file: ConfigFile, text: string): Promise<v
   }
 }
 
-/** Removes a file that is as it was read. */
+/** Removes a file if it is still as it was read. */
 export async function removeConfigFile(file: ConfigFile): Promise<void> {
   await refuseChanged(file);
   await unlink(file.path).catch((error) => {
@@ -73,8 +73,8 @@ export async function removeConfigFile(file: ConfigFile): Promise<void> {
 }
 
 /**
- * Copies the file as it was read to one beside it, `<file>.colloquy-<reason>-<time>`; resolves to its path, undefined
- * where there is no file.
+ * Copies the file as it was read to `<file>.colloquy-<reason>-<time>` beside it; resolves to that path, or undefined if
+ * there is no file.
  */
 export async function backUp(
   file: ConfigFile,
@@ -91,7 +91,7 @@ export async function backUp(
   return copy;
 }
 
-/** What the names of all copies of a file begin with that were made for a reason. */
+/** How the names of all copies of a file for this reason begin. */
 export function copyStart(path: string, reason: 'backup' | 'undone'): string {
   return join(dirname(path), `${basename(path)}.colloquy-${reason}-`);
 }
@@ -99,7 +99,7 @@ export function copyStart(path: string, reason: 'backup' | 'undone'): string {
 async function writeNew(path: string, content: Uint8Array, { mode, owner }: ConfigFile): Promise<void> {
   const handle = await open(path, 'wx', mode);
   try {
-    // The mask of the process may have taken permissions away.
+    // The process's umask may have removed permissions.
     if (process.platform !== 'win32') await handle.chmod(mode);
     if (owner !== undefined && process.getuid !== undefined && process.getuid() !== owner.uid) {
       await handle.chown(owner.uid, owner.gid);
@@ -111,7 +111,7 @@ async function writeNew(path: string, content: Uint8Array, { mode, owner }: Conf
   }
 }
 
-/** Its assistant may be running, and write as well. */
+/** The assistant may be running, and write to the file as well. */
 async function refuseChanged({ path, bytes }: ConfigFile): Promise<void> {
   const now = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

@@ -1,30 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../contract/json.ts';
 
-/** A configuration that this program does not change; the message says why, in words that follow a colon. */
+/** A configuration that this program does not change; the message says why, worded to follow a colon. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }
 
 /**
- * How a kind of configuration is written. `path` leads to an entry by the keys above it. All throw `Refusal` for a text
- * that they do not understand.
+ * A file format of configurations. `path` is the list of keys that lead to an entry. All methods throw `Refusal` for a
+ * text that they do not understand.
  */
 export interface ConfigFormat {
-  /** What the text means, and its comments in their order. */
+  /** The value of the text, and its comments in order. */
   read(text: string): { value: unknown; comments: readonly string[] };
-  /** The text with the entry in it, new or in the place of the old one; nothing else differs. */
+  /** The text with the entry added or replaced; nothing else differs. */
   put(text: string, path: readonly string[], entry: Entry): string;
-  /** How many comments an entry holds, which go with it. */
+  /** Number of comments inside an entry, which are removed with it. */
   commentsWithin(text: string, path: readonly string[]): number;
-  /** The text without the entry; it has to be there. */
+  /** The text without the entry, which must be there. */
   remove(text: string, path: readonly string[]): string;
 }
 
 /** How an assistant starts the server. */
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** The entry at `path`; undefined where there is none. Throws `Refusal` where something else stands in its way. */
+/** The entry at `path`; undefined if there is none. Throws `Refusal` if something else is in its place. */
 export function entryAt(format: ConfigFormat, text: string, path: readonly string[]): unknown {
   let value = format.read(text).value;
   for (const [depth, key] of path.entries()) {
@@ -38,7 +38,7 @@ export function entryAt(format: ConfigFormat, text: string, path: readonly strin
   return value;
 }
 
-/** The text with the entry, checked: it means the same as before but for the entry, and keeps every comment. */
+/** The text with the entry, checked: apart from the entry its meaning is unchanged, and every comment is kept. */
 export function withEntry(format: ConfigFormat, text: string, path: readonly string[], entry: Entry): string {
   if (isDeepStrictEqual(plain(entryAt(format, text, path)), plain(entry))) return text;
   const changed = format.put(text, path, entry);
@@ -46,7 +46,7 @@ export function withEntry(format: ConfigFormat, text: string, path: readonly str
   return checked(format, text, changed, path);
 }
 
-/** The text without the entry, checked likewise. */
+/** The text without the entry, checked in the same way. */
 export function withoutEntry(format: ConfigFormat, text: string, path: readonly string[]): string {
   if (entryAt(format, text, path) === undefined) return text;
   const changed = format.remove(text, path);
@@ -62,7 +62,7 @@ function checked(format: ConfigFormat, before: string, after: string, path: read
   if (old.comments.length - made.comments.length > format.commentsWithin(before, path)) {
     throw new Refusal(NOT_UNDERSTOOD);
   }
-  // None may appear or change places.
+  // No comment may appear or move past another.
   let at = 0;
   for (const comment of made.comments) {
     at = old.comments.indexOf(comment, at) + 1;
@@ -71,7 +71,7 @@ function checked(format: ConfigFormat, before: string, after: string, path: read
   return after;
 }
 
-/** A value without what `path` leads to, and without tables on the way that are empty then. */
+/** A value without what `path` leads to, and without objects on the way that are empty then. */
 function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (!isObject(value) || key === undefined) return value;
   const inner = rest.length === 0 ? undefined : without(value[key], rest);
@@ -82,7 +82,7 @@ function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
   return Object.fromEntries(left);
 }
 
-/** The same value made of ordinary objects, so that two parsers' results can be compared. */
+/** The same value made of ordinary objects, so that the results of two parsers can be compared. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (!isObject(value) || value instanceof Date) return value;

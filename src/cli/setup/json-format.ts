@@ -2,15 +2,15 @@ import type { ConfigFormat, Entry } from './format.ts';
 import { Refusal } from './format.ts';
 import { type JsonMember, type JsonNode, parseJsonText } from './jsonc.ts';
 
-/** JSON as JSON.parse reads it. */
+/** Plain JSON, as JSON.parse reads it. */
 export const json: ConfigFormat = jsonFormat({ lenient: false });
-/** JSON with comments, and with commas before closing brackets. */
+/** JSON with comments and trailing commas. */
 export const jsonc: ConfigFormat = jsonFormat({ lenient: true });
 
 const EMPTY = '{}\n';
 
 function jsonFormat(rules: { lenient: boolean }): ConfigFormat {
-  // An empty file stands for an empty configuration, as for the assistants.
+  // An empty file counts as an empty configuration, as it does for the assistants.
   const parse = (text: string) => parseJsonText(text.trim() === '' ? '{}' : text, rules);
   return {
     read(text) {
@@ -43,12 +43,12 @@ function jsonFormat(rules: { lenient: boolean }): ConfigFormat {
   };
 }
 
-/** The innermost value on the way to `path`, and the keys that are missing below it. */
+/** The innermost existing value on the way to `path`, and the keys missing below it. */
 function nearest(root: JsonNode, path: readonly string[]): { node: JsonNode; missing: readonly string[] } {
   let node = root;
   for (const [depth, key] of path.entries()) {
     const found = node.members?.filter((member) => member.key === key) ?? [];
-    // Which of them counts is up to each parser.
+    // Which of them counts depends on the parser.
     if (found.length > 1) throw new Refusal(`"${key}" stands in it more than once`);
     const [member] = found;
     if (member === undefined) return { node, missing: path.slice(depth) };
@@ -59,9 +59,9 @@ function nearest(root: JsonNode, path: readonly string[]): { node: JsonNode; mis
 
 interface Style {
   eol: string;
-  /** Of one level. */
+  /** The indentation of one level. */
   indent: string;
-  /** Everything stands in one line. */
+  /** Everything is on one line. */
   isCompact: boolean;
 }
 
@@ -75,13 +75,13 @@ function styleOf(text: string, root: JsonNode): Style {
   };
 }
 
-/** The white space before something that begins its line; undefined where it does not. */
+/** The white space before something that begins its line; undefined if it does not. */
 function indentAt(text: string, position: number): string | undefined {
   const line = text.slice(text.lastIndexOf('\n', position - 1) + 1, position);
   return /^[ \t]*$/.test(line) ? line : undefined;
 }
 
-/** The white space that the line of a position begins with. */
+/** The white space at the beginning of a position's line. */
 function lineIndent(text: string, position: number): string {
   return /[ \t]*/.exec(text.slice(text.lastIndexOf('\n', position - 1) + 1, position))?.[0] ?? '';
 }
@@ -107,7 +107,7 @@ function inserted(text: string, table: JsonNode, key: string, value: unknown, st
   }
   const comma = commaBehind(text, last.node.end);
   const from = comma === undefined ? last.node.end : comma + 1;
-  // A comment behind the last member, in its line, is about that member.
+  // A comment after the last member, on its line, belongs to that member.
   const at = behindComments(text, from, table.end - 1, { isWholeTable: false });
   const begin = style.isCompact || indentAt(text, last.start) === undefined ? '' : `${style.eol}${indent}`;
   const separator = comma === undefined ? ',' : '';
@@ -116,13 +116,13 @@ function inserted(text: string, table: JsonNode, key: string, value: unknown, st
   return `${text.slice(0, last.node.end)}${separator}${text.slice(last.node.end, at)}${gap}${member}${tail}${text.slice(at)}`;
 }
 
-/** Where the comma stands that follows a value; undefined where none does. */
+/** Position of the comma after a value; undefined if there is none. */
 function commaBehind(text: string, position: number): number | undefined {
   const between = /^(?:[ \t\r\n]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/.exec(text.slice(position))?.[0].length ?? 0;
   return text[position + between] === ',' ? position + between : undefined;
 }
 
-/** The end of the last comment from `from` on: in the same line, or in all the rest of the table. */
+/** The end of the last comment from `from` on: on the same line, or in the whole rest of the table. */
 function behindComments(text: string, from: number, to: number, { isWholeTable }: { isWholeTable: boolean }): number {
   const space = isWholeTable ? '[ \\t\\r\\n]*' : '[ \\t]*';
   const rule = new RegExp(`^(?:${space}(?://[^\\r\\n]*|/\\*[\\s\\S]*?\\*/))+`);
@@ -141,7 +141,7 @@ function removed(text: string, table: JsonNode, index: number): string {
   return `${before}${rest}`;
 }
 
-/** What stands before a last member that goes, without the comma that separated it from the one before. */
+/** The text before a last member that is removed, without the comma between it and the member before. */
 function withoutLastComma(text: string, previous: JsonMember | undefined, end: number): string {
   const comma = previous === undefined ? undefined : commaBehind(text, previous.node.end);
   return comma === undefined ? text.slice(0, end) : `${text.slice(0, comma)}${text.slice(comma + 1, end)}`;

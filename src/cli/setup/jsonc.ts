@@ -1,12 +1,12 @@
 import { Refusal } from './format.ts';
 
-/** A value of a JSON text, and where it stands. */
+/** A value in a JSON text, with its position. */
 export interface JsonNode {
   start: number;
-  /** Behind its last character. */
+  /** After its last character. */
   end: number;
   value: unknown;
-  /** Of an object. */
+  /** For an object. */
   members?: JsonMember[];
 }
 
@@ -18,7 +18,7 @@ export interface JsonMember {
 
 export interface JsonText {
   root: JsonNode;
-  /** As they are written, in their order. */
+  /** In their order, as written. */
   comments: string[];
 }
 
@@ -30,8 +30,8 @@ const SCALAR = /-?\d[\d.eE+-]*|true|false|null/y;
 const DEPTH_MAX = 200;
 
 /**
- * Parses JSON and keeps where everything stands; with `lenient`, comments and commas before a closing bracket are
- * allowed. Throws `Refusal` with line and column.
+ * Parses JSON and records positions; with `lenient`, comments and trailing commas are allowed. Throws `Refusal` with
+ * line and column.
  */
 export function parseJsonText(text: string, { lenient }: { lenient: boolean }): JsonText {
   const comments: string[] = [];
@@ -74,7 +74,7 @@ export function parseJsonText(text: string, { lenient }: { lenient: boolean }): 
     return { start, end: at, value: scalar(found) };
   }
 
-  /** Reads what stands between brackets, separated by commas. */
+  /** Reads items separated by commas, up to the closing bracket. */
   function list(close: string, one: () => void): void {
     at += 1;
     skip();

@@ -6,11 +6,11 @@ import { backUp, type ConfigFile, readConfigFile, writeConfigFile } from './conf
 import { type Entry, entryAt, Refusal, withEntry } from './format.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** What is to happen to the configuration of one assistant. */
+/** The planned change to the configuration of one assistant. */
 export interface Plan {
   kind: AssistantKind;
   file: ConfigFile;
-  /** The whole new text; undefined: the file goes. */
+  /** The complete new text; undefined if the file is to be removed. */
   text: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface Refused {
   why: string;
 }
 
-/** Runs a step for one assistant; what is refused comes back as such, and every other error is thrown. */
+/** Runs a step for one assistant; a `Refusal` is returned as a result, any other error is thrown. */
 export async function tryFor<Done>(kind: AssistantKind, step: () => Promise<Done>): Promise<Done | Refused> {
   try {
     return await step();
@@ -34,10 +34,10 @@ export function isRefused(result: object | undefined): result is Refused {
   return result !== undefined && 'why' in result;
 }
 
-/** How the configuration becomes one with our entry; undefined where it has exactly that already. */
+/** The change that adds our entry; undefined if the configuration already has exactly that entry. */
 export async function planFor(kind: AssistantKind, path: string, entry: Entry): Promise<Plan | undefined> {
-  // Most assistants replace variables in these texts, each in a way of its own.
-  const odd = [entry['command'], ...(Array.isArray(entry['args']) ? entry['args'] : [])].find((one) => /\$/.test(one));
+  // Most assistants substitute variables in these texts, each in its own way.
+  const odd = [entry['command'], entry['args'] ?? []].flat().find((one) => /\$/.test(String(one)));
   if (odd !== undefined)
     throw new Refusal(`${JSON.stringify(odd)} holds a "$", which ${kind.name} may take for a variable`);
   const file = await readConfigFile(path);
@@ -64,13 +64,20 @@ const DECIDED: ReadonlySet<string> = new Set(
  */
 function withKept(old: unknown, entry: Entry): Entry {
   if (!isObject(old) || !isOurs(old)) return entry;
-  const { env: oldEnv, ...others } = old;
-  const kept = Object.entries(isObject(oldEnv) ? oldEnv : {}).filter(([name]) => !DECIDED.has(name));
-  const env = { ...Object.fromEntries(kept), ...(isObject(entry['env']) ? entry['env'] : {}) };
-  return { ...others, ...entry, ...(Object.keys(env).length === 0 ? {} : { env }) };
+  const merged: Record<string, unknown> = { ...old, ...entry };
+  // What assistants call the variables.
+  for (const key of ['env', 'environment']) {
+    if (!isObject(old[key])) continue;
+    const [before, now] = [old[key], entry[key]].map((value) => (isObject(value) ? value : {}));
+    const kept = Object.entries(before ?? {}).filter(([name]) => !DECIDED.has(name));
+    const variables = { ...Object.fromEntries(kept), ...now };
+    if (Object.keys(variables).length > 0) merged[key] = variables;
+    else delete merged[key];
+  }
+  return merged;
 }
 
-/** Writes what was planned, after a copy of the file as it was; resolves to the path of the copy, where there is one. */
+/** Writes the planned text, after copying the original file; resolves to the path of the copy, if there is one. */
 export async function carryOut({ file, text }: Plan & { text: string }): Promise<string | undefined> {
   const copy = await backUp(file);
   await writeConfigFile(file, text);
@@ -81,15 +88,15 @@ const SHOWN_CHARS_MAX = 300;
 const SECRET_NAME = /key|token|secret|passw|auth|credential|bearer/i;
 
 /**
- * The change for a person to look at, as a unified diff. Values of names that sound secret are not shown, in lines that
- * stay neither: a terminal is recorded and looked at by others.
+ * The change as a unified diff, for a person to check. Values whose names suggest a secret are masked, even on
+ * unchanged lines: terminals are recorded and watched by others.
  */
 export function shownChange({ file, text }: Plan, secret?: string): string {
   const lines = unifiedDiff(file.path, file.text, text).split('\n');
   return plainText(lines.map((line) => cut(withoutSecrets(line.replace(/\r$/, ''), secret))).join('\n'));
 }
 
-/** A text in which the secret, and what sounds like one, is masked. */
+/** A text with the secret, and whatever has the name of one, masked. */
 export function withoutSecrets(text: string, secret?: string): string {
   const masked = secret === undefined ? text : text.replaceAll(secret, MASK);
   return masked.replace(
@@ -103,7 +110,7 @@ export function withoutSecrets(text: string, secret?: string): string {
 
 const MASK = '••••••';
 
-/** A long line around our entry, if that is in it, or its beginning. */
+/** A long line, cut to its part around our entry, if it contains that, or to its beginning. */
 function cut(line: string): string {
   if (line.length <= SHOWN_CHARS_MAX) return line;
   const at = Math.max(1, line.indexOf(SERVER_NAME) - SHOWN_CHARS_MAX / 4);
@@ -111,7 +118,7 @@ function cut(line: string): string {
   return `${line[0]}${at > 1 ? '…' : ''}${part}${at + SHOWN_CHARS_MAX < line.length ? '…' : ''}`;
 }
 
-/** Lines for a person to paste where this program does not write. */
+/** Lines for a person to paste, for configurations that this program does not write. */
 export function linesToPaste(kind: AssistantKind, entry: Entry, secret?: string): string {
   return withoutSecrets(kind.format.put('', pathOf(kind), entry).trim(), secret);
 }

@@ -1,7 +1,7 @@
 import { parse, stringify } from 'smol-toml';
 import { type ConfigFormat, type Entry, Refusal } from './format.ts';
 
-/** TOML. An entry is a table of its own, `[above.name]`, with what it holds in lines below. */
+/** TOML. An entry is a table of its own, `[above.name]`, with its content on the lines below. */
 export const toml: ConfigFormat = {
   read(text) {
     try {
@@ -28,7 +28,7 @@ export const toml: ConfigFormat = {
     if (block === undefined) throw new Refusal('the entry is not written as a table of its own');
     const before = text.slice(0, block.start);
     const after = text.slice(block.end).replace(/^\r?\n/, '');
-    // One of the two empty lines around it goes as well.
+    // One of the two empty lines around the entry is removed, too.
     return after.trim() === '' || /^\r?\n/.test(after)
       ? `${before.replace(/(\r?\n)\r?\n$/, '$1')}${after}`
       : before + after;
@@ -55,9 +55,9 @@ function inline(value: unknown): string {
 }
 
 /**
- * Where the table of the entry stands, with the tables below it that follow at once; without the comments and empty
- * lines that may belong to what comes next. It is found by its lines: what looks like a table inside a text of many lines
- * is told apart by comparing, later, what the file means.
+ * The position of the entry's table and of its subtables directly after it, without comments and empty lines that may
+ * belong to what comes next. It is found by its lines; if something inside a multi-line string merely looks like a
+ * table, the later comparison of the file's meaning notices it.
  */
 function blockOf(text: string, path: readonly string[]): { start: number; end: number } | undefined {
   const name = path.map((key) => `["']?${key.replace(/[^\w-]/g, '\\$&')}["']?`).join('\\s*\\.\\s*');
@@ -73,7 +73,7 @@ function blockOf(text: string, path: readonly string[]): { start: number; end: n
   return { start, end: (lines[last]?.index ?? start) + line.replace(/\r?\n$/, '').length };
 }
 
-/** Lines that are comments and nothing else. */
+/** Lines that contain only a comment. */
 function commentsOf(text: string): string[] {
   return text.split(/\r?\n/).filter((line) => /^[ \t]*#/.test(line));
 }

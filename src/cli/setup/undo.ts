@@ -13,15 +13,15 @@ import {
 import { type Entry, entryAt, Refusal, withEntry, withoutEntry } from './format.ts';
 import type { Plan } from './plan.ts';
 
-/** How our change to a configuration is taken back. */
+/** How to undo our change to a configuration. */
 export interface UndoPlan extends Plan {
-  /** The copy that the file becomes again, exactly; it goes with that. */
+  /** The copy from which the file is restored exactly; it is removed afterwards. */
   restored: string | undefined;
 }
 
 /**
- * How the last change of setup is taken back; undefined where there is nothing of ours. A file that is as setup left it
- * becomes what it was before; in one that changed since, our entry alone goes, or becomes the one it had replaced.
+ * How to undo setup's last change; undefined if nothing of ours is there. A file still as setup left it becomes what it
+ * was before; if it has changed since, only our entry is removed, or replaced by the one it had replaced.
  */
 export async function planUndo(kind: AssistantKind, path: string): Promise<UndoPlan | undefined> {
   const file = await readConfigFile(path);
@@ -41,7 +41,7 @@ export async function planUndo(kind: AssistantKind, path: string): Promise<UndoP
 }
 
 function withoutBackup(kind: AssistantKind, file: ConfigFile, entry: Entry): UndoPlan {
-  // Where there was no file there is no copy of it.
+  // If there was no file, there is no copy of it.
   if (leads(kind, '', entry, file.text ?? '')) return { kind, file, text: undefined, restored: undefined };
   if (!isOurs(entry)) {
     throw new Refusal(
@@ -51,7 +51,7 @@ function withoutBackup(kind: AssistantKind, file: ConfigFile, entry: Entry): Und
   return { kind, file, text: withoutEntry(kind.format, file.text ?? '', pathOf(kind)), restored: undefined };
 }
 
-/** Whether setup makes `after` of `before` by putting the entry in. */
+/** Whether putting the entry into `before`, as setup does, gives `after`. */
 function leads(kind: AssistantKind, before: string, entry: Entry, after: string): boolean {
   try {
     return withEntry(kind.format, before, pathOf(kind), entry) === after;
@@ -65,7 +65,7 @@ function isEntry(value: unknown): value is Entry {
   return isObject(value);
 }
 
-/** Carries it out. Where the file changed since setup, it is copied first; resolves to the path of that copy. */
+/** Carries out the undo. If the file has changed since setup, it is copied first; resolves to the path of that copy. */
 export async function carryOutUndo({ file, text, restored }: UndoPlan): Promise<string | undefined> {
   if (text === undefined) {
     await removeConfigFile(file);

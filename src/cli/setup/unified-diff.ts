@@ -2,10 +2,7 @@ const CONTEXT = 3;
 /** More lines than this between the first and the last change are not compared one by one. */
 const COMPARED_MAX = 400;
 
-/**
- * What turns one text into the other, as a unified diff; undefined stands for a file that is not there. Empty where they
- * are the same.
- */
+/** The unified diff between two texts; undefined stands for a file that does not exist. Empty if they are equal. */
 export function unifiedDiff(path: string, before: string | undefined, after: string | undefined): string {
   const [old, made] = [linesOf(before), linesOf(after)];
   let head = 0;
@@ -43,7 +40,7 @@ function linesOf(text: string | undefined): string[] {
   return [...lines.slice(0, -1), `${lines.at(-1)}\n\\ No newline at end of file`];
 }
 
-/** A shortest way from one to the other, by the longest common subsequence. */
+/** A shortest sequence of steps from `a` to `b`, by the longest common subsequence. */
 function between(a: readonly string[], b: readonly string[]): string[] {
   if (a.length > COMPARED_MAX || b.length > COMPARED_MAX) {
     return [...a.map((line) => `-${line}`), ...b.map((line) => `+${line}`)];

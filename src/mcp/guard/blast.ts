@@ -10,32 +10,32 @@ import { digest } from './signed-states.ts';
 import { findTarget, fingerprint, listed, namedBy, quoted, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
-/** Documents named one by one whose loss is as severe as that of a collection. */
+/** Deleting this many named documents is as severe as deleting a collection. */
 const MANY_DOCUMENTS = 1_000;
 
-/** What a human has to know before saying yes, as of now. */
+/** What a human has to know before agreeing, as of now. */
 export interface Blast {
   /** The question, one sentence per line. */
   message: string;
-  /** Set where the loss is severe: the name that the human has to type. */
+  /** Set if the loss is severe: the name that the human has to type. */
   typedName: string | undefined;
-  /** Changes when the target is replaced by another one of the same name. */
+  /** Changes if the target is replaced by another one of the same name. */
   target: string;
-  /** What goes with it; a yes to less is none. */
+  /** What is deleted; agreeing to less does not count. */
   extent: Extent;
-  /** Of documents named one by one: those that exist; undefined where the service does not say. */
+  /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;
 }
 
 type Call = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;
 
 /**
- * Finds out what goes when `tool` runs: the target, the documents in it or named, and what lies under it. It reads how
- * from the contract's paths, so it holds for every endpoint that deletes. Documents, which come and go, are counted as
- * late as possible: the API has no delete that holds only for what was counted.
+ * Finds out what is deleted if `tool` runs: the target, its documents or the named ones, and what lies below it. How to
+ * find out is read from the contract's paths, so this works for every endpoint that deletes. Documents, which come and
+ * go, are counted as late as possible: no delete of the API is conditional on the number counted.
  *
- * Rejects where a human would be asked in vain: `not_found` where there is no target, and what the service would answer
- * to a delete that it refuses.
+ * Rejects if it makes no sense to ask a human: `not_found` if there is no target, or the service's own error if it
+ * would refuse the delete.
  */
 export async function blastRadius(
   client: Client,
@@ -96,14 +96,14 @@ export async function blastRadius(
   return {
     message: distinctText(lines.join('\n')),
     typedName: isSevere && last !== undefined ? deletion.name : undefined,
-    // A yes to one of several entries is none to the last one.
+    // Agreeing to delete one of several entries is not agreeing to delete the last one.
     target: isLast ? `${fingerprint(target)} last` : fingerprint(target),
     extent,
     existing,
   };
 }
 
-/** Whether and until when it can be undone. A service that says nothing of a trash keeps none. */
+/** Whether and until when the delete can be undone. A service that does not mention a trash has none. */
 async function undoLine(client: Client, { row }: RowTool, signal: AbortSignal | undefined): Promise<string> {
   const about = row.trash === true ? await client.getAbout({}, { signal }).catch(() => undefined) : undefined;
   const days = about?.trash_days ?? 0;
@@ -118,7 +118,7 @@ function lockedOutLine(isSure: boolean): string {
   return isSure ? `${which}: once it is gone, ${then}` : `${which}, ${then}`;
 }
 
-/** What lies under a path: for the question, for what is there (`found`, a part of `lines`), and for its extent. */
+/** What lies below a path: lines for the question, those of them about existing things (`found`), and the extent. */
 async function contentsUnder(read: Read, path: string, { workspace }: Arguments) {
   const lines: string[] = [];
   const found: string[] = [];
@@ -129,7 +129,7 @@ async function contentsUnder(read: Read, path: string, { workspace }: Arguments)
       lines.push(`Its ${kind} could not be counted.`);
       continue;
     }
-    // Of what has versions, each version that lies under it may be listed.
+    // Things that have versions may be listed once per version.
     const seen = new Set<string>();
     const names = items
       .map((item) => shownName(item, singular(kind), workspace))
@@ -153,7 +153,7 @@ function singular(kind: string): string {
   return kind.replace(/s$/, '');
 }
 
-/** The name of a thing, in full where it lies in another workspace than what it belongs to. */
+/** The name of a thing, qualified if it lies in another workspace than what it belongs to. */
 function shownName(item: unknown, noun: string, own: unknown): string | undefined {
   const name = nameOf(item, noun);
   if (name === undefined || noun === 'version') return name;

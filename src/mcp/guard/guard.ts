@@ -21,9 +21,9 @@ export interface Question {
 }
 
 export type Verdict =
-  /** `waited`: the question stayed open after its target was looked up, so the target has to be looked up again. */
+  /** `waited`: time passed between looking up the target and the answer, so the target has to be looked up again. */
   | { kind: 'approved'; waited?: boolean }
-  /** Nobody was asked, because this server's operator wants it so. */
+  /** Nobody was asked: this server's operator has switched the guard off. */
   | { kind: 'off' }
   /** Nothing was changed; `reason` says why and `next` what can be done. */
   | { kind: 'refused'; code: string; reason: string; next: string; approval?: Pending | undefined }
@@ -46,7 +46,7 @@ export interface Human {
 export interface Round {
   /** Whether the client can show a form to a human. */
   canAsk: boolean;
-  /** The state as returned, if any. It comes from the client: nothing in it is trusted before it is verified. */
+  /** The state as returned by the client, if any. Nothing in it is trusted before it is verified. */
   state: unknown;
   responses: Record<string, unknown> | undefined;
 }
@@ -54,13 +54,13 @@ export interface Round {
 /** Who is asking, and how a human reaches the question outside the client. */
 export interface Asker {
   principal: string;
-  /** Starts this program in a shell. */
+  /** The command that starts this program in a shell. */
   command: string;
-  /** Answers questions in a shell on this machine; absent if the service is on another one. */
+  /** The command that answers questions in a shell on this machine; absent if the service is on another one. */
   approveCommand?: string | undefined;
-  /** The client's own name, for the human who is asked. */
+  /** The client's name for itself, shown to the human who is asked. */
   clientName?: string | undefined;
-  /** Codes of the questions waiting outside the client, for whoever withdraws them at the end. */
+  /** Codes of the questions that wait outside the client, so that they can be withdrawn at the end. */
   waiting?: Set<string> | undefined;
 }
 
@@ -69,7 +69,7 @@ const KEY = 'approval';
 /** For `--guard=off`. */
 export const nobody: Human = { ask: () => ({ kind: 'off' }) };
 
-/** Whether a client's capabilities let it show a form: `elicitation: {}` means that it can. */
+/** Whether a client's capabilities allow it to show a form; `elicitation: {}` means that they do. */
 export function canShowForms(capabilities: { elicitation?: unknown } | undefined): boolean {
   const elicitation = capabilities?.elicitation;
   if (typeof elicitation !== 'object' || elicitation === null) return false;
@@ -77,10 +77,10 @@ export function canShowForms(capabilities: { elicitation?: unknown } | undefined
 }
 
 /**
- * A human behind an MCP client, asked through elicitation. The first round asks; the second one brings the answer
- * together with the state that binds it to the tool, its arguments, the principal and the target. Anything unclear is a
- * refusal; only if more would be deleted than was said, it asks once more. If the client cannot ask, the service does:
- * on a page or in a terminal, where no model can reach it.
+ * A human behind an MCP client, asked through elicitation. The first round asks; the second one brings the answer, with
+ * the state that binds it to the tool, its arguments, the principal and the target. Anything unclear is a refusal. If
+ * more would be deleted than the human was told, the question is asked again, once. If the client cannot ask, the
+ * service does: on a page or in a terminal, out of any model's reach.
  */
 export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker): Human {
   return {
@@ -105,7 +105,7 @@ export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker)
 
 type Field = { type: 'boolean'; title: string } | { type: 'string'; title: string };
 
-/** `more`: what was added since the human was asked before. */
+/** `more`: what was added since the human was first asked. */
 function ask(approvals: Approvals, { tool, args, blast }: Question, { principal }: Asker, more?: string): Verdict {
   const { target, extent } = blast;
   const requestState = approvals.open({ tool, args, principal }, { target, extent, isAgain: more !== undefined });
@@ -184,8 +184,8 @@ export function outgrown(asked: Blast, now: Blast): Verdict | undefined {
 }
 
 /**
- * Asks through the service, which holds the question until a human has answered it on its page or in a terminal. The
- * answer is fetched by calling again; nothing waits here.
+ * Asks through the service, which holds the question until a human has answered on its page or in a terminal. Does not
+ * wait: the answer is fetched by calling again.
  */
 async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> {
   const { tool, args, blast, client, signal } = question;
@@ -212,7 +212,7 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
     const approval = { code, url: url ?? null, expires_at: expires_at ?? null };
     return pending(question, asker, approval, asked_again ?? undefined);
   } catch (error) {
-    // A service without such questions, which cannot ask anybody.
+    // A service without this feature cannot ask anybody.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'method_not_allowed')) {
       return cannotAsk(question, asker);
     }

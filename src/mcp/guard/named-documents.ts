@@ -7,21 +7,21 @@ import { quotedIdentifier } from '../tools/infer.ts';
 import type { Arguments } from '../tools/relations.ts';
 import { listed, quoted } from './target.ts';
 
-/** A human should not wait long for a question. */
+/** Finding out what to ask must not take long: the human is waiting. */
 const COUNT_TIMEOUT_MS = 10_000;
 
-/** Documents that are named one by one, as they are now. */
+/** Documents named one by one, as they are now. */
 export interface NamedDocuments {
   /** For the question. */
   line: string;
-  /** How many of them exist, and which; undefined where the service does not say. */
+  /** How many of them exist, and which; undefined if the service does not say. */
   count: number | undefined;
   existing: ReadonlySet<string> | undefined;
 }
 
 /**
- * What a delete of named documents takes away; `documents` is how many the collection has. Throws `invalid_input` where
- * none is named, too many are, or none exists.
+ * What a delete of named documents removes; `documents` is the number of documents in the collection. Throws
+ * `invalid_input` if none are named, too many are, or none exist.
  */
 export async function namedDocuments(
   client: Client,
@@ -78,7 +78,7 @@ async function existingOf(
       existing: Array.isArray(there) ? new Set(there.map(String)) : undefined,
     };
   } catch {
-    // What cannot be counted is said to be so; the human decides.
+    // The question then says that they could not be counted; the human decides.
     return { count: undefined, existing: undefined };
   }
 }

@@ -8,12 +8,12 @@ import { listed, quoted, type Read, siblingCount } from './target.ts';
 /** A delete that may be refused. */
 export interface Deletion {
   row: Row;
-  /** The last path parameter: what kind of thing goes. */
+  /** The last path parameter: the kind of thing to delete. */
   noun: string | undefined;
   name: string;
 }
 
-/** Throws what the service answers to a delete of something that goes by this name, whatever it is. */
+/** Throws what the service would answer because of the name alone, whatever it belongs to. */
 export function refuseName({ row, noun, name }: Deletion): void {
   const why = row.refuses?.names?.[name];
   if (why !== undefined) throw refusal('invalid_input', noun, name, why);
@@ -21,8 +21,8 @@ export function refuseName({ row, noun, name }: Deletion): void {
 }
 
 /**
- * Rejects with what the service would answer to the delete of a thing that is there, so that no human is asked in vain.
- * What cannot be found out is left to the service.
+ * Rejects with what the service would answer to deleting this existing thing, so that no human is asked about a delete
+ * that will be refused. Whatever cannot be found out is left to the service.
  */
 export async function refuseInVain(deletion: Deletion, target: Arguments | undefined, read: Read): Promise<void> {
   const { row, noun, name } = deletion;
@@ -43,13 +43,13 @@ export async function refuseInVain(deletion: Deletion, target: Arguments | undef
   }
 }
 
-/** Throws where something that has to be empty is not; `contents` has a line for each kind. */
+/** Throws if something that must be empty is not; `contents` has a line for each kind. */
 export function refuseContents({ row, noun, name }: Deletion, contents: readonly string[]): void {
   if (contents.length === 0 || row.refuses?.contents !== true) return;
   throw refusal('dependent_resources', noun, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
 }
 
-/** Whether a delete takes the API key away that it is called with; undefined where the service does not say. */
+/** Whether a delete removes the API key of this call itself; undefined if the service does not say. */
 export async function takesOwnKey(
   { row, name }: Deletion,
   { client, args, signal }: { client: Client; args: Arguments; signal: AbortSignal | undefined },

@@ -2,11 +2,11 @@ import { type InputRequiredResult, SdkError, SdkErrorCode, type ServerContext } 
 import type { Round } from './guard.ts';
 
 /**
- * Asks the human behind a client of the 2025 era, which is asked by a request inside its own call, and resolves to what
- * the second round of the call brings. Undefined: the client said that it can ask, and did not bring an answer.
+ * Asks the human behind a client of the 2025 era by a request inside the client's own call, and resolves to what the
+ * second round of the call needs. Undefined if the client claimed that it can ask but brought no answer.
  *
- * The SDK would do the same for a handler that returns `inputRequired`, but it ends a question that nobody answers with
- * a bare text; here the human is left another way. Rejects where the call was cancelled or its client has gone.
+ * The SDK would do the same for a handler that returns `inputRequired`, but ends an unanswered question with a bare
+ * text; here the human can then be asked in another way. Rejects if the call was cancelled or its client is gone.
  */
 export async function askInSession(
   ctx: ServerContext,

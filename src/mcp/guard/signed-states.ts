@@ -3,35 +3,35 @@ import { z } from 'zod';
 import { APPROVAL_TTL_MS } from '../../contract/approvals.ts';
 import { Extent } from '../../contract/extent.ts';
 
-/** What an approval is for; it holds for nothing else. */
+/** What an approval is bound to; it is valid for nothing else. */
 export interface Binding {
   tool: string;
   args: unknown;
-  /** Who calls: what a human allowed one principal, no other one may do. */
+  /** Who calls: an approval given to one principal is not valid for another. */
   principal: string;
 }
 
-/** What a human was asked about, as it was then. */
+/** What a human was asked about, as it was at that time. */
 export interface Subject {
   target: string;
   extent: Extent;
-  /** Whether it was asked for the second time, since more would have gone than was said. */
+  /** Whether this was the second question, asked because more would have been deleted than the first one said. */
   isAgain: boolean;
 }
 
 export type Settled = { outcome: 'valid'; subject: Subject } | { outcome: 'forged' | 'expired' | 'used' | 'changed' };
 
 /**
- * States that travel through the client while a human is asked: signed, expiring and good for one use.
+ * States that travel through the client while a human is asked: signed, expiring and valid for one use.
  *
- * The key lives as long as the process, so a state from another process is a forged one.
+ * The key lives as long as the process, so a state from another process counts as forged.
  */
 export interface Approvals {
   /** How long a human may take to answer, in milliseconds. */
   readonly ttlMs: number;
-  /** A new state for a question about something as it is now. */
+  /** Makes a state for a question about something as it is now. */
   open(binding: Binding, subject: Subject): string;
-  /** Uses the state up, whatever the answer was; `valid` only for the same binding, once and in time. */
+  /** Uses up the state, whatever the answer was; `valid` only for the same binding, once and in time. */
   settle(state: string, binding: Binding): Settled;
 }
 
@@ -76,14 +76,14 @@ export function createApprovals(options: { ttlMs?: number; now?: () => number } 
   };
 }
 
-/** A short text that is equal for equal JSON values, whatever the order of their keys. */
+/** A short text that is equal for equal JSON values, regardless of the order of keys. */
 export function digest(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(tagged(value)) ?? '')
     .digest('base64url');
 }
 
-/** Each kind of value under a name of its own, so that no two values look the same as text. */
+/** Labels each kind of value, so that no two different values have the same text. */
 function tagged(value: unknown): unknown {
   if (typeof value === 'bigint') return { bigint: String(value) };
   if (typeof value !== 'object' || value === null) return value;

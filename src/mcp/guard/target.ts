@@ -5,18 +5,18 @@ import { LATEST } from '../../contract/lambdas.ts';
 import { type Arguments, contentsOf, getterOf, listerOf, nameOf, pathParameters } from '../tools/relations.ts';
 import { digest } from './signed-states.ts';
 
-/** Calls an operation with the path arguments of the tool's own call. */
+/** Calls an operation with the path arguments of the tool call. */
 export type Read = (operation: Operation) => Promise<unknown>;
 
-/** What a delete is about, as it is now. */
+/** The target of a delete, as it is now. */
 export interface Target {
-  /** The thing itself, or where several are named one by one, the nearest thing above them that can be read. */
+  /** The thing itself or, if several are named one by one, the nearest thing above them that can be read. */
   thing: Arguments | undefined;
-  /** Whether it is the thing itself that goes. */
+  /** Whether `thing` itself is to be deleted. */
   exact: boolean;
 }
 
-/** Reads what the path names: by its own endpoint, or out of its list where it has none. Rejects `not_found`. */
+/** Reads what the path names, from its own endpoint or else from the list that contains it. Rejects `not_found`. */
 export async function findTarget(read: Read, path: string, args: Arguments): Promise<Target> {
   const getter = getterOf(path);
   const last = pathParameters(path).at(-1);
@@ -29,13 +29,13 @@ export async function findTarget(read: Read, path: string, args: Arguments): Pro
   const name = String(args[last]);
   const folded = name.toLowerCase();
   const named = Array.isArray(items) ? (items as Arguments[]).map((item) => [nameOf(item, last), item] as const) : [];
-  // The service takes some names (e-mails) in any letter case.
+  // The service accepts some names (e-mails) in any letter case.
   const found = named.find(([own]) => own === name) ?? named.find(([own]) => own?.toLowerCase() === folded);
   if (found === undefined) throw new ApiError('not_found', `Cannot delete ${last} ${JSON.stringify(name)}: not found.`);
   return { thing: found[1], exact: true };
 }
 
-/** How many things lie beside the target, itself included; undefined where the service does not say. */
+/** How many things the list with the target contains, itself included; undefined if the service does not say. */
 export async function siblingCount(read: Read, path: string): Promise<number | undefined> {
   const last = pathParameters(path).at(-1);
   const lister = last === undefined ? undefined : listerOf(path, last);
@@ -44,7 +44,7 @@ export async function siblingCount(read: Read, path: string): Promise<number | u
   return Array.isArray(items) ? items.length : undefined;
 }
 
-/** The tags and the like that name the target and go with it, by kind. `latest` goes nowhere: it moves. */
+/** The tags and other names for the target that are deleted with it, by kind. Not `latest`, which moves on instead. */
 export async function namedBy(read: Read, path: string, name: string): Promise<{ kind: string; names: string[] }[]> {
   const last = pathParameters(path).at(-1) ?? '';
   const parent = path.slice(0, path.slice(0, path.lastIndexOf('/')).lastIndexOf('/'));
@@ -60,7 +60,7 @@ export async function namedBy(read: Read, path: string, name: string): Promise<{
   return found.filter(({ names }) => names.length > 0);
 }
 
-/** What tells a thing from another one of the same name, or from itself before it was pointed elsewhere. */
+/** The fields that tell a thing from another one of the same name, or from itself before it was pointed elsewhere. */
 const IDENTITY = [
   'id',
   'name',
@@ -74,8 +74,8 @@ const IDENTITY = [
 ];
 
 /**
- * A short text that changes when the target is replaced, also by another one of the same name. What only fills up (the
- * documents of a collection) does not change it: that is its extent.
+ * A short text that changes if the target is replaced, even by one of the same name. What merely grows (the documents
+ * of a collection) does not change it: that belongs to the extent.
  */
 export function fingerprint(thing: Arguments | undefined): string {
   return digest(identityOf(thing));
@@ -102,7 +102,7 @@ export function listed(names: readonly unknown[]): string {
     .join(', ')}${more}`;
 }
 
-/** As JSON, so that no name can end its quotes or begin a line of its own in the question. */
+/** As JSON, so that no name can close its quotes or start a new line in the question. */
 export function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : stringifyJson(value ?? null);
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

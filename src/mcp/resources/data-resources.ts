@@ -14,7 +14,7 @@ import {
   uriOf,
 } from './resource-kinds.ts';
 
-/** The resources that are what the service holds: workspaces, collections, lambdas and their versions. */
+/** Resources for what the service holds: workspaces, collections, lambdas and their versions. */
 
 const MIME = 'application/json';
 const ROOT = 'colloquy://workspaces';
@@ -25,14 +25,14 @@ const VERSION = `${LAMBDA}/versions/{version}`;
 const VERSIONS_SHOWN = 50;
 const NAME_CHARS_MAX = 300;
 
-/** JSON that stays JSON: the marks of the fence are its first and last keys. */
+/** JSON that remains valid JSON: the marks of the fence are its first and last keys. */
 export function fencedJson({ data, next }: Fenced): ResourceContent {
   const tag = `data-${randomBytes(4).toString('hex')}`;
   const shown = fenceObject(visibleValue(data) as Record<string, unknown>, tag, next);
   return { mimeType: MIME, text: JSON.stringify(shown, null, 1) };
 }
 
-// What people describe things by is data: it is in the resource itself, behind a fence, and not in its listing.
+// Descriptions by people are data: they appear in the resource itself, inside a fence, and not in the list.
 function listed(uriTemplate: string, names: Names, name: string, kind: string): ListedResource {
   return {
     uri: uriOf(uriTemplate, names),
@@ -55,7 +55,7 @@ async function collectionNames({ connect, signal }: ResourceContext, { workspace
   return [...new Set(collections.flatMap(({ name }) => name ?? []))];
 }
 
-/** The names of lambdas, of one workspace where that is given. */
+/** The names of lambdas, of one workspace if it is given. */
 export async function lambdaNames({ connect, signal }: ResourceContext, { workspace }: Names): Promise<string[]> {
   const client = await connect();
   const lambdas = await (workspace
@@ -69,7 +69,7 @@ async function versionsOf({ connect, signal }: ResourceContext, { workspace, lam
   return versionNames(await connect(), { workspace, lambda }, { signal });
 }
 
-/** What must be the same for a collection to be unchanged: not when it was last read. */
+/** What has to be the same for a collection to count as unchanged; the time of the last read does not matter. */
 function collectionState(collection: { stats?: object | null | undefined }): object {
   return { ...collection, stats: { ...collection.stats, last_queried_ms: undefined } };
 }
@@ -245,5 +245,5 @@ const lambdaVersionKind: ResourceKind = {
   },
 };
 
-/** In the order they are listed. */
+/** In the order in which they are listed. */
 export const DATA_RESOURCES: readonly ResourceKind[] = [workspaces, workspace, collection, lambda, lambdaVersionKind];

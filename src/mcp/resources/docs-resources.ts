@@ -5,7 +5,7 @@ import { handTool } from '../tools/hand-tool.ts';
 import type { Tool } from '../tools/tools.ts';
 import { type ResourceKind, uriOf } from './resource-kinds.ts';
 
-/** What a model may want to look up, and would be too long for the descriptions of tools. */
+/** Documentation that a model may want to look up, too long for the descriptions of tools. */
 
 const TOPICS = {
   sql: 'SQL: dialect, nested fields, arrays, parameters, time, ten worked examples',
@@ -25,7 +25,7 @@ const MIME = 'text/markdown';
 const HOUR_MS = 3_600_000;
 const TOOL = 'get_docs';
 
-/** The texts are read when one is asked for, or some time after the start, so that no start pays for them. */
+/** Loaded when a text is asked for, or some time after the start, so that starting does not take longer. */
 export const loadDocs = () => import('../docs/docs.ts');
 
 /** The text of a topic; rejects `not_found`. */
@@ -44,7 +44,7 @@ export const DOCS_RESOURCE: ResourceKind = {
   title: 'Documentation',
   description: `How this service works, by topic: ${DOC_TOPICS.join(', ')} (as tool: ${TOOL})`,
   mimeType: MIME,
-  // The same for everyone, and as old as this server.
+  // The same for every caller, and unchanged while this server runs.
   cache: { ttlMs: HOUR_MS, cacheScope: 'public' },
   list: async () =>
     DOC_TOPICS.map((topic) => ({
@@ -58,7 +58,7 @@ export const DOCS_RESOURCE: ResourceKind = {
   complete: { topic: async () => DOC_TOPICS },
 };
 
-/** The same as a tool, for clients that do not let a model read resources. */
+/** The documentation as a tool, for clients that do not let a model read resources. */
 export function docsTool(): Tool {
   const topic = z.enum(DOC_TOPICS as [Topic, ...Topic[]]).describe('What about');
   return handTool<{ topic: Topic }>({

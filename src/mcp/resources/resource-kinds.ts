@@ -2,15 +2,15 @@ import type { AnyOperation, Input, Output } from '../../contract/contract.ts';
 import type { Client } from '../../http/client.ts';
 import type { Means } from '../assistant.ts';
 
-/** What a resource is read with. */
+/** What is needed to read a resource. */
 export interface ResourceContext {
-  /** The way to the service; not called by what needs none. */
+  /** Connects to the service; not called for resources that do not need it. */
   connect: () => Promise<Client>;
   signal: AbortSignal | undefined;
   means: Means;
 }
 
-/** The variables of a template, by name, as text that is not encoded. */
+/** The variables of a template by name, decoded. */
 export type Names = Readonly<Record<string, string>>;
 
 export interface ListedResource {
@@ -21,40 +21,40 @@ export interface ListedResource {
   mimeType: string;
 }
 
-/** What a resource holds; text from data is fenced already. */
+/** The content of a resource; text from data is already fenced. */
 export type ResourceContent = { mimeType: string; _meta?: Record<string, unknown> } & (
   | { text: string }
   | { blob: string }
 );
 
-/** How long, and for whom, an answer stays good. */
+/** How long, and for whom, an answer remains valid. */
 export interface ResourceCache {
   ttlMs: number;
   cacheScope: 'public' | 'private';
 }
 
-/** A call of the service that is made once per look, however many resources ask for it. */
+/** A call of the service that is made once per poll, however many resources need it. */
 export type Look = <K extends AnyOperation>(operation: K, input: Input<K>) => Promise<Output<K>>;
 
-/** One kind of resource: a template and all that can be done with what it stands for. */
+/** One kind of resource: a template, and all that can be done with the resources that match it. */
 export interface ResourceKind {
-  /** An address with `{variables}`; without any, it is one resource and no template. */
+  /** A URI with `{variables}`; without any, the kind is a single resource. */
   uriTemplate: string;
   name: string;
   title: string;
   description: string;
   mimeType: string;
-  /** The tool that gives the same: where it is not offered, neither is this. Absent: it is for everybody. */
+  /** The tool that returns the same: if it is not offered, neither is this resource. Absent: offered to everybody. */
   tool?: string;
-  /** Absent: good for a few seconds, and for its reader alone. */
+  /** Absent: valid for a few seconds, and for its reader only. */
   cache?: ResourceCache | undefined;
-  /** What there is of this kind, by address; absent where it is found by its template alone. */
+  /** The existing resources of this kind; absent if they are found through the template only. */
   list?(context: ResourceContext): Promise<ListedResource[]>;
-  /** Rejects `ApiError` `not_found` where there is none; the nearest names are put to it. */
+  /** Rejects `ApiError` `not_found` if there is none; the nearest names are added to the error. */
   read(context: ResourceContext, names: Names): Promise<ResourceContent>;
-  /** For each variable the values there are, given those of other variables. */
+  /** For each variable its possible values, given those of other variables. */
   complete: Readonly<Record<string, (context: ResourceContext, names: Names) => Promise<readonly string[]>>>;
-  /** What differs once the resource has changed, undefined while there is none; absent where it never changes. */
+  /** A text that differs once the resource has changed; undefined while there is none. Absent if it never changes. */
   fingerprint?(look: Look, names: Names): Promise<string | undefined>;
 }
 
@@ -65,12 +65,12 @@ export function variablesOf(uriTemplate: string): string[] {
 
 /** The address of one resource of a kind. */
 export function uriOf(uriTemplate: string, names: Names): string {
-  // Half a character has no percent encoding.
+  // A lone surrogate cannot be percent-encoded.
   const encoded = (name = '') => encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd'));
   return uriTemplate.replace(/\{(\w+)\}/g, (_, variable: string) => encoded(names[variable]));
 }
 
-/** The names in an address of a kind; undefined where it is none of it. */
+/** The names in a URI of this kind; undefined if it does not match. */
 export function namesIn(uriTemplate: string, uri: string): Names | undefined {
   const parts = uriTemplate.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const match = new RegExp(`^${parts.join('([^/?#]+)')}$`).exec(uri);

@@ -1,10 +1,10 @@
 import type { JSONRPCMessage, Server } from '@modelcontextprotocol/server';
 
-/** Of a resource that is not there, in the protocols of 2025; later ones, and so the SDK for all, say -32602. */
+/** Error code for a missing resource in the 2025 protocols; later ones, and the SDK in all cases, use -32602. */
 const NOT_FOUND_2025 = -32002;
 const INVALID_PARAMS = -32602;
 
-/** Lets a server of the 2025 era answer reading what is not there as the protocols of that era have it. */
+/** Makes a server of the 2025 era answer reads of missing resources with the code of that era. */
 export function answerMissesAs2025(server: Server): void {
   const connect = server.connect.bind(server);
   server.connect = async (transport) => {
@@ -14,7 +14,7 @@ export function answerMissesAs2025(server: Server): void {
   };
 }
 
-/** The SDK's error of a missing resource is told by its data: the address, and nothing else. */
+/** The SDK's error for a missing resource is recognized by its data: the URI and nothing else. */
 function withCodeOf2025(message: JSONRPCMessage): JSONRPCMessage {
   if (!('error' in message) || message.error.code !== INVALID_PARAMS) return message;
   const { data } = message.error;

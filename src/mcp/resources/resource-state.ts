@@ -5,7 +5,7 @@ import type { Arguments } from '../tools/relations.ts';
 import type { Look } from './resource-kinds.ts';
 import { parseUri } from './resources.ts';
 
-/** Whether a call with these arguments can change a resource: not where it names another thing of the same place. */
+/** Whether a call with these arguments can change a resource; it cannot if it names something else. */
 export function mayConcern(uri: string, args: Arguments): boolean {
   const names = parseUri(uri)?.names ?? {};
   const { workspace, collection, queryLambda: lambda } = args;
@@ -15,7 +15,7 @@ export function mayConcern(uri: string, args: Arguments): boolean {
   return wanted === undefined || given === undefined || (isSameKind && wanted === given);
 }
 
-/** Calls of the service, each made once however often it is asked for. */
+/** Calls the service, each call at most once however often its result is needed. */
 export function lookAt(client: Client): Look {
   const made = new Map<string, Promise<unknown>>();
   const look = (operation: AnyOperation, input: object): Promise<unknown> => {
@@ -29,7 +29,7 @@ export function lookAt(client: Client): Look {
   return look as Look;
 }
 
-/** What differs once a resource has changed; undefined while there is none. */
+/** A text that differs once a resource has changed; undefined while it does not exist. */
 export async function resourceState(look: Look, uri: string): Promise<string | undefined> {
   const parsed = parseUri(uri);
   if (parsed?.kind.fingerprint === undefined) return '';
@@ -41,7 +41,7 @@ export async function resourceState(look: Look, uri: string): Promise<string | u
   }
 }
 
-/** What differs once what is listed has changed. */
+/** A text that differs once the list of resources has changed. */
 export async function listState(look: Look): Promise<string> {
   const [workspaces, collections, lambdas] = await Promise.all([
     look('listWorkspaces', {}),

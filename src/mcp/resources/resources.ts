@@ -22,7 +22,7 @@ import { RESULT_RESOURCES } from './result-resources.ts';
 const PAGE = 100;
 const LISTING_CHARS_MAX = 200;
 
-/** All kinds, in the order they are listed. */
+/** All kinds, in the order in which they are listed. */
 export const RESOURCE_KINDS: readonly ResourceKind[] = [
   ...DATA_RESOURCES,
   ...RESULT_RESOURCES,
@@ -33,7 +33,7 @@ export const RESOURCE_KINDS: readonly ResourceKind[] = [
 type Offered = ReadonlyMap<string, unknown>;
 type Kinds = readonly ResourceKind[];
 
-/** The kinds that give no more than the tools that are offered. */
+/** The kinds that show no more than the offered tools do. */
 export function offeredKinds(tools: Offered): Kinds {
   return RESOURCE_KINDS.filter(({ tool }) => tool === undefined || tools.has(tool));
 }
@@ -50,7 +50,7 @@ function templatesOf(kinds: Kinds) {
     }));
 }
 
-/** Adds the resources: what there is to query, as an assistant's host may attach it without a tool call. */
+/** Registers the resources: what there is to query, for hosts to attach without a tool call. */
 export function registerResources(
   server: Pick<Server, 'setRequestHandler'>,
   { connect, means, tools }: Assistant,
@@ -70,7 +70,7 @@ export function registerResources(
   );
 }
 
-/** Every failure as a JSON-RPC error that says what to do; none as an empty success. */
+/** Turns every failure into a JSON-RPC error that says what to do, so that none looks like an empty success. */
 export async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -86,7 +86,7 @@ export async function asProtocolErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The place after which a page begins: an address, so that what comes and goes elsewhere shifts nothing. */
+/** Where a page begins: after this URI, so that additions and deletions elsewhere do not shift the pages. */
 interface Place {
   kind: number;
   uri: string;
@@ -101,7 +101,7 @@ function placeOf(cursor: string): Place {
     const [kind, uri] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (typeof kind === 'number' && typeof uri === 'string') return { kind, uri };
   } catch {
-    // What follows says it.
+    // The error below says so.
   }
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
@@ -129,7 +129,7 @@ function byUri(a: ListedResource, b: ListedResource): number {
   return a.uri < b.uri ? -1 : 1;
 }
 
-/** The kind of an address and the names in it; undefined where it is none of ours. */
+/** The kind of a URI and the names in it; undefined if it is not one of ours. */
 export function parseUri(uri: string): { kind: ResourceKind; names: Names } | undefined {
   for (const kind of RESOURCE_KINDS) {
     const names = namesIn(kind.uriTemplate, uri);
@@ -138,7 +138,7 @@ export function parseUri(uri: string): { kind: ResourceKind; names: Names } | un
   return undefined;
 }
 
-/** As `parseUri`; throws, with what there is, where the address is none of ours. */
+/** Like `parseUri`, but throws, naming what there is, if the URI is not one of ours. */
 export function requireUri(uri: string, kinds: Kinds): { kind: ResourceKind; names: Names } {
   const parsed = parseUri(uri);
   if (parsed !== undefined && kinds.includes(parsed.kind)) return parsed;
@@ -164,7 +164,7 @@ async function readResource(context: ResourceContext, kinds: Kinds, uri: string)
   }
 }
 
-/** A failure to find, with the names nearest to the first of the address that does not exist. */
+/** Adds to a `not_found` the names nearest to the first name in the URI that does not exist. */
 export async function withNearest(
   context: ResourceContext,
   uri: string,
@@ -175,7 +175,7 @@ export async function withNearest(
   if (/did you mean/i.test(error.message)) return notFound(uri, error.message);
   for (const variable of variablesOf(kind.uriTemplate)) {
     const value = names[variable] ?? '';
-    // The hint is a courtesy: its own failure must not hide the error it is about.
+    // The hint is optional: its own failure must not hide the original error.
     const known = (await kind.complete[variable]?.(context, names).catch(() => undefined)) ?? [value];
     if (known.includes(value)) continue;
     const close = nearest(value, known);
@@ -188,7 +188,7 @@ function notFound(uri: string, why: string): ResourceNotFoundError {
   return new ResourceNotFoundError(uri, lineText(`Cannot read resource "${uri}": ${why}`));
 }
 
-/** The values that a variable of a template can have; undefined where there is no such template or variable. */
+/** The possible values of a template's variable; undefined if there is no such template or variable. */
 export function resourceValues(tools: Offered, uriTemplate: string, variable: string) {
   return offeredKinds(tools).find((kind) => kind.uriTemplate === uriTemplate)?.complete[variable];
 }

@@ -10,7 +10,7 @@ import { uriOf } from './resource-kinds.ts';
 const RESULT = 'colloquy://results/{query_id}';
 const EXPORT = 'colloquy://results/{query_id}.{format}';
 const JSON_MIME = 'application/json';
-/** Most bytes of a result, or of an exported file, that one read gives. */
+/** Most bytes of a result or exported file that one read returns. */
 const BYTES_MAX = 4 * 1024 * 1024;
 const PAGE_ROWS = 2_000;
 
@@ -20,7 +20,7 @@ export const EXPORT_MIMES: Readonly<Record<ExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-/** The address of an exported result. */
+/** The URI of an exported result. */
 export function exportUri(queryId: string, format: ExportFormat): string {
   return uriOf(EXPORT, { query_id: queryId, format });
 }
@@ -30,7 +30,7 @@ async function queryIds({ connect, signal }: ResourceContext): Promise<string[]>
   return kept.flatMap(({ query_id }) => query_id ?? []);
 }
 
-/** None where the service keeps no results, which is then not found. */
+/** Empty if the service keeps no results and answers `not_found`. */
 async function listed(client: Client, signal: AbortSignal | undefined) {
   return client.listResults({}, { signal }).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'not_found') return [];
@@ -88,12 +88,12 @@ async function readFile(
   const { data } = await client.readExport({ query_id: queryId, format, length: BYTES_MAX }, { signal });
   const mimeType = EXPORT_MIMES[format];
   if (format === 'parquet') return { mimeType, blob: data ?? '' };
-  // A fence would make it another file; what a human would not see is shown all the same.
+  // No fence, which would make it another file; invisible characters are shown nevertheless.
   const text = Buffer.from(data ?? '', 'base64').toString('utf8');
   return { mimeType, text: format === 'jsonl' ? visibleJson(text) : visibleText(text) };
 }
 
-/** Results that the service keeps, as they are and as files. */
+/** Results that the service keeps, and exported files. */
 export const RESULT_RESOURCES: readonly ResourceKind[] = [
   {
     uriTemplate: EXPORT,

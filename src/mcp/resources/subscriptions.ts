@@ -14,9 +14,9 @@ import { type Changes, type Notify, URIS_MAX } from '../changes.ts';
 import type { Arguments } from '../tools/relations.ts';
 import type { Tool } from '../tools/tools.ts';
 
-/** Who is told through the server of one connection. */
+/** Sends notifications through the server of one connection. */
 export function notifierOf(server: () => Server | undefined): Notify {
-  // A client that has gone does not need to know.
+  // A client that is gone needs no notification.
   return {
     resourceUpdated: (uri) =>
       void server()
@@ -29,12 +29,12 @@ export function notifierOf(server: () => Server | undefined): Notify {
   };
 }
 
-/** What is loaded with the first subscription, or some time after the start. */
+/** Loaded with the first subscription, or some time after the start. */
 export const loadResources = () => Promise.all([import('./resources.ts'), import('./resource-state.ts')]);
 
 /**
- * Subscriptions as the 2025 protocols have them, for one connection: a request for each address. Of what is listed they
- * are told without asking, so only of what this process changed: nothing is looked after for a client that never asked.
+ * Subscriptions of the 2025 protocols for one connection: one request per URI. Clients learn of changes to the list
+ * without subscribing, but only of those made by this process: nothing is polled for a client that never asked.
  */
 export function registerSubscriptions(server: Server, assistant: Assistant, changes: Changes): void {
   const { connect, means, tools } = assistant;
@@ -55,7 +55,7 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
         );
       }
       const context = { connect, means, signal: ctx.mcpReq.signal };
-      // What does not exist is most likely mistyped.
+      // A URI that does not exist is most likely mistyped.
       if ((await resourceState(lookAt(await connect()), uri)) === undefined) {
         throw await withNearest(context, uri, parsed, new ApiError('not_found', 'there is no such resource.'));
       }
@@ -73,7 +73,7 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
     return {};
   });
   server.oninitialized = () => {
-    // A client may say more than once that it is there.
+    // A client may say more than once that it is initialized.
     stops.get('')?.();
     stops.set('', changes.listen({ uris: [], list: 'written' }, notify).stop);
   };
@@ -84,7 +84,7 @@ export function registerSubscriptions(server: Server, assistant: Assistant, chan
   };
 }
 
-/** To be called as a tool is; what is returned tells of its change, if it makes one, and hands its result on. */
+/** To be called with a tool. The returned function passes on its result, telling subscribers if it changed anything. */
 export function tellAfter<R extends object>(changes: Changes | undefined, tool: Tool, args: Arguments = {}) {
   const done = tool.effect === 'read' ? undefined : changes?.writing(tool, args);
   return (result: R): R => {
@@ -95,18 +95,18 @@ export function tellAfter<R extends object>(changes: Changes | undefined, tool: 
   };
 }
 
-/** Begins to listen for what a client of the later protocols named; what that returns ends it. */
+/** Subscribes to what a client of the later protocols named; the function that this returns ends the subscription. */
 export function listenFor(changes: Changes) {
   return (filter: SubscriptionFilter, notify: Notify): (() => void) => {
-    // More are not looked after, and need not be kept.
+    // Further URIs are not watched and need not be kept.
     const uris = (filter.resourceSubscriptions ?? []).slice(0, URIS_MAX);
     return changes.listen({ uris, list: filter.resourcesListChanged === true }, notify).stop;
   };
 }
 
 /**
- * A transport that knows what its client listens for: over stdio the SDK keeps that to itself, and somebody has to look
- * for changes exactly as long as somebody listens.
+ * A transport that sees its client's subscriptions: over stdio the SDK does not reveal them, and the service must be
+ * polled exactly while there are any.
  */
 export function listeningTransport(inner: Transport, listen: (filter: SubscriptionFilter) => () => void): Transport {
   const stops = new Map<unknown, () => void>();

@@ -10,13 +10,13 @@ import type { Arguments } from './relations.ts';
 const ISSUES_MAX = 5;
 
 /**
- * Checks what a model sent and puts it into the shape the client takes. Throws `ApiError` `invalid_input` whose message
+ * Checks what a model sent and converts it to what the client takes. Throws `ApiError` `invalid_input`, whose message
  * names every wrong argument.
  *
- * Unknown arguments, and unknown fields in them, are refused with the nearest known ones, but for what is free-form such
- * as documents. Three slips that models make are put right: null for an
- * absent argument, an array or object sent as its JSON text, and the flattened fields sent in the object that the API
- * has for them. `secrets` puts secrets in the place of the references to them.
+ * Unknown arguments, and unknown fields in them, are refused with the nearest known ones; free-form values such as
+ * documents are not checked for them. Three slips that models make are corrected: null for an absent argument, an array
+ * or object sent as JSON text, and flattened fields sent inside the object that the API has for them. `secrets`
+ * replaces references to secrets.
  */
 export function readArguments(
   tool: string,
@@ -33,7 +33,7 @@ export function readArguments(
     const path = argument.name;
     problems.push(...unknownFields(argument.schema, settled, path));
     if (secrets !== undefined && takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
-    // What a reference stood for may be the JSON of an object as well.
+    // What a reference stands for may be the JSON of an object, too.
     const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
     const parsed = argument.schema.safeParse(value);
     if (!parsed.success) {
@@ -49,7 +49,7 @@ export function readArguments(
   return input;
 }
 
-/** The arguments with the object that they were flattened from taken apart, where it stands alone for all its fields. */
+/** The arguments, with the API's object taken apart into its flattened fields, if none of these was sent beside it. */
 function flattened(known: readonly Argument[], sent: Arguments): Arguments {
   const wrapper = known.find(({ into }) => into !== undefined && Object.hasOwn(sent, into))?.into;
   if (wrapper === undefined || known.some(({ name }) => name === wrapper)) return sent;
@@ -93,10 +93,10 @@ function unknownFields(schema: unknown, value: unknown, path: string): string[] 
   });
 }
 
-/** References that stand where no secret belongs: they would be stored as the text they are. */
+/** References where no secret belongs: they would be stored as literal text. */
 function misplaced(schema: unknown, value: unknown, path: string): string[] {
   const takers = secretFields(schema);
-  // A description may begin with "file:"; what a variable for secrets is called means only one thing.
+  // A description may begin with "file:"; the name of a variable for secrets cannot be meant otherwise.
   const meant = takers.length > 0 ? /^(env|file):\S+$/ : /^env:COLLOQUY_SECRET_/;
   const look = (inside: unknown, found: unknown, at: string): string[] => {
     if (secrecyOf(inside) !== undefined) return [];
@@ -146,8 +146,8 @@ function settle(schema: z.ZodType, value: unknown): unknown {
 }
 
 /**
- * The value with JSON text parsed where only an array or object can be meant: where the schema takes no text, and for
- * the items of an array of any JSON, which are documents. All other text stays the text it is, digits too.
+ * The value with JSON text parsed if only an array or object can be meant: where the schema takes no text, and for the
+ * items of an array of any JSON, which are documents. Other text stays text, even if it consists of digits.
  */
 function withStructures(schema: unknown, value: unknown): unknown {
   const inner = unwrapped(schema);
@@ -165,7 +165,7 @@ function withStructures(schema: unknown, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withStructures(shape[name], field)]));
 }
 
-/** The schema without what allows the value to be absent. */
+/** The schema inside optional and nullable wrappers. */
 export function unwrapped(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) inner = inner.unwrap();
@@ -177,7 +177,7 @@ export function isAnyJson(schema: unknown): boolean {
   return schema instanceof z.ZodCustom && schema.safeParse('').success;
 }
 
-/** The array or object that a text is the JSON of; undefined where it is none. */
+/** The array or object in a JSON text; undefined if it is anything else. */
 export function structureIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {

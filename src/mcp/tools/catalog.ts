@@ -6,10 +6,10 @@ import { RESULT_VIEW_META } from '../result-view.ts';
 import { inputSchema, outputSchema, type Schema } from './schemas.ts';
 import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
 
-/** What the answer of a tool is made of; decided by the shape of the row's result. */
+/** How a tool's answer is presented; decided by the shape of the row's result. */
 export type ResultKind = 'rows' | 'writes' | 'list' | 'object';
 
-/** One argument of a tool; `into` names the body object that it belongs into. */
+/** One argument of a tool; `into` names the object of the body that it belongs in. */
 export interface Argument {
   name: string;
   field: string;
@@ -24,7 +24,7 @@ export interface Annotations {
   openWorldHint: boolean;
 }
 
-/** A tool as listed. A type, not an interface: the SDK's own type has an index signature. */
+/** A tool as listed. A type instead of an interface, since the SDK's own type has an index signature. */
 export type ToolListing = {
   name: string;
   title: string;
@@ -32,7 +32,7 @@ export type ToolListing = {
   inputSchema: Schema & { type: 'object' };
   outputSchema: Schema & { type: 'object' };
   annotations: Annotations;
-  /** Which view a host may show the answer in. */
+  /** The view in which a host may show the answer. */
   _meta?: typeof RESULT_VIEW_META;
 };
 
@@ -74,7 +74,7 @@ const WRITES_OUTPUT: Schema = {
   },
 };
 
-/** The hints of an operation's effect; the world is closed, since every tool acts on this service alone. */
+/** The annotations for an effect. `openWorldHint` is always false: every tool acts on this service alone. */
 export function annotationsOf(effect: Effect): Annotations {
   return {
     readOnlyHint: effect === 'read',
@@ -84,12 +84,12 @@ export function annotationsOf(effect: Effect): Annotations {
   };
 }
 
-/** The tool name of an operation: `listWorkspaces` → `list_workspaces`. */
+/** The name of an operation's tool: `listWorkspaces` → `list_workspaces`. */
 export function toolName(operation: string): string {
   return operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The toolset of an operation: that of the noun it is about. */
+/** The toolset of an operation: that of its noun. */
 export function toolsetOf(operation: Operation): Toolset {
   const noun = (Object.keys(nouns) as Noun[]).find((name) => Object.hasOwn(nouns[name], operation));
   if (noun === undefined) throw new Error(`${operation} belongs to no noun`);
@@ -99,8 +99,8 @@ export function toolsetOf(operation: Operation): Toolset {
 /**
  * The arguments of a row as one flat list: path parameters, query-string parameters, body fields.
  *
- * A body whose only field is an object is flattened one level, so that a query's text is an argument and not wrapped in
- * one. An inner field whose name is taken by then gets the object's name in front: `parameters` → `sql_parameters`.
+ * A body whose only field is an object is flattened by one level, so that a query's text is an argument of its own. If
+ * an inner field's name is taken already, it is prefixed with the object's name: `parameters` → `sql_parameters`.
  */
 export function argumentsOf(row: Row): Argument[] {
   const found: Argument[] = [];
@@ -141,7 +141,7 @@ function objectInside(schema: z.ZodType): { object: z.ZodObject; optional: boole
   return inner instanceof z.ZodObject ? { object: inner, optional } : undefined;
 }
 
-/** How the answer of a row is shown to a model. */
+/** How the answer of a row is presented to a model. */
 export function resultKindOf(row: Row): ResultKind {
   if (row.result.type === 'array') return 'list';
   const shape = resultShape(row);
@@ -167,7 +167,7 @@ function descriptionOf(row: Row): string {
   return row.summary;
 }
 
-/** Whether the answer of a row tells a secret, once. */
+/** Whether the answer of a row contains a newly issued secret, which is shown only once. */
 export function issuesSecret(row: Row): boolean {
   return row.result instanceof z.ZodObject && Object.values(row.result.shape).some((f) => secrecyOf(f) === 'issued');
 }

@@ -16,8 +16,8 @@ import type { Arguments } from './relations.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
- * What differs between two versions of a Query Lambda, or between one and a draft. No endpoint says it, and a model that
- * compares two texts by eye overlooks what breaks callers.
+ * What differs between two versions of a Query Lambda, or between a version and a draft. No endpoint tells, and a model
+ * that compares two texts by eye overlooks what breaks callers.
  */
 
 const NAME = 'compare_lambda_versions';
@@ -62,13 +62,13 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
 }
 
 interface ResultDiff {
-  /** Absent where the columns of one side are not known. */
+  /** Absent if the columns of either side are not known. */
   columns?: ColumnChange[];
-  /** Why SQL does not run now, by side. */
+  /** Why the SQL of a side does not run now. */
   does_not_run?: Record<string, string>;
-  /** Why columns could not be found, by side. */
+  /** Why the columns of a side could not be determined. */
   columns_unknown?: Record<string, string>;
-  /** Parameters for which NULL was taken to find the columns: types that hang on them are not known. */
+  /** Parameters for which NULL was assumed to determine the columns: types that depend on them are not known. */
   null_taken_for?: string[];
 }
 
@@ -102,13 +102,13 @@ function breakWarning(parameters: readonly ParameterChange[], result: ResultDiff
   return `${what.join(' and ')} ${isOne ? 'breaks' : 'break'} callers: ask the human before going on.`;
 }
 
-/** What this comparison does not say; a model would take silence for a no. */
+/** What this comparison cannot tell: a model would take silence for "no change". */
 function unknownWarning({ does_not_run: invalid, columns_unknown: unknown }: ResultDiff): string | undefined {
   if (invalid === undefined && unknown === undefined) return;
   return 'The result columns could not be compared: whether a column goes or changes its type is not known.';
 }
 
-/** NULL has no type of its own: a column that is made of such a parameter has any. */
+/** NULL has no type of its own, so the type of a column computed from such a parameter is not known. */
 function nullWarning({ null_taken_for: assumed, columns }: ResultDiff): string | undefined {
   if (assumed === undefined || !columns?.some(({ change }) => change === 'changed')) return;
   return 'Types were found with NULL for the parameters in null_taken_for: of columns made of these they may be others.';
@@ -123,7 +123,7 @@ interface ParameterChange {
   change: 'added' | 'removed' | 'changed';
   from?: string | undefined;
   to?: string | undefined;
-  /** Whether a call that was right before can fail or mean something else now. */
+  /** Whether a call that worked before can fail now, or mean something else. */
   breaks: boolean;
 }
 
@@ -145,7 +145,7 @@ function shown(parameter: LambdaParameter | undefined): string {
   return parameter?.required === true ? `${type}, required` : `${type}, default ${JSON.stringify(parameter?.default)}`;
 }
 
-/** The tool; made at its first use, since schemas take their time. */
+/** The tool; built at its first use, since schemas take time. */
 export function compareTool(): Tool {
   const { workspace, queryLambda } = contract.listLambdaVersions.params.shape;
   const shape = {

@@ -11,17 +11,17 @@ import { type TypePlace, typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
- * The one tool that is no endpoint: which fields a collection has. The API has no call for it, a model cannot write SQL
- * without it, and finding it out by queries takes several calls and whole documents.
+ * A tool for something that no endpoint answers: which fields a collection has. A model cannot write SQL without
+ * knowing them, and finding out by queries takes several calls and whole documents.
  */
 
 const NAME = 'describe_collection';
 const SAMPLE_DEFAULT = 200;
 const SAMPLE_MAX = 1_000;
 const FIELDS_MAX = 80;
-/** Where the engine keeps the fields that cannot have a column of their own. */
+/** The column for fields that cannot have one of their own. */
 const EXTRA_COLUMN = '_extra';
-/** A type text longer than this is a nested one, whose fields have lines of their own. */
+/** A longer type text is that of a nested type, whose fields have lines of their own. */
 const TYPE_CHARS_MAX = 24;
 
 interface DescribeInput {
@@ -90,13 +90,13 @@ export async function describeCollection(
 
 interface About {
   description?: string | null | undefined;
-  /** How many there are, where the service has counted them. */
+  /** Number of documents, if the service has counted them. */
   documents?: number | null | undefined;
-  /** Of an alias: what it stands for. */
+  /** For an alias: the collections behind it. */
   collections?: readonly string[] | undefined;
 }
 
-/** What goes by the name: a collection, or else an alias. Rejects `not_found` as for a collection. */
+/** Reads the collection with this name, or else the alias. Rejects `not_found` as for a collection. */
 async function readAbout(
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   { workspace, collection }: DescribeInput,
@@ -117,7 +117,7 @@ async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   return Number(results?.[0]?.['n']);
 }
 
-/** Whether a place is JSON, which alone would not say what to expect in it. */
+/** Whether a place has the type JSON, which by itself does not say what values to expect. */
 function isJson(place: TypePlace | undefined): boolean {
   return place?.type === 'JSON' && place.path !== EXTRA_COLUMN;
 }
@@ -129,8 +129,8 @@ function typeText(place: TypePlace | undefined, { type }: InferredField): string
 }
 
 /**
- * Keys that are in the column for the rest, since another spelling of them is a column, and how SQL reads them: whoever
- * selects that column sees NULL and would not look for them.
+ * Keys in `_extra` that are spelled differently from a column only in case, and how SQL reads them: selecting the
+ * column gives NULL, and nobody would think of looking in `_extra`.
  */
 function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): object[] {
   const byLower = new Map(columns.map((column) => [column.toLowerCase(), column]));
@@ -149,7 +149,7 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
 interface Found {
   table: string;
   paths: readonly string[];
-  /** Those of them that are JSON. */
+  /** The fields of type JSON. */
   jsons: readonly InferredField[];
   hasExtra: boolean;
   hasTwins: boolean;
@@ -158,9 +158,9 @@ interface Found {
   isDeeper: boolean;
 }
 
-/** What stands here is outside the fence, so no field of a document is named. */
+/** How to address the fields in SQL. Stands outside the fence, so it names no field of a document. */
 function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Found): string {
-  // Names that the service would not have given are not repeated outside the fence.
+  // A name that this service would not allow is not repeated outside the fence.
   const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
   const hints = [`run_query with FROM ${from}`];
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
@@ -191,7 +191,7 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
   return `${hints.join('; ')}.`;
 }
 
-/** The tool; made at its first use, since schemas take their time. */
+/** The tool; built at its first use, since schemas take time. */
 export function describeTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
   const sample = z.int().min(1).max(SAMPLE_MAX).optional().describe(`Documents to look at (default ${SAMPLE_DEFAULT})`);

@@ -9,39 +9,39 @@ export const CSV_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 export interface FileRequest {
   /** Absolute, or relative to a folder that the operator allows. */
   path: string;
-  /** Absent: by the extension of the name. */
+  /** Absent: taken from the file name's extension. */
   format?: FileFormat | undefined;
   csv?:
     | {
         separator?: string | undefined;
-        /** Names of the columns of a file that begins with no line of names. */
+        /** Column names, for a file whose first line does not contain them. */
         columns?: readonly string[] | undefined;
-        /** In the order of the columns; STRING beyond them. */
+        /** In the order of the columns; columns beyond these are STRING. */
         types?: readonly (typeof CSV_TYPES)[number][] | undefined;
       }
     | undefined;
 }
 
-/** What stands at one place of a file, counted from 1 in lines, or in rows where it has no lines. */
+/** One entry of a file; `at` counts from 1, in lines or, if the file has no lines, in rows. */
 export type FileEntry = { at: number } & ({ document: JsonObject } | { problem: string });
 
 export interface FileBatch {
   entries: FileEntry[];
-  /** Bytes of the file that were read so far. */
+  /** Bytes of the file read so far. */
   bytesRead: number;
 }
 
 export interface CsvRows {
-  /** Rows that have fewer fields than there are columns, and the lines of the first ones. */
+  /** Rows with fewer fields than there are columns; `shortLines` are the lines of the first ones. */
   short: number;
   shortLines: readonly number[];
-  /** What may separate the fields of a file that has one column only; undefined: nothing looks like it. */
+  /** The probable separator of a file that was read as a single column; undefined if there is none. */
   separator: string | undefined;
 }
 
-/** A file opened for reading; `batches` can be read once, and rejects `invalid_input` where it cannot go on. */
+/** A file opened for reading; `batches` can be read once, and rejects `invalid_input` if it cannot go on. */
 export interface DocumentFile {
-  /** Its place without links. */
+  /** The path with symbolic links resolved. */
   path: string;
   format: FileFormat;
   bytes: number;
@@ -49,20 +49,20 @@ export interface DocumentFile {
   unit: 'line' | 'row';
   /** In the order of the file; each fits into one request. */
   batches: AsyncIterable<FileBatch>;
-  /** Values so far that JSON does not have (NaN, infinities); they are null. */
+  /** Number of values so far that JSON cannot express (NaN, infinities); they become null. */
   unwritable(): number;
-  /** Of CSV: how the rows so far fit the columns. */
+  /** For CSV: how the rows so far fit the columns. */
   rows?(): CsvRows;
-  /** Columns so far that are text, since numbers of documents do not keep all digits of their decimals. */
+  /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
   asText(): readonly string[];
   close(): Promise<void>;
 }
 
-/** `messageKey` of the error where there is no such file. */
+/** The error's `messageKey` if there is no such file. */
 export const FILE_NOT_FOUND = 'FILE_NOT_FOUND';
 
 /**
- * Opens a file below a folder that the operator allows. Rejects `invalid_input` for any other, and for one that is not
- * what its format says; `not_found` with `FILE_NOT_FOUND`.
+ * Opens a file in a folder that the operator allows. Rejects `invalid_input` for any other file, and for one that does
+ * not match its format; `not_found` with `FILE_NOT_FOUND` if it does not exist.
  */
 export type OpenFile = (request: FileRequest) => Promise<DocumentFile>;

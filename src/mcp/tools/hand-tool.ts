@@ -5,7 +5,7 @@ import type { Arguments } from './relations.ts';
 import { inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tools.ts';
 
-/** The description of a tool that is not computed from a row; the rest of a `Tool` is derived from it. */
+/** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
 export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
   name: string;
   title: string;
@@ -14,14 +14,14 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   shape: Readonly<Record<string, z.ZodType>>;
   /** Fields of its answer, by name. */
   output: Readonly<Record<string, Schema>>;
-  /** Which view a host may show the answer in. */
+  /** The view in which a host may show the answer. */
   meta?: ToolListing['_meta'];
-  /** Checks what the schemas of single arguments cannot express; throws `invalid_input`. */
+  /** Checks what the schemas of the single arguments cannot express; throws `invalid_input`. */
   check?(input: Arguments): void;
   run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
 }
 
-/** Builds the tool; do so at its first use, since schemas take time. */
+/** Builds the tool. To be called at the tool's first use, since schemas take time. */
 export function handTool<Input>(described: HandTool<Input>): Tool {
   const { name, title, description, shape, output, meta, check, run, ...rest } = described;
   const fields = Object.entries(shape).map(

@@ -1,11 +1,11 @@
-/** A field of sampled documents, with what is known about it. */
+/** A field of the sampled documents. */
 export interface InferredField {
   /** As SQL spells it, with `[]` for the items of an array: `user.name`, `tags[]`, `"odd name"`. */
   path: string;
   depth: number;
   /** `text`, `integer`, `number`, `boolean`, `object`, `array`; several are joined with `|`. */
   type: string;
-  /** Sampled documents in which it is present and not null. */
+  /** Number of sampled documents in which it is present and not null. */
   present: number;
   examples: (string | number | boolean)[];
 }
@@ -13,19 +13,19 @@ export interface InferredField {
 export interface Inferred {
   /** In the order of the documents; parents before their children. */
   fields: InferredField[];
-  /** Fields that were found and left out, at least. */
+  /** At least this many more fields were found and left out. */
   left: number;
-  /** Those of them that are at the top. */
+  /** How many of these are at the top level. */
   leftAtTop: number;
-  /** Whether something lies deeper than was looked. */
+  /** Whether there is anything deeper than `LEVELS_MAX`. */
   isDeeper: boolean;
 }
 
 const DEPTH_MAX = 8;
-/** Levels of nesting that are looked at. */
+/** Levels of nesting that are examined. */
 export const LEVELS_MAX = DEPTH_MAX + 1;
 const PATHS_MAX = 2_000;
-/** Paths that are counted without being looked at. */
+/** At most this many further paths are counted, without being examined. */
 const MISSED_MAX = 10_000;
 const ITEMS_MAX = 50;
 const EXAMPLES_MAX = 3;
@@ -40,8 +40,8 @@ interface Seen {
 }
 
 /**
- * The fields of `documents` over nested paths. Where there are more than `fieldsMax`, the ones nearest to the top are
- * kept: documents keyed by data have no end of deep paths.
+ * The fields of `documents`, nested ones included. If there are more than `fieldsMax`, those nearest to the top level
+ * are kept: documents whose keys are data have any number of deep paths.
  */
 export function inferFields(documents: readonly Readonly<Record<string, unknown>>[], fieldsMax: number): Inferred {
   const seen = new Map<string, Seen>();
@@ -91,7 +91,7 @@ export function inferFields(documents: readonly Readonly<Record<string, unknown>
   return { fields, left: left.length, leftAtTop: left.filter((depth) => depth === 0).length, isDeeper };
 }
 
-/** Parents directly before their children, although a child may have been met in a later document only. */
+/** Orders children directly after their parents, even if they first occur in a later document. */
 function inTreeOrder(entries: [string, Seen][]): [string, Seen][] {
   const rank = new Map(entries.map(([path, { order }]) => [path, order]));
   const lineage = (path: string) => {
@@ -103,7 +103,7 @@ function inTreeOrder(entries: [string, Seen][]): [string, Seen][] {
   return keyed.map(({ entry }) => entry);
 }
 
-/** Whether a path is one of a field or an item of what `parent` names. */
+/** Whether `path` is a field or item within `parent`. */
 export function isUnder(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
 }
@@ -132,12 +132,12 @@ function exampleOf(value: string | number | bigint | boolean): string | number |
 
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** A name as SQL takes it: quoted where it is not a plain word. */
+/** A name as SQL needs it: quoted unless it is a plain word. */
 export function identifier(name: string): string {
   return PLAIN.test(name) ? name : quotedIdentifier(name);
 }
 
-/** A name between double quotes. */
+/** A name in double quotes. */
 export function quotedIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

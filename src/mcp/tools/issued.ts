@@ -13,18 +13,18 @@ type Operate = (input: Arguments, options?: object) => Promise<unknown>;
 const SHOWN_CHARS = 4;
 
 /**
- * Calls an operation whose answer tells a secret. The secret goes to where only the human finds it, and the answer says
- * where. Nothing is made where there is no such place, and what was made is deleted again where the secret cannot be put
- * there: a key that nobody has is only a way in.
+ * Calls an operation whose answer contains a new secret. The secret is stored where only the human finds it, and the
+ * answer says where. If there is no such place, nothing is created. If storing fails, what was created is deleted
+ * again: a key that nobody has is only an attack surface.
  */
 export async function callIssuing(tool: RowTool, context: ToolContext, input: Arguments): Promise<Fenced> {
   const { client, signal, means } = context;
   const { keepSecret } = means;
   if (keepSecret === undefined) return cannotKeep(tool, input);
-  // Where one process keeps the keys of many, a file says whose it is.
+  // One process may keep the keys of many users, so the name of the file says whose key it is.
   const owner = input['user'] ?? (await client.getCurrentUser({}, { signal }).catch(() => undefined))?.email;
   signal?.throwIfAborted();
-  // Without the signal: a call that is given up on its way would leave a secret that nobody has.
+  // Without the signal: an aborted call could leave a secret that nobody has.
   const result = await (client[tool.operation] as Operate)(input);
   const label = [owner, nameOf(result)].filter(Boolean).join('-');
   const secrets: string[] = [];
@@ -59,7 +59,7 @@ function cannotKeep({ listing }: RowTool, input: Arguments): Fenced {
   };
 }
 
-/** Deletes what was made; always rejects, and says what is left. */
+/** Deletes what was created; always rejects, saying what is left. */
 async function takeBack(
   { row, listing }: RowTool,
   { client }: ToolContext,

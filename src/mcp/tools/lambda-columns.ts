@@ -3,16 +3,16 @@ import type { QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import type { Client } from '../../http/client.ts';
 
-/** The result columns of SQL, or why they cannot be told. */
+/** The result columns of a statement, or why they cannot be determined. */
 export type LambdaColumns =
-  /** `assumed`: parameters without a value, for which NULL was taken. */
+  /** `assumed`: parameters without a value, for which NULL was assumed. */
   | { kind: 'found'; columns: ReadonlyMap<string, string>; assumed: readonly string[] }
   | { kind: 'invalid'; why: string }
   | { kind: 'unknown'; why: string };
 
 /**
- * The names and types of the columns that a version answers now, with its default parameters, without a row of it: the
- * service is asked for none. Rejects only where the call was aborted.
+ * The names and types of the columns that a version returns now, with its default parameters, found by asking the
+ * service for none of its rows. Rejects only if the call was aborted.
  */
 export async function lambdaColumns(
   client: Client,
@@ -45,7 +45,7 @@ async function columnsOf(
     name ? [{ name, type: type ?? '', value: value ?? null }] : [],
   );
   const parameters: QueryParameter[] = [...given, ...assumed.map((name) => ({ name, type: 'null' as const }))];
-  // On a line of its own, a comment at the end does not take the bracket along.
+  // The bracket is on a line of its own, so that a comment at the end of the SQL does not swallow it.
   const none = `SELECT * FROM (\n${query.replace(/[\s;]+$/, '')}\n) AS answer LIMIT 0`;
   try {
     const { column_fields: fields } = await client.runQuery({ sql: { query: none, parameters } }, { signal });
@@ -55,7 +55,7 @@ async function columnsOf(
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof ApiError)) throw error;
-    // The SQL itself binds: it may be that it cannot stand in brackets, or wants a value.
+    // The SQL by itself is valid; perhaps it cannot be a subquery, or needs a value.
     const wants = assumed.length === 0 ? '' : `No value is known for ${assumed.map((name) => `:${name}`).join(', ')}. `;
     return { kind: 'unknown', why: `${wants}${error.message}` };
   }
@@ -66,11 +66,11 @@ export interface ColumnChange {
   change: 'added' | 'removed' | 'changed';
   from?: string | undefined;
   to?: string | undefined;
-  /** Whether a caller that reads this column gets none or another type. */
+  /** Whether a caller that reads this column no longer gets it, or gets another type. */
   breaks: boolean;
 }
 
-/** What differs between the columns of two results, by name: rows are objects, so the order is nothing to callers. */
+/** What differs between the columns of two results, by name: rows are objects, so the order does not matter. */
 export function columnDiff(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ColumnChange[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name): ColumnChange[] => {
     const [from, to] = [before.get(name), after.get(name)];

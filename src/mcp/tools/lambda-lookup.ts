@@ -12,10 +12,10 @@ interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** How the service writes the name of a version. */
+/** The form of the names that the service gives to versions. */
 const VERSION = /^[0-9a-f]{16}$/;
 
-/** The version with this name, or else the one that the tag with this name is on. Rejects `not_found`. */
+/** The version with this name, or else the one with this tag. Rejects `not_found`. */
 export async function lambdaVersion(
   client: Client,
   { workspace, lambda }: LambdaPlace,
@@ -47,7 +47,7 @@ async function tagged(
   throw new ApiError('not_found', `Cannot get version "${tag}" of lambda "${place.queryLambda}": the tag names none.`);
 }
 
-/** What a version may be called: its tags, latest first, and then all versions, newest first. */
+/** The names by which versions can be given: tags, `latest` first, then all versions, newest first. */
 export async function versionNames(
   client: Client,
   { workspace, lambda }: LambdaPlace,
@@ -61,7 +61,7 @@ export async function versionNames(
   return [...tags.flatMap(({ tag_name }) => tag_name ?? []), ...versions.flatMap(({ version }) => version ?? [])];
 }
 
-/** The tags by the version they are on. */
+/** Tags by their version. */
 export function tagsByVersion(tags: Output<'listLambdaTags'>): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { tag_name, version } of tags) {
@@ -71,7 +71,7 @@ export function tagsByVersion(tags: Output<'listLambdaTags'>): Map<string, strin
   return found;
 }
 
-/** The version that `latest` is on, or else the newest. */
+/** The version tagged `latest`, or else the newest one. */
 export function latestOf(
   tags: Output<'listLambdaTags'>,
   versions: readonly QueryLambdaVersion[],
@@ -86,7 +86,7 @@ export interface LambdaParameter {
   required?: true;
 }
 
-/** The parameters of a version: those its SQL uses, with type and default where it has them, and unused defaults. */
+/** The parameters of a version: those its SQL uses, with type and default if it has them, and unused defaults. */
 export async function lambdaParameters(
   client: Client,
   version: QueryLambdaVersion,
@@ -103,7 +103,7 @@ export async function lambdaParameters(
   return [...defaults, ...without.map((name) => ({ name, required: true as const }))];
 }
 
-/** The names of the parameters of a statement; none where it does not bind now, which its state tells. */
+/** The names of a statement's parameters; none if the statement is not valid now, which the version's state says. */
 async function parametersUsed(client: Client, query: string, signal: AbortSignal | undefined): Promise<string[]> {
   try {
     const { parameters } = await client.validateQuery({ parameters: true, sql: { query } }, { signal });

@@ -1,11 +1,11 @@
-/** Lines around a change that are shown with it. */
+/** Unchanged lines shown before and after a change. */
 const CONTEXT = 2;
-/** Texts with more lines than this are not compared line by line: the work grows with the product. */
+/** Longer texts are not compared line by line: the work grows with the product of their lines. */
 const LINES_MAX = 1_000;
 
 /**
- * What differs between two texts, line by line: `-` before a line that goes, `+` before one that comes, two spaces before
- * one that stays, `…` for those left out between. Empty where nothing differs.
+ * A diff of two texts by lines: `-` before a removed line, `+` before an added one, two spaces before an unchanged one,
+ * `…` for unchanged lines left out. Empty if the texts are equal.
  */
 export function lineDiff(from: string, to: string): string {
   if (from === to) return '';
@@ -18,7 +18,7 @@ export function lineDiff(from: string, to: string): string {
   return folded(steps).join('\n');
 }
 
-/** A shortest way from one to the other, by the longest common subsequence. */
+/** A shortest sequence of steps from `a` to `b`, by the longest common subsequence. */
 function stepsBetween(a: readonly string[], b: readonly string[]): string[] {
   const width = b.length + 1;
   const common = new Uint16Array((a.length + 1) * width);

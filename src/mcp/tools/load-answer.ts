@@ -9,7 +9,7 @@ import { count, type Load, type LoadInput } from './load.ts';
 
 const FIELD_CHARS_MAX = 200;
 
-/** What a load answers, when it is over. */
+/** The answer of a finished load. */
 export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): Fenced {
   const { failed, failedAt, failures, stopped } = load;
   const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
@@ -63,7 +63,7 @@ function rangesText(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(', ');
 }
 
-/** How to go on after a stop. */
+/** How to continue after a load that stopped. */
 function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
@@ -85,7 +85,7 @@ function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number
   return texts;
 }
 
-/** What is odd about the rows of a CSV file. */
+/** What is unusual about the rows of a CSV file. */
 function rowHints(rows: CsvRows | undefined): string[] {
   if (rows === undefined) return [];
   const texts: string[] = [];
@@ -119,7 +119,7 @@ function failureHints({ failed, failedAt, failures }: Load, unit: DocumentFile['
 const ITEMS_ALONE =
   'have them written to a file of their own, one per line (jq -c \'.["FIELD"][]\' FILE > items.jsonl, with the name of the field for FIELD), load that';
 
-/** What to do where a file is one object around the documents. */
+/** What to do if the file is a single object that contains the documents in a list. */
 function listHints({ format, bytes }: DocumentFile, { entries, failures, only }: Load): string[] {
   if (format !== 'json' || entries !== 1) return [];
   if (failures === 1 && bytes > WRITE_BYTES_MAX) {

@@ -14,15 +14,15 @@ import { nextStepFor } from './next-steps.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
- * Loads a file of the operator's machine: documents that a model would otherwise have to write out, argument by
- * argument, though it never needs to see them.
+ * Loads a file on the operator's machine: documents that a model would otherwise have to write out as arguments,
+ * although it never needs to see them.
  */
 
 const NAME = 'load_file';
-/** After a cancel the batch that is under way may end, so that it is known what is in. */
+/** After a cancellation the current batch may still finish, so that it is known what was stored. */
 const GRACE_MS = 10_000;
 
-/** Loads the documents of a file into a collection, batch by batch; what a batch holds stays, whatever comes after it. */
+/** Loads the documents of a file into a collection, batch by batch; stored batches remain, whatever happens later. */
 export async function loadFile({ client, signal, progress, means }: ToolContext, input: LoadInput): Promise<Fenced> {
   const open = means.openFile;
   if (open === undefined) throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);
@@ -43,7 +43,7 @@ export async function loadFile({ client, signal, progress, means }: ToolContext,
 
 type Client = ToolContext['client'];
 
-/** Whether the collection has to be made; rejects `not_found` where it is not there and is not to be. */
+/** Whether the collection has to be created; rejects `not_found` if it does not exist and must not be created. */
 async function isMissing(client: Client, input: LoadInput, signal: AbortSignal | undefined): Promise<boolean> {
   const { workspace, collection } = input;
   try {
@@ -95,7 +95,7 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
     const { code, message } = toApiError(error);
     const isUnsure = !KNOWN_FATE.has(code) && load.sending.entries > 0;
     const isCancelled = signal?.aborted === true;
-    // Nothing was done: the error says it all.
+    // Nothing was done, so the error says everything.
     if (load.entries <= skip && !isUnsure && !isCancelled && !load.isCreated) throw error;
     load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure, isBroken: code === 'invalid_input' };
   } finally {
@@ -103,7 +103,7 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
   }
 }
 
-/** After other errors of a write nobody knows whether it happened. */
+/** After any other error of a write it is unknown whether the write happened. */
 const KNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
   'invalid_input',
   'unauthorized',
@@ -116,7 +116,7 @@ const KNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
   'not_ready',
 ] as const);
 
-/** A signal that aborts some time after the other one. */
+/** A signal that aborts some time after the given one. */
 function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -137,7 +137,7 @@ function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop:
 type Status = { status?: unknown; error?: unknown; _id?: unknown } | null;
 type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
 
-/** Sends the documents among some entries, and counts what became of each entry; what is too large for one request in halves. */
+/** Sends the documents of some entries and counts each entry's outcome; a request that is too large is halved. */
 async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
   const ready = entries.map((entry) => prepared(entry, idField));
   const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));
@@ -173,7 +173,7 @@ async function take(entries: readonly FileEntry[], load: Load, idField: string |
 
 const FIELDS_CHARS_MAX = 500;
 
-/** Throws `invalid_input` where none of the first entries has the field. */
+/** Throws `invalid_input` if none of the first entries has the field. */
 function requireIdField(first: readonly FileEntry[], idField: string | undefined): void {
   const documents = first.flatMap((entry) => ('document' in entry ? [entry.document] : []));
   const [document] = documents;
@@ -214,7 +214,7 @@ const REMEDY = '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files 
 const MISSING =
   'Give "path" relative to a folder that the operator allows (--allow-dirs), or as an absolute path below one; a human may have to put the file there.';
 
-/** The tool; made at its first use, since schemas take their time. */
+/** The tool; built at its first use, since schemas take time. */
 export function loadFileTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
   const shape = {

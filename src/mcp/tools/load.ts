@@ -3,16 +3,16 @@ import { cutText, Room } from '../results.ts';
 import { Warnings } from '../write-warnings.ts';
 import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';
 
-/** What is known of a load while it goes on. */
+/** The state of a load while it runs. */
 
-/** Refused entries that are shown with the reason, in so much of the answer; and that are named by their line alone. */
+/** Refused entries shown with reasons, whose text FAILED_ROOM limits; FAILED_AT_MAX more are listed by line only. */
 const FAILED_MAX = 20;
 const FAILED_ROOM = { bytesMax: 8_000, tokensMax: 2_500 };
 const FAILED_AT_MAX = 500;
 const REASON_CHARS_MAX = 300;
 const ID_CHARS_MAX = 100;
 
-/** What `load_file` takes. */
+/** The arguments of `load_file`. */
 export interface LoadInput {
   path: string;
   workspace: string;
@@ -26,26 +26,26 @@ export interface LoadInput {
   csv_types?: (typeof CSV_TYPES)[number][];
 }
 
-/** What is done of a load. */
+/** The progress of a load so far. */
 export interface Load {
-  /** Entries of the file that were dealt with, from its beginning; those that were skipped too. */
+  /** Entries dealt with so far, counted from the beginning of the file, skipped ones included. */
   entries: number;
   counts: Record<string, number>;
-  /** Documents that got an `_id` made for them. */
+  /** Documents whose `_id` was generated. */
   withoutId: number;
-  /** The first entries that were refused, and where the next ones stand. */
+  /** The first refused entries; `failedAt` has the lines of the next ones. */
   failed: { at: number; id: string | null; error: string }[];
   failedAt: number[];
   failures: number;
-  /** What the reasons may still take of the answer. */
+  /** Room left in the answer for reasons. */
   room: Room;
-  /** The list in the only document of a file. */
+  /** The list inside the file's only document. */
   only: { field: string; items: number } | undefined;
   warnings: Warnings;
-  /** The collection is not there yet; it is made before the first documents go in. */
+  /** The collection does not exist yet; it is created before the first documents are added. */
   isMissing: boolean;
   isCreated: boolean;
-  /** Of the batch on its way: how many entries it has, and how many of its documents no `_id`. */
+  /** The batch being sent: its number of entries, and how many of its documents have no `_id`. */
   sending: { entries: number; withoutId: number };
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
@@ -67,7 +67,7 @@ export function newLoad(): Load {
   };
 }
 
-/** Notes an entry that was refused. */
+/** Records a refused entry. */
 export function fail(load: Load, at: number, id: string | null, error: unknown): void {
   load.failures += 1;
   const text = typeof error === 'string' ? error : JSON.stringify(error ?? 'no reason was given');
@@ -81,7 +81,7 @@ export function count({ counts }: Load, status: string): number {
   return counts[status] ?? 0;
 }
 
-/** The longest list of objects in a document that is alone. */
+/** The longest list of objects in the document, if there is only one. */
 export function listIn(entries: readonly FileEntry[]): Load['only'] {
   const [only] = entries;
   if (only === undefined || !('document' in only) || entries.length > 1) return undefined;

@@ -4,14 +4,14 @@ import type { Row } from '../../contract/row.ts';
 import { toolName } from './catalog.ts';
 import { listerOf, pathParameters } from './relations.ts';
 
-/** What to do about an error of an operation, where its relations to others say more than the error's code does. */
+/** What to do about an error of an operation, if its relations to other operations say more than the error's code. */
 export function nextStepFor(row: Row, error: ApiError): string | undefined {
   if (error.code === 'not_found') return listThem(row, error.details.messageKey);
   const instead = error.code === 'already_exists' ? changerOf(row) : undefined;
   return instead && `Use the one that exists, change it with ${toolName(instead)}, or choose another name.`;
 }
 
-/** What a body names; a path's own parameters have their lists by the path. */
+/** Names in a body that may not exist, and what lists them; for names in the path, the path says what does. */
 const NAMED_IN_BODY: Partial<Record<NotFoundKey, { parameter: string; lister: Operation }>> = {
   COLLECTION_DOES_NOT_EXIST: { parameter: '{collection}', lister: 'listCollections' },
   INTEGRATION_NOT_FOUND: { parameter: '{integration}', lister: 'listIntegrations' },
@@ -27,7 +27,7 @@ function listThem(row: Row, messageKey: string | undefined): string | undefined 
   return `List what exists with ${listers.map(toolName).join(', ')} and use those names.`;
 }
 
-/** Of something that an operation creates: the operation that changes it, or adds to it. */
+/** For an operation that creates something: the operation that changes it or adds to it. */
 function changerOf(row: Row): Operation | undefined {
   if (row.effect !== 'create') return undefined;
   return OPERATIONS.find((name) => {

@@ -2,8 +2,8 @@ import { contract, OPERATIONS, type Operation } from '../../contract/contract.ts
 import type { Row } from '../../contract/row.ts';
 
 /**
- * How endpoints relate, read from their paths: `/ws/{workspace}` is got one by one there, listed at `/ws`, and holds
- * what is listed at `/ws/{workspace}/collections`. Guards, error hints and listings build on this instead of on names.
+ * How endpoints relate, read from their paths: what `/ws/{workspace}` gets is listed at `/ws`, and contains what is
+ * listed at `/ws/{workspace}/collections`. Guards, error hints and listings build on this instead of on names.
  */
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ function isList(row: Row): boolean {
   return row.result.type === 'array';
 }
 
-/** Names of the path parameters of a template, in order. */
+/** The path parameters of a path template, in order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
@@ -24,7 +24,7 @@ export function pathArguments(operation: Operation, args: Arguments): Arguments 
   return Object.fromEntries(pathParameters(contract[operation].path).map((name) => [name, args[name]]));
 }
 
-/** The operation that gets the one thing a path is about: the thing at the path, or else the nearest one above it. */
+/** The operation that gets the one thing that a path names, or else (`exact` is false) the nearest thing above it. */
 export function getterOf(path: string): { operation: Operation; exact: boolean } | undefined {
   const whole = asListed(path);
   for (let at = whole; at.includes('{'); at = at.slice(0, at.lastIndexOf('/'))) {
@@ -34,12 +34,12 @@ export function getterOf(path: string): { operation: Operation; exact: boolean }
   return undefined;
 }
 
-/** The path at which a thing is read: the interface description deletes a version under `version`, not `versions`. */
+/** The path at which a thing is read: the interface description deletes a version at `version`, not `versions`. */
 function asListed(path: string): string {
   return path.replace(/\/version(?=\/\{version\}$)/, '/versions');
 }
 
-/** The operation that lists the things a path parameter can name. */
+/** The operation that lists the possible values of a path parameter. */
 export function listerOf(path: string, parameter: string): Operation | undefined {
   const listed = asListed(path);
   const end = listed.indexOf(`/{${parameter}}`);
@@ -47,7 +47,7 @@ export function listerOf(path: string, parameter: string): Operation | undefined
   return getters.find((name) => contract[name].path === listed.slice(0, end) && isList(contract[name]));
 }
 
-/** What lies directly under the thing at a path, as the operations that list it; `kind` is the plural noun. */
+/** The operations that list what lies directly below the thing at a path; `kind` is the plural noun. */
 export function contentsOf(path: string): { operation: Operation; kind: string }[] {
   return getters.flatMap((operation) => {
     const row: Row = contract[operation];
@@ -57,10 +57,10 @@ export function contentsOf(path: string): { operation: Operation; kind: string }
   });
 }
 
-/** Path segments that are no plural nouns for people. */
+/** Nouns for path segments that people would not understand. */
 const KINDS: Readonly<Record<string, string>> = { ws: 'child workspaces', apikeys: 'API keys' };
 
-/** What a listed thing is called: the value that the path parameter `parameter` takes for it. */
+/** The name of a listed thing, as the path parameter `parameter` takes it. */
 export function nameOf(item: unknown, parameter = 'name'): string | undefined {
   if (typeof item !== 'object' || item === null) return undefined;
   const fields = item as Arguments;

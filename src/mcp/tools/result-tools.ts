@@ -11,9 +11,9 @@ import { handTool } from './hand-tool.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
 /**
- * What was too large for an answer is kept by the service, and these two read it: without them a model would run the same
- * query again for every page. They are no endpoints of the interface description, and a service that keeps no results
- * does not have them.
+ * The service keeps results that are too large for an answer, and these two tools read them: without the tools a model
+ * would run the same query again for every page. Their endpoints are not part of the interface description; a service
+ * that keeps no results does not have them.
  */
 
 interface FetchInput {
@@ -95,7 +95,7 @@ async function exportResult(
 
 const LOOK_MS = 500;
 
-/** Does `work`, an export, and reports the rows that are written meanwhile, as the service tells them. */
+/** Runs `work`, an export, and meanwhile reports the rows written so far, as told by the service. */
 async function withProgress<T>(
   client: Pick<ToolContext['client'], 'listRunningExports'>,
   progress: ToolContext['progress'],
@@ -110,12 +110,12 @@ async function withProgress<T>(
       const all = await client.listRunningExports({}, { signal });
       const mine = all.find((one) => one.query_id === query_id && one.format === format);
       const { rows_done: done, rows } = mine ?? {};
-      // Where the service does not say, the time that it took is told.
+      // If the service does not say, the elapsed time is reported instead.
       if (done == null || done === 0) continue;
       progress(done, rows ?? undefined, `${done.toLocaleString('en-US')} rows are written`);
     }
   };
-  // What is shown is a convenience: the export itself says what went wrong.
+  // Progress is optional: the export itself says what went wrong.
   const looking = look().catch(() => undefined);
   try {
     return await work();
@@ -125,7 +125,7 @@ async function withProgress<T>(
   }
 }
 
-/** A service that is another one does not know the path at all. */
+/** Explains a `not_found` from another implementation of the service, which does not know the path at all. */
 async function orUnknown<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;

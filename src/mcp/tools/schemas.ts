@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of JSON Schema that every model provider accepts; see `cleanSchema`. A type, as the SDK wants JSON objects. */
+/** The JSON Schema that every model provider accepts; see `cleanSchema`. A type, as the SDK's JSON objects require. */
 export type Schema = {
   type?: string;
   description?: string;
@@ -16,8 +16,8 @@ export type Schema = {
 /** A tool's input schema should fit into this many characters of JSON: about 300 tokens. */
 const INPUT_CHARS_GOAL = 1_300;
 /**
- * A nested object that takes more than `nested` characters is listed as an object with a text for its fields of at most
- * `text` characters. The first of the limits that makes the whole schema fit is used.
+ * A nested object whose schema takes more than `nested` characters is listed as an object whose fields are described in
+ * at most `text` characters. The first of these limits that makes the whole schema fit is used.
  */
 const NESTED_LIMITS = [
   { nested: 420, text: 160 },
@@ -26,8 +26,8 @@ const NESTED_LIMITS = [
   { nested: 60, text: 60 },
 ] as const;
 /**
- * Fields of a result that output schemas list: what names a thing, for the next call, and how it is. Output schemas are
- * read by programs; a model sees the data itself.
+ * Fields of a result that output schemas list: names, for the next call, and states. Output schemas are read by
+ * programs; a model sees the data itself.
  */
 const OUTPUT_FIELDS = ['id', 'name', 'tag_name', 'email', 'version', 'workspace', 'state', 'status'];
 const OUTPUT_FIELDS_MAX = 3;
@@ -40,7 +40,7 @@ interface Place {
 
 type RawSchema = z.core.JSONSchema.BaseSchema;
 
-/** The input schema of a tool: a strict object of `shape`'s fields, in the subset of `cleanSchema`. */
+/** A tool's input schema: a strict object with `shape`'s fields, in the subset of `cleanSchema`. */
 export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
   const raw = z.toJSONSchema(z.object(shape), { unrepresentable: 'any', io: 'input' }) as RawSchema;
   let cleaned: Schema = {};
@@ -52,9 +52,9 @@ export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema 
 }
 
 /**
- * The output schema of an object result: by type, those of its fields that name the thing or say how it is.
+ * The output schema of an object result: the types of those fields that name the thing or tell its state.
  *
- * No field is required and more may come, since clients check error results against it as well.
+ * No field is required and more are allowed, since clients check error results against it as well.
  */
 export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
   const properties: Record<string, Schema> = {};
@@ -66,9 +66,9 @@ export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema
 }
 
 /**
- * JSON Schema reduced to what every provider takes: one `type` per node, no references, unions, tuples, patterns or
- * bounds beyond 2^53, string enums without the empty string. A union becomes its first member that is not null. Any JSON
- * value is a property without a type, and an object as an array's item. Large nested objects are cut.
+ * Reduces JSON Schema to what every provider accepts: one `type` per node, no references, unions, tuples, patterns or
+ * bounds beyond 2^53, and string enums without the empty string. A union becomes its first member that is not null.
+ * "Any JSON value" becomes a property without a type or, as an array's item, an object. Large nested objects are cut.
  */
 export function cleanSchema(raw: RawSchema, place: Place): Schema {
   const variants = raw.anyOf ?? raw.oneOf ?? raw.allOf;
@@ -111,8 +111,8 @@ function cleanObject(raw: RawSchema, place: Place): Schema {
 }
 
 /**
- * A property of any JSON value. It has no type: some providers refuse a list of types, and with one type clients could
- * not send the others.
+ * A property for any JSON value. It has no type: some providers refuse a list of types, and with a single type clients
+ * could not send values of others.
  */
 function anyJson(description: string | undefined): Schema {
   if (description === undefined) return { description: 'Text, number, boolean or JSON' };
@@ -128,9 +128,9 @@ function shortSignature(schema: Schema, charsMax: number): string {
   return `{${names.slice(0, shown).join(', ')}${shown < names.length ? ', …' : ''}}`;
 }
 
-/** What an object looks like, in the fewest characters: `{name, kind?: A|B, inner: {x, y}[]}`. */
+/** The shape of an object in as few characters as possible: `{name, kind?: A|B, inner: {x, y}[]}`. */
 function signature(schema: Schema): string {
-  // Where nothing is required, marking everything as optional would say as little.
+  // If no field is required, `?` on every field would add nothing.
   const required = schema.required ?? Object.keys(schema.properties ?? {});
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
     const inner = field.type === 'array' ? field.items : field;
@@ -152,7 +152,7 @@ function typeOf(raw: RawSchema): string | undefined {
   return example === undefined || example === null ? undefined : typeof example;
 }
 
-/** The type of a field that holds one value of one kind; read off the schema itself, as converting it takes long. */
+/** The type of a field that holds one value of one kind, read from the schema itself, since converting it is slow. */
 function singleType(schema: unknown): string | undefined {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return singleType(schema.unwrap());
   if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum)
@@ -163,7 +163,7 @@ function singleType(schema: unknown): string | undefined {
 
 function values(raw: RawSchema): Schema {
   const all = raw.enum ?? (raw.const === undefined ? [] : [raw.const]);
-  // An empty string in an enum is refused by some providers; leaving the argument out means the same.
+  // Some providers refuse an empty string in an enum; leaving out the argument means the same.
   const texts = all.filter((value): value is string => typeof value === 'string' && value !== '');
   return texts.length === 0 ? {} : { enum: texts };
 }
@@ -177,7 +177,7 @@ function bounds(raw: RawSchema): Schema {
 
 function described(schema: Schema, description: string | undefined): Schema {
   if (description === undefined) return schema;
-  // A cut object brings a text of its own for its fields.
+  // An object that was cut has its own text about its fields.
   return {
     ...schema,
     description: schema.description === undefined ? description : `${description}: ${schema.description}`,

@@ -1,8 +1,8 @@
 import { identifier } from './infer.ts';
 
-/** A place in the values of a column, and its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
+/** A place in the values of a column, with its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
 export interface TypePlace {
-  /** As `inferFields` spells it. */
+  /** Spelled as `inferFields` does. */
   path: string;
   /** Levels below the column. */
   depth: number;
@@ -11,7 +11,7 @@ export interface TypePlace {
 
 interface Type {
   text: string;
-  /** How many lists around it: `BIGINT[][]` is a BIGINT in two. */
+  /** How many lists enclose it: in `BIGINT[][]` the BIGINT is in two. */
   lists: number;
   fields: [name: string, type: Type][];
 }
@@ -19,13 +19,13 @@ interface Type {
 const LEVELS_MAX = 32;
 const STRUCT = /STRUCT\(/y;
 const NAME = /\s*(?:"((?:[^"]|"")*)"|([^\s"(),[\]]+))\s+/y;
-/** A type without fields: words, and what stands in its brackets, texts and names in quotes included. */
+/** A type without fields: words, with the contents of brackets, and quoted texts and names. */
 const PLAIN = /(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|[^"'(),[\]])+/y;
 const LIST = /\[\d*\]/y;
 
 /**
- * The column itself and all places in it, parents first, by the text of its type. Of a type that is spelled otherwise than
- * the engine does, the column alone.
+ * The column itself and all places in it, parents first, parsed from the text of its type. If the type is not spelled
+ * as the engine does, only the column.
  */
 export function typePlaces(column: string, type: string): TypePlace[] {
   const path = identifier(column);
@@ -61,7 +61,7 @@ function createReader(text: string) {
     return isThere;
   };
 
-  /** Arguments of a type that has no fields here: DECIMAL(18,2), MAP(VARCHAR, STRUCT(…)). */
+  /** Skips the arguments of a type whose inside has no fields for us: DECIMAL(18,2), MAP(VARCHAR, STRUCT(…)). */
   const takeArguments = (): boolean => {
     if (!skip('(')) return true;
     for (let open = 1; open > 0; ) {

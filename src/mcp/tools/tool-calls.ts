@@ -17,10 +17,10 @@ import { type Progress, reportedWait } from '../progress.ts';
 import { tellAfter } from '../resources/subscriptions.ts';
 import { tools } from './tools.ts';
 
-/** In the 2025 era a call carries no answer; this server asks for it in between. */
+/** In the 2025 era a call carries no human's answer; this server asks for it during the call. */
 const FIRST_ROUND = { state: undefined, responses: undefined };
 
-/** Registers tool calls. `server` is that of the connection, which knows its client. */
+/** Registers tool calls. `server` is the connection's server, which knows its client. */
 export function registerToolCalls(
   on: Pick<Server, 'setRequestHandler'>,
   assistant: Assistant,
@@ -73,7 +73,7 @@ export function registerToolCalls(
     const ask = (asked: InputRequiredResult) =>
       reportedWait(progressOf(ctx), params.name, ctx.mcpReq.signal, () => askInSession(ctx, asked, approvals.ttlMs));
     let result = await run({ ...FIRST_ROUND, canAsk });
-    // How often a human is asked again is bounded by the guard.
+    // The guard limits how often a human is asked again.
     while (isInputRequiredResult(result)) {
       result = await run((await ask(result)) ?? { ...FIRST_ROUND, canAsk: false });
     }
@@ -81,13 +81,13 @@ export function registerToolCalls(
   });
 }
 
-/** Reports a call's progress to the client; undefined if it did not ask for that. */
+/** Reports a call's progress to the client; undefined if the client did not ask for it. */
 function progressOf(ctx: ServerContext): Progress | undefined {
   const progressToken = ctx.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   return (progress, total, message) => {
     const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
-    // A client that has gone does not need to know.
+    // A client that is gone needs no report.
     ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
 }

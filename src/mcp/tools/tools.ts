@@ -29,7 +29,7 @@ import type { ToolCard } from './tool-cards.ts';
 export interface ToolContext {
   client: Client;
   signal: AbortSignal | undefined;
-  /** Reports progress to whoever waits. */
+  /** Reports progress to the caller. */
   progress: Progress;
   means: Means;
 }
@@ -42,13 +42,13 @@ export interface Tool extends ToolCard {
   secretArguments?: readonly Argument[];
   /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
   read(sent: Arguments, secrets?: CallSecrets): Arguments;
-  /** What a human is asked about before it runs; set if and only if it deletes. */
+  /** What to ask a human about before it runs; present if and only if the tool deletes. */
   blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
-  /** `blast`: what was found out beforehand, if it deletes. */
+  /** `blast`: what `blast()` found, if the tool deletes. */
   run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
-  /** What to do about an error, if the tool knows more than its code says. */
+  /** What to do about an error, if the tool knows more than the error's code says. */
   next?(error: ApiError): string | undefined;
-  /** Existing names similar to one that was not found. */
+  /** Existing names similar to the one that was not found. */
   nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
 }
 
@@ -93,8 +93,8 @@ function toolOf(rowTool: RowTool): Tool {
 }
 
 /**
- * A name of something to change must not be the displayed form of another name: a document whose `_id` looks like an
- * escape is not the one whose `_id` contains the character.
+ * Refuses names of things to change that contain an escape of the kind that shows invisible characters: taken
+ * literally, such a name means something else than what was shown under it.
  */
 function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): void {
   const items = kind === 'writes' && Array.isArray(input['data']) ? input['data'] : [];
@@ -112,7 +112,7 @@ function refuseShownNames({ row, kind, listing }: RowTool, input: Arguments): vo
 
 const SHOWN_CHARS_MAX = 200;
 
-/** The rows; if they are only a part of a kept result, with profiles of its columns. */
+/** The rows; with a profile of the columns if they are only a part of a kept result. */
 async function presentQuery(
   { client, signal }: ToolContext,
   response: QueryResponse,
@@ -127,7 +127,7 @@ async function presentQuery(
   return profile === undefined ? shown : presentRows(response, budget, limit, { ...whole, profile });
 }
 
-/** If a tool can warn, for example of an unused parameter, it does unless that is declined. */
+/** Asks for warnings, for example of an unused parameter, if the operation can give them, unless the call declines. */
 function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
   const argument = rowTool.arguments.find(({ field }) => field === 'generate_warnings');
   if (argument === undefined) return input;
@@ -137,8 +137,8 @@ function withWarnings(rowTool: RowTool, input: Arguments): Arguments {
 }
 
 /**
- * If a tool that returns rows takes `default_row_limit`, a limit avoids transferring a whole table only to cut it here.
- * A limit given by the model is what it wants to see.
+ * If a tool that returns rows takes `default_row_limit`, sets it, so that no whole table is transferred only to be cut
+ * here. A limit given by the model is the number of rows that it wants to see.
  */
 function withRowLimit(rowTool: RowTool, input: Arguments): { ready: Arguments; rowsMax: number; limit?: number } {
   const argument = rowTool.arguments.find(({ field }) => field === 'default_row_limit');
@@ -154,7 +154,7 @@ function withRowLimit(rowTool: RowTool, input: Arguments): { ready: Arguments; r
 
 let all: ReadonlyMap<string, Tool> | undefined;
 
-/** All tools by name, in the order they are listed: always the same. */
+/** All tools by name, in the order in which they are listed; always the same. */
 export function tools(): ReadonlyMap<string, Tool> {
   if (all === undefined) {
     const computed = [...rowTools().values()].map(toolOf);

@@ -2,11 +2,11 @@ import type { Noun } from '../../contract/contract.ts';
 import { nearest } from '../../contract/nearest.ts';
 
 /**
- * Groups of tools that an operator can choose from at start. Of the contract this module takes types alone: it is read
- * together with the command line, before anything else.
+ * Groups of tools that an operator can choose at start. This module imports only types from the contract, because it is
+ * loaded with the command line, before anything else.
  */
 
-/** The toolset that the tools of each noun belong to. */
+/** The toolset of each noun's tools. */
 export const TOOLSET_OF_NOUN = {
   queries: 'query',
   documents: 'documents',
@@ -25,7 +25,7 @@ export const TOOLSET_OF_NOUN = {
 export type Toolset = (typeof TOOLSET_OF_NOUN)[Noun];
 export const TOOLSETS: readonly Toolset[] = Object.values(TOOLSET_OF_NOUN);
 
-/** A toolset whole, or of it only the tools that read. */
+/** A whole toolset, or only those of its tools that read. */
 export interface Choice {
   toolset: Toolset;
   readOnly: boolean;
@@ -33,7 +33,7 @@ export interface Choice {
 
 const READ = ':read';
 
-/** Names for combinations of toolsets, by what somebody comes to do. */
+/** Named combinations of toolsets, by what a user wants to do. */
 export const PROFILES = {
   explore: ['query', 'collections:read', 'workspaces:read'],
   author: ['query', 'collections:read', 'workspaces:read', 'lambdas', 'aliases'],
@@ -43,8 +43,8 @@ export type Profile = keyof typeof PROFILES;
 export const PROFILE_NAMES = Object.keys(PROFILES) as Profile[];
 
 /**
- * The toolsets that a text names: names separated by commas, each as it is or with `:read` behind it for the tools of it
- * that read. A wrong name comes back as `problem`, with what may have been meant.
+ * Parses a list of toolsets: names separated by commas, each optionally followed by `:read` for only its tools that
+ * read. A wrong name is returned as `problem`, with similar names.
  */
 export function readToolsets(text: string): { choices: Choice[] } | { problem: string } {
   const choices: Choice[] = [];
@@ -66,7 +66,7 @@ function unknownToolset(name: string): string {
   return `there is no toolset ${shown}; ${hint}`;
 }
 
-/** The toolsets of a profile together with others; undefined where neither is given, which means all. */
+/** The toolsets of a profile and of a list together; undefined, which means all, if neither is given. */
 export function chosenToolsets(
   profile: Profile | undefined,
   toolsets: readonly Choice[] | undefined,

@@ -7,15 +7,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { ApiError } from '../../contract/errors.ts';
 
-/** Names that requests may be for and come from, beside this machine's own. */
+/** Names that requests may be addressed to and come from, besides this machine's own. */
 export interface Access {
-  /** Host names without port, IPv6 addresses in brackets, as a client writes them in the address. */
+  /** Host names without port, with IPv6 addresses in brackets, as in the client's URL. */
   hosts?: readonly string[] | undefined;
   /** Host names of web pages that may call from a browser; `<scheme>://*` for all of a browser extension's scheme. */
   origins?: readonly string[] | undefined;
 }
 
-/** A name or address with a port: nothing that a URL would read as something else. */
+/** A host name or address with a port, without characters that a URL would interpret. */
 const HOST = /^[^\s@/\\?#]+$/;
 const SHOWN_MAX = 100;
 const METHODS = 'GET, POST, DELETE';
@@ -24,8 +24,8 @@ const SENT =
 const READ = 'mcp-session-id, www-authenticate, retry-after, x-trace-id';
 
 /**
- * Checks `Host` and `Origin`, so that no web page reaches the server through a browser of this machine, be it by a name
- * that was made to point here. Throws `forbidden`; true: the request was a browser's preflight, and is answered.
+ * Checks `Host` and `Origin`, so that no web page reaches the server through a browser on this machine, even under a
+ * name that resolves to it (DNS rebinding). Throws `forbidden`; true: it was a browser's preflight, and is answered.
  */
 export function createAccess({ hosts = [], origins = [] }: Access) {
   const hostnames = [...localhostAllowedHostnames(), ...hosts.map((name) => name.toLowerCase())];

@@ -3,7 +3,7 @@ import { isJsonContentType } from '@modelcontextprotocol/server';
 import { isCrowd, VALUES_MAX } from '../../contract/json.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
-/** A request that is answered with an HTTP error, which MCP clients read as a JSON-RPC error without an id. */
+/** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -17,13 +17,13 @@ export class Refusal extends Error {
   }
 }
 
-/** The SDK's code for what the transport itself refuses. */
+/** The SDK's error code for requests that the transport itself refuses. */
 export const REFUSED = -32_000;
 export const SESSION_NOT_FOUND = -32_001;
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 
-/** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
+/** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
 const CLOSE = { connection: 'close' };
 const MEBIBYTE = 1024 * 1024;
@@ -34,7 +34,7 @@ export function refuse(response: ServerResponse, { status, code, message, header
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }
 
-/** Calls back when a response is over, be it answered or given up by its client; at once where that was before. */
+/** Calls back when a response is finished or its client is gone; at once if that has already happened. */
 export function onceOver(response: ServerResponse, callback: () => void): void {
   if (response.closed || response.destroyed) callback();
   else response.once('close', callback);
@@ -52,7 +52,7 @@ export function failed(): Refusal {
   return new Refusal(500, INTERNAL_ERROR, 'The server failed unexpectedly. Try again.');
 }
 
-/** The message, or batch of them, in a request's body; nothing in it is checked. Throws `Refusal`. */
+/** The message, or batch of messages, in a request's body, unchecked. Throws `Refusal`. */
 export async function readMessages(request: IncomingMessage, signal: AbortSignal): Promise<unknown> {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
   if (!isJsonContentType(type ?? null)) {
@@ -71,11 +71,12 @@ export async function readMessages(request: IncomingMessage, signal: AbortSignal
   try {
     return parseMessages(text);
   } catch {
-    // The parser's own words quote the text, and whatever is in it.
+    // The parser's own message would quote the text, whatever it contains.
     throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid JSON.');
   }
 }
 
+/** Many tiny values take far more time and memory to parse than their size in bytes suggests. */
 function refuseCrowd(bytes: Buffer): void {
   if (!isCrowd(bytes)) return;
   const most = VALUES_MAX.toLocaleString('en-US');
@@ -86,7 +87,7 @@ async function collect(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // Giving up must not destroy the connection: the answer still goes through it.
+    // Giving up must not destroy the connection, which still carries the answer.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes <= MESSAGE_BYTES_MAX) chunks.push(chunk);
@@ -101,7 +102,7 @@ async function collect(request: IncomingMessage): Promise<Buffer> {
   throw new Refusal(413, REFUSED, `The message is larger than ${most}. Write documents in smaller batches.`, CLOSE);
 }
 
-/** A body that is still on its way must not hold up the service's end. */
+/** A body that is still arriving must not delay closing the service. */
 function untilClosing<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(closing());

@@ -4,32 +4,32 @@ import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import { isInitializeRequest, type McpServer, type Server } from '@modelcontextprotocol/server';
 import { onceOver, REFUSED, Refusal, SESSION_NOT_FOUND } from './http-body.ts';
 
-/** One client of the 2025 protocols, which keep what they agreed on. */
+/** The session of one client of the 2025 protocols. */
 interface Session {
   transport: NodeStreamableHTTPServerTransport;
   server: Server | McpServer;
-  /** Requests and streams that are open. */
+  /** Number of open requests and streams. */
   open: number;
   lastUsedAt: number;
 }
 
 export interface SessionsOptions {
   createServer: () => Server | McpServer;
-  /** Most sessions at once; at the limit the one that was idle longest makes room. */
+  /** Most sessions at once; at the limit, the one idle for longest is closed. */
   max: number;
-  /** Whether there is room beyond this principal's own limit, with those that are being opened. */
+  /** Whether the limit over all principals has room, counting the sessions that are being opened. */
   hasRoom: () => boolean;
-  /** Called with what goes wrong outside any one call. */
+  /** Called with errors outside any single call. */
   onError: (error: Error) => void;
 }
 
-/** The sessions of one principal; no other one can reach them. */
+/** The sessions of one principal, out of reach for all others. */
 export interface Sessions {
   /** With those that are being opened. */
   readonly size: number;
   /** Answers a request of the 2025 protocols. Throws `Refusal`. */
   handle(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void>;
-  /** Closes those that nothing was asked of for so long, in milliseconds. */
+  /** Closes sessions without a request for `idleMs` milliseconds. */
   closeIdle(idleMs: number): Promise<void>;
   /** Ends the streams on which clients only listen. */
   endListening(): void;
@@ -53,7 +53,7 @@ export function createSessions({ createServer, max, hasRoom, onError }: Sessions
     }
     const session = sessions.get(id);
     if (session === undefined) {
-      // The same for the session of another key: nobody learns that it exists.
+      // The same for another key's session, so that nobody learns that it exists.
       throw new Refusal(404, SESSION_NOT_FOUND, 'Session not found: it ended, or never was. Send "initialize" again.');
     }
     await serve(session, request, response, message);

@@ -14,9 +14,9 @@ import { type Access, createAccess } from './http-access.ts';
 import { closing, failed, notAllowed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
 import { createSessions, type Sessions } from './http-sessions.ts';
 
-/** Who a request comes from; it was authenticated before it got here. */
+/** The authenticated caller of a request. */
 export interface Caller {
-  /** Names the key without giving it away. */
+  /** Identifies the key without revealing it. */
   keyHash: string;
   /** Whether the key still exists. */
   isKnown: () => boolean;
@@ -27,44 +27,44 @@ export interface Party {
   /** A server for one session of the 2025 protocols, or for one request of the later ones. */
   createServer(era: 'legacy' | 'modern'): Server | McpServer;
   /**
-   * A client of the later protocols begins to listen for what `filter` names; it is told through `notify`. What this
-   * returns is called when it stops. Clients of the 2025 protocols are told by the server of their session.
+   * Called when a client of the later protocols subscribes to what `filter` names; `notify` reaches the client. The
+   * returned function is called when that ends. Clients of the 2025 protocols are notified by their session's server.
    */
   listening?(filter: SubscriptionFilter, notify: ServerNotifier): () => void;
   close(): Promise<void>;
 }
 
 export interface HttpLimits {
-  /** Keys that are served at once (default 256). */
+  /** Number of keys served at once (default 256). */
   partiesMax: number;
-  /** Sessions of the 2025 protocols at once (default 512), and of one key (default 64). */
+  /** Sessions of the 2025 protocols at once (default 512), and per key (default 64). */
   sessionsMax: number;
   sessionsPerPartyMax: number;
-  /** Streams of one key on which clients only listen (default 64). */
+  /** Streams per key on which clients only listen (default 64). */
   listeningMax: number;
-  /** Messages of one key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
+  /** Messages per key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
   readingMax: number;
-  /** A session, and what is kept for a key, ends after so long without a request, in milliseconds (default 30 minutes). */
+  /** A session, and what is kept for a key, ends after this idle time, in milliseconds (default 30 minutes). */
   idleMs: number;
-  /** How often that is looked after, and whether keys still exist, in milliseconds (default 15,000). */
+  /** How often idle times, and whether keys still exist, are checked, in milliseconds (default 15,000). */
   sweepMs: number;
-  /** Time for what runs to be answered when the service closes, in milliseconds (default 3,000). */
+  /** Time for running calls to be answered when the service closes, in milliseconds (default 3,000). */
   graceMs: number;
 }
 
 export interface HttpServingOptions<C extends Caller> extends Access {
-  /** Called at the first request of a key, and again when what is kept for it was let go. */
+  /** Called at a key's first request, and again if what was kept for it has been released since. */
   open: (caller: C) => Party;
   log: Logger;
   limits?: Partial<HttpLimits> | undefined;
 }
 
-/** MCP over Streamable HTTP, in both protocol eras, for a server that listens and authenticates by itself. */
+/** MCP over Streamable HTTP, in both protocol eras, for a server that itself listens and authenticates. */
 export interface HttpServing<C extends Caller> {
-  /** Checks `Host` and `Origin`. Throws `forbidden`; true: the request is answered. */
+  /** Checks `Host` and `Origin`. Throws `forbidden`; returns true if it has already answered the request. */
   admit(request: IncomingMessage, response: ServerResponse): boolean;
   handle(request: IncomingMessage, response: ServerResponse, caller: C, signal: AbortSignal): Promise<void>;
-  /** Ends every stream; what runs is answered first, if that is soon. */
+  /** Ends every stream; running calls may finish first, within `graceMs`. */
   close(): Promise<void>;
 }
 
@@ -87,9 +87,9 @@ interface Seat {
   sessions: Sessions;
   /** Calls of the later protocols. */
   calls: McpHttpHandler;
-  /** Listening ones, apart so that they can end before calls do. */
+  /** Subscriptions of the later protocols, apart from calls so that they can end first. */
   listeners: McpHttpHandler;
-  /** Gives out the right to read a body. */
+  /** Limits how many bodies are read at once. */
   reading: Turns;
   open: number;
   lastUsedAt: number;
@@ -101,7 +101,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
   const seats = new Map<string, Seat>();
   const waiting = new Set<() => void>();
   let isClosing = false;
-  // What a client does wrong it is told itself.
+  // A client's mistakes are reported to the client itself.
   const onerror = (error: Error) => log.info({ reason: error.message }, 'MCP over HTTP');
   const sweeper = setInterval(() => sweep().catch(onerror), limits.sweepMs).unref();
 
@@ -161,7 +161,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
     const until = Date.now() - limits.idleMs;
     for (const [keyHash, seat] of seats) {
       const isUnused = seat.open === 0 && seat.lastUsedAt <= until;
-      // What a deleted key has opened must not go on listening.
+      // What was opened with a key that is deleted now must not go on listening.
       if (!seat.isKnown() || isUnused) await leave(keyHash);
       else await seat.sessions.closeIdle(limits.idleMs);
     }
@@ -198,7 +198,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
       const stop = seat.party.listening?.(filter, seat.listeners.notify);
       if (stop !== undefined) onceOver(response, stop);
     }
-    // The message goes beside the request: as text again it would lose what was read exactly.
+    // The parsed message is passed beside the request: as text again it would lose its exact integers.
     const respond = toNodeHandler({ fetch: (web) => handler.fetch(web, { parsedBody: message }) }, { onerror });
     return respond(head, response);
   }
@@ -232,7 +232,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
 
 type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs so much at once; the rest waits in order. */
+/** Runs up to `max` tasks at once; the others wait in order. */
 function createTurns(max: number): Turns {
   let running = 0;
   const queue: (() => void)[] = [];
@@ -249,13 +249,13 @@ function createTurns(max: number): Turns {
   };
 }
 
-/** What the SDK needs of a request whose body was read already. */
+/** What the SDK needs of a request whose body was already read. */
 function withoutBody({ method = 'GET', url = '/', headers }: IncomingMessage) {
   const { 'content-length': _, ...rest } = headers;
   return { method, url, headers: rest, async *[Symbol.asyncIterator]() {} };
 }
 
-/** What a message asks to be told of; undefined: it is another message. */
+/** What a message subscribes to; undefined if it is not a subscription. */
 function listenFilter(message: unknown): SubscriptionFilter | undefined {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: { notifications?: SubscriptionFilter } };
   return method === 'subscriptions/listen' ? (params?.notifications ?? {}) : undefined;

@@ -11,9 +11,9 @@ interface Streams {
 }
 
 /**
- * JSON-RPC messages, one per line. Unlike the SDK's own transport it reads the integers of a tool's arguments exactly,
- * as `bigint` beyond 2^53, so that no document loses digits on its way in, and takes the largest write there may be.
- * `ended` resolves when it closes, for whatever reason.
+ * JSON-RPC messages, one per line. Unlike the SDK's own transport, it keeps the integers in a tool's arguments exact,
+ * as `bigint` beyond 2^53, so that no document loses digits on its way in, and accepts a line as long as the largest
+ * possible write. `ended` resolves when it closes, for whatever reason.
  */
 export function stdioTransport({ input, output }: Streams): { transport: Transport; ended: Promise<void> } {
   const onData = lineReader(receive, () => fail(new Error(`a message is longer than ${MESSAGE_BYTES_MAX} bytes`)));
@@ -31,7 +31,7 @@ export function stdioTransport({ input, output }: Streams): { transport: Transpo
     try {
       message = parseMessage(line);
     } catch {
-      // The parser's own message would quote the line, and whatever is in it, into the log.
+      // The parser's own message would quote the line, whatever it contains, in the log.
       transport.onerror?.(new Error('a line on stdin is no JSON-RPC message'));
       for (const id of requestIds(line)) send(invalidRequest(id)).catch(() => undefined);
       return;
@@ -66,7 +66,7 @@ export function stdioTransport({ input, output }: Streams): { transport: Transpo
   async function close(): Promise<void> {
     if (isClosed) return;
     isClosed = true;
-    // The error listeners stay: a late write to a reader that has gone must not end the process.
+    // The error listeners stay: a late write to a reader that is gone must not end the process.
     input.off('data', onData);
     input.pause();
     transport.onclose?.();
@@ -96,7 +96,7 @@ function invalidRequest(id: string | number): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } };
 }
 
-/** Cuts bytes into lines; a line without end is reported instead of kept. */
+/** Splits bytes into lines; a line that is too long is reported and not kept. */
 function lineReader(onLine: (line: string) => void, onTooLong: () => void): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let size = 0;

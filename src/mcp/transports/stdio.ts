@@ -8,28 +8,28 @@ import { listenFor, listeningTransport, notifierOf } from '../resources/subscrip
 import { createServer } from '../server.ts';
 import { stdioTransport } from './stdio-transport.ts';
 
-/** Requests to listen that one client can have open. */
+/** Most subscription requests that one client can have open. */
 const LISTENING_MAX = 64;
 /** Hosts kill a process that takes much longer to end. */
 const WITHDRAW_MS = 1_000;
 
 /**
- * Serves MCP over this process's stdin and stdout, in whichever protocol era the client opens with. Resolves when stdin
- * closes, with the client closed. Lists and handshakes are answered before `connect` is ever called, which opens the way
- * to the service, starting it where needed, and is called again after a failure.
+ * Serves MCP over this process's stdin and stdout, in the protocol era with which the client begins. Resolves when
+ * stdin closes or on SIGTERM, after closing the connection to the service. Handshakes and lists are answered before the
+ * first call of `connect`, which starts the service if needed and is called again after a failure.
  */
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
   const waiting = new Set<string>();
   const serving = serveOver({ ...options, connect: service.get, waiting }, transport);
-  // Hosts that do not close standard input end this process so.
+  // Hosts that do not close stdin end this process with SIGTERM.
   await Promise.race([ended, once(process, 'SIGTERM')]);
   await Promise.all([serving.close(), withdraw(service.opened(), waiting)]);
   await service.close();
 }
 
-/** Serves one client over a transport of its own. `lookEveryMs`: how often it is looked for changes somebody listens for. */
+/** Serves one client over the given transport. `lookEveryMs`: pause between polls while there are subscribers. */
 export function serveOver(options: Assistant, transport: Transport, lookEveryMs?: number): { close(): Promise<void> } {
   const { connect, log } = options;
   const changes = createChanges({ connect, log, everyMs: lookEveryMs });
@@ -53,14 +53,14 @@ export function serveOver(options: Assistant, transport: Transport, lookEveryMs?
   };
 }
 
-/** Takes back what nobody will fetch the answer to; a service that is busy or gone is not waited for. */
+/** Withdraws questions whose answers nobody will fetch; does not wait for a service that is busy or gone. */
 async function withdraw(client: Client | undefined, codes: ReadonlySet<string>): Promise<void> {
   if (client === undefined || codes.size === 0) return;
   const signal = AbortSignal.timeout(WITHDRAW_MS);
   await Promise.allSettled([...codes].map((code) => client.withdrawApproval({ code }, { signal })));
 }
 
-/** One connection for all calls: opened at the first one, and again after an attempt that failed. */
+/** One connection for all calls: opened at the first call, and again after a failed attempt. */
 function shared(connect: () => Promise<Client>) {
   let attempt: Promise<Client> | undefined;
   let open: Client | undefined;
@@ -79,7 +79,7 @@ function shared(connect: () => Promise<Client>) {
       return attempt;
     },
     opened: () => open,
-    // An attempt that still runs is not waited for: the process ends, and nothing was asked of the service yet.
+    // Does not wait for an attempt still running: the process ends, and nothing was asked of the service yet.
     close: async (): Promise<void> => open?.close(),
   };
 }

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
-/** The bytes of an IP address: 4 or 16. An IPv4 address that is written as IPv6 (`::ffff:1.2.3.4`) has its 4. */
+/** The bytes of an IP address: 4 or 16. An IPv4-mapped IPv6 address (`::ffff:1.2.3.4`) becomes its 4 IPv4 bytes. */
 export type Address = readonly number[];
 
-/** The addresses that share their first `prefix` bits with `address`. */
+/** The addresses whose first `prefix` bits are those of `address`. */
 export interface AddressRange {
   address: Address;
   prefix: number;
@@ -13,13 +13,13 @@ const PREFIX = /^(?:0|[1-9]\d{0,2})$/;
 /** Bits before the IPv4 part of an IPv4-mapped IPv6 address. */
 const MAPPED_BITS = 96;
 
-/** Reads an IP address; a zone (`fe80::1%eth0`) counts as absent. Undefined: the text is none. */
+/** Parses an IP address, ignoring a zone (`fe80::1%eth0`). Undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   const bytes = parseBytes(text.split('%', 1)[0] ?? '');
   return bytes === undefined ? undefined : (unmapped(bytes) ?? bytes);
 }
 
-/** Reads one address, or a range in CIDR notation; bits after the prefix do not matter. Undefined: the text is neither. */
+/** Parses an address, or a range in CIDR notation, ignoring bits after the prefix. Undefined if the text is neither. */
 export function parseRange(text: string): AddressRange | undefined {
   const slash = text.indexOf('/');
   const bytes = parseBytes(slash === -1 ? text : text.slice(0, slash));
@@ -32,7 +32,7 @@ export function parseRange(text: string): AddressRange | undefined {
   return { address: bytes, prefix: Number(length) };
 }
 
-/** Whether a range holds an address. An IPv6 range holds no IPv4 address, not even `::/0`. */
+/** Whether a range contains an address. An IPv6 range, even `::/0`, contains no IPv4 address. */
 export function contains(range: AddressRange, address: Address): boolean {
   if (range.address.length !== address.length) return false;
   const whole = Math.floor(range.prefix / 8);
@@ -41,7 +41,7 @@ export function contains(range: AddressRange, address: Address): boolean {
   return rest === 0 || (range.address[whole] ?? 0) >> (8 - rest) === (address[whole] ?? 0) >> (8 - rest);
 }
 
-/** Whether an address is the machine's own: `127.0.0.0/8` or `::1`. */
+/** Whether an address is a loopback address: `127.0.0.0/8` or `::1`. */
 export function isLoopback(address: Address): boolean {
   return address.length === 4 ? address[0] === 127 : address.every((byte, index) => byte === (index === 15 ? 1 : 0));
 }

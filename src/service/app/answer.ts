@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { stringifyJson } from '../../contract/json.ts';
 
-/** Text of this length is made in one go, and what is shorter as a whole is sent as one. */
+/** About this much text is serialized in one go; a shorter answer is sent whole. */
 const PIECE_CHARACTERS = 256 * 1024;
-/** Items of a list that are made into text at once, at first; then as many as make a piece. */
+/** How many items of a list are serialized at once to begin with; the number then adapts to the size of a piece. */
 const ITEMS_FIRST = 16;
 
 /**
- * The JSON text of an answer: whole where it is short, else a stream that makes it piece by piece, no faster than it is
- * read, and with room for other requests between two pieces. What takes long is a list at the top of the answer.
+ * The JSON text of an answer: a string if it is short, otherwise a stream that serializes it piece by piece, no faster
+ * than it is read, and lets other requests run between pieces. Only lists at the top level of the answer are split.
  */
 export function encodeAnswer(answer: object): string | Readable {
   const pieces = piecesOf(answer);

@@ -26,15 +26,15 @@ import { allowedMethods, routerPath } from './paths.ts';
 /** What the HTTP side needs beyond the service itself. */
 export interface AppContext extends ServiceContext {
   lifecycle: Lifecycle;
-  /** Answer browsers of other origins. */
+  /** Answer cross-origin requests from browsers (CORS). */
   cors: boolean;
-  /** Proxies whose word on a caller's address is believed. */
+  /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly AddressRange[];
   /** Whether a connection came over the local socket. */
   isLocal: (socket: Socket) => boolean;
-  /** Closes the service; called after the answer that announces it. */
+  /** Closes the service; called after the request to do so was answered. */
   leave: () => void;
-  /** Whether it is run by `serve`; a newer program then leaves it alone. */
+  /** Whether `serve` runs the service; a newer program then leaves it alone. */
   isForeground: boolean;
   /** Handlers mounted beside the API. */
   mounts: readonly Mount[];
@@ -49,7 +49,7 @@ interface RequestState {
   caller?: Principal;
 }
 
-/** Longer than any name may be, so that a long one is "not found" like every other wrong name. */
+/** Longer than any name may be, so that an overlong name is "not found" like any other wrong name. */
 const PARAM_LENGTH_MAX = 16 * 1024;
 const JSON_CONTENT = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i;
 
@@ -58,7 +58,7 @@ const noCompiler = () => () => {
 };
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 
-/** The API over HTTP: one route per row of the contract, and the service's own paths. It does not listen by itself. */
+/** The API over HTTP: one route per row of the contract, plus the service's own paths. Does not listen by itself. */
 export function buildApp(ctx: AppContext): FastifyInstance {
   const states = new WeakMap<FastifyRequest, RequestState>();
   const passes = createOriginPasses();
@@ -86,7 +86,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     if (allow.length > 0) {
       return reply.removeHeader('content-type').header('allow', allow.join(', ')).code(204).send();
     }
-    // Before the body is read: it does not matter what it holds.
+    // Before the body is read, whose content does not matter here.
     if (request.is404) throw noSuchEndpoint(request.method, request.url);
     return undefined;
   });
@@ -96,7 +96,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   return app;
 }
 
-/** Counts the request and follows it until it is answered or its caller hangs up. */
+/** Counts the request and tracks it until it is answered or its caller hangs up. */
 function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, reply: FastifyReply): RequestState {
   const visit = ctx.lifecycle.enter();
   const state: RequestState = {
@@ -107,7 +107,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
   };
   // A custom serializer keeps the framework from adding a charset, which JSON does not have.
   reply.serializer(stringifyJson).header('x-trace-id', request.id).header('content-type', JSON_TYPE);
-  // A connection kept open would be cut when the service is gone.
+  // A kept-alive connection would be cut when the service exits.
   if (ctx.lifecycle.phase === 'closing') reply.header('connection', 'close');
   reply.raw.once('close', () => {
     const answered = reply.raw.writableFinished;
@@ -119,13 +119,13 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
       status: answered ? reply.raw.statusCode : null,
       ms: Math.round((performance.now() - state.startedAt) * 10) / 10,
     };
-    // Probes and wrong paths are not worth a line by default.
+    // Health probes and wrong paths are logged at debug level only.
     ctx.log[state.operation === null ? 'debug' : 'info'](line, answered ? 'request' : 'request given up by its caller');
   });
   return state;
 }
 
-/** Where a request came from; over the local socket, a mount of this process may be calling for somebody else. */
+/** Where a request came from. Over the local socket, a mount of this process may be calling for somebody else. */
 function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest): Origin {
   const hops = hopsOf(ctx, request);
   const passed = hops.isLocal ? passes.originOf(request.headers[PASS_HEADER]) : undefined;
@@ -177,16 +177,16 @@ function addOperation(
   operation: AnyOperation,
 ): void {
   const row: Row = allRows[operation];
-  // The handler takes what the row's schemas produce, which the compiler cannot infer through the loop.
+  // The handler takes what the row's schemas produce, which the compiler cannot infer for a row chosen at run time.
   const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
   const answer = async (request: FastifyRequest, body: RawBody | undefined): Promise<unknown> => {
     const { caller, origin, signal } = stateOf(states, request);
     if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
-    // A body may take its time to arrive, and the key may be gone by then.
+    // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
     if (!takesDocuments(row)) body?.refuseCrowd();
-    // Documents are not parsed if the engine can take their text.
+    // Documents are not parsed here if the engine can take their text.
     const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
     const text =
       body === undefined || list === undefined
@@ -200,7 +200,7 @@ function addOperation(
   app.route({
     method: row.method,
     url: routerPath(row.path),
-    // Before the body is read, so that nobody without a key makes the service parse one.
+    // Before the body is read, so that a caller without a key cannot make the service parse one.
     onRequest: async (request) => {
       const state = stateOf(states, request);
       state.operation = operation;
@@ -221,14 +221,14 @@ function addOperation(
   });
 }
 
-/** A bare answer, to be sent in pieces if it is long; anything else is left to the reply's serializer. */
+/** An answer without envelope, streamed if it is long; anything but an object is left to the reply's serializer. */
 function streamed(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
   const text = encodeAnswer(result);
   return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
-/** The rows that the header asks to keep. Anything malformed is ignored: the header is a hint, not part of the API. */
+/** The number of rows that the header asks for. A malformed one is ignored: it is a hint, not part of the API. */
 function keepRowsOf(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }

@@ -8,21 +8,21 @@ import { isCrowd, type JsonValue, parseJson, VALUES_MAX } from '../../contract/j
 /** Most bytes of a request that says what something is: what it makes stays in memory, and in every list. */
 export const DEFINITION_BYTES_MAX = 1024 * 1024;
 
-/** What is read of a body that is too large, before the answer: a client that still writes may not read it otherwise. */
+/** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
 
 /**
- * Rooms for large bodies, kept from one request to the next. Measured: new ones make the collector run for the whole heap
- * every ten requests of 1 MB, beside and between everything else, for a third of the processor time of a load.
+ * Buffers for large bodies, reused from one request to the next. Measured: with new buffers, garbage collection scans
+ * the whole heap every ten requests of 1 MB, which takes a third of the processor time of a load.
  */
 const rooms: Buffer[] = [];
 const ROOMS_MAX = 2;
-/** A smaller body has no room of its own. */
+/** Smaller bodies do not use one of these buffers. */
 const ROOM_BYTES_MIN = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 const MEBIBYTE = 1024 * 1024;
 
-/** A request body that is not parsed yet. */
+/** A request body that has not been parsed yet. */
 export class RawBody {
   #bytes: Buffer;
   #room: Buffer | undefined;
@@ -32,19 +32,19 @@ export class RawBody {
     this.#room = room;
   }
 
-  /** Not to be kept: another request writes there once this one is let go of. */
+  /** Must not be used after `release()`: another request may write there then. */
   get bytes(): Buffer {
     return this.#bytes;
   }
 
-  /** For when nobody reads the bytes any more; there are none then. Idempotent. */
+  /** To be called when nobody reads the bytes any more; `bytes` is empty from then on. Idempotent. */
   release(): void {
     const room = this.#room;
     this.#bytes = NO_BYTES;
     this.#room = undefined;
     if (room === undefined || rooms.includes(room)) return;
     rooms.push(room);
-    // The larger ones are of more use.
+    // Larger buffers fit more bodies.
     if (rooms.length > ROOMS_MAX) rooms.sort((a, b) => b.length - a.length).pop();
   }
 
@@ -56,8 +56,8 @@ export class RawBody {
   }
 
   /**
-   * Its JSON, exact for integers of any size; undefined if it is empty. Throws `invalid_input` for text that is not JSON,
-   * with the position.
+   * The JSON value, with integers of any size kept exactly; undefined if the body is empty. Throws `invalid_input`,
+   * with the position, for text that is not JSON.
    */
   parse(): JsonValue | undefined {
     const text = decode(this.bytes);
@@ -65,7 +65,7 @@ export class RawBody {
   }
 }
 
-/** A list in a body: where its `[` is, and the byte after its `]`. */
+/** A list in a body: the offset of its `[`, and of the byte after its `]`. */
 export interface ListPlace {
   start: number;
   end: number;
@@ -73,10 +73,10 @@ export interface ListPlace {
 
 const DATA_LIST = /^[ \t\r\n]*\{[ \t\r\n]*"data"[ \t\r\n]*:[ \t\r\n]*\[/;
 const LIST_END = /\][ \t\r\n]*\}[ \t\r\n]*$/;
-/** White space past this is not worth looking through. */
+/** Only this many bytes at each end are searched, since there is rarely more white space. */
 const EDGE_BYTES = 256;
 
-/** Where the list is in a body that looks like `{"data": […]}` and is UTF-8; undefined for any other. */
+/** Where the list is in a body of the form `{"data": […]}` in UTF-8; undefined for any other body. */
 export function dataListOf({ bytes }: RawBody): ListPlace | undefined {
   const head = DATA_LIST.exec(bytes.toString('latin1', 0, EDGE_BYTES));
   const tail = LIST_END.exec(bytes.toString('latin1', Math.max(0, bytes.length - EDGE_BYTES)));
@@ -84,7 +84,7 @@ export function dataListOf({ bytes }: RawBody): ListPlace | undefined {
   return { start: head[0].length - 1, end: bytes.length - tail[0].length + 1 };
 }
 
-/** Reads a request body to its end. Throws `content_too_large` past `bytesMax`, by default 10 MiB. */
+/** Reads a request body to its end. Throws `content_too_large` above `bytesMax`, by default 10 MiB. */
 export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): Promise<RawBody> {
   const { bytes, chunks } = await collect(payload, bytesMax);
   if (bytes > bytesMax) {
@@ -100,7 +100,7 @@ export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): P
 
 function inRoom(chunks: readonly Buffer[], bytes: number): RawBody {
   const at = rooms.findIndex((room) => room.length >= bytes);
-  // Bodies of one load are about as long as each other.
+  // The bodies of one load are of similar length.
   const [room = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25))] = at < 0 ? [] : rooms.splice(at, 1);
   let length = 0;
   for (const chunk of chunks) length += chunk.copy(room, length);
@@ -111,7 +111,7 @@ async function collect(payload: Readable, bytesMax: number): Promise<{ bytes: nu
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // Giving up must not destroy the connection: the answer still goes through it.
+    // Giving up must not destroy the connection, which still carries the answer.
     for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes <= bytesMax) chunks.push(chunk);
@@ -150,13 +150,13 @@ function parseBody(text: string): JsonValue {
   }
 }
 
-/** The parser's words without the piece of the body that it quotes, which may be part of a secret. */
+/** The parser's message without its excerpt of the body, which may contain part of a secret. */
 function whyOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return /is not valid JSON$/.test(message) ? 'unexpected character' : message;
 }
 
-/** Where the error is, as ` at line 2, column 7 (position 15)`; the built-in parser leaves it out of some messages. */
+/** The position, as ` at line 2, column 7 (position 15)`; some messages of the built-in parser lack it. */
 function positionOf(text: string, error: unknown): string {
   const position = positionIn(error) ?? positionIn(locate(text));
   if (position === undefined) return '';

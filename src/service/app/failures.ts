@@ -7,11 +7,11 @@ import { allowedMethods } from './paths.ts';
 export const JSON_TYPE = 'application/json';
 const QUOTED_MAX = 200;
 
-/** The error that a caller reads for anything that was thrown; what is not its fault is logged with the cause. */
+/** The error to answer with for anything that was thrown; what is not the caller's fault is logged with its cause. */
 export function toApiError(error: unknown, log: Logger, traceId: string): ApiError {
   if (error instanceof ApiError && error.status !== undefined && error.status < 500) return error;
   if (error instanceof ApiError && error.code === 'not_ready') return error;
-  // A query that was stopped because the service closes; where the caller hung up, nobody reads the answer.
+  // The query was stopped because the service is closing. (If the caller hung up, nobody reads the answer.)
   if (error instanceof ApiError && error.code === 'aborted') return notReady('closing', error);
   const framework = fromFramework(error);
   if (framework !== undefined) return framework;
@@ -29,7 +29,7 @@ export function notReady(phase: 'starting' | 'closing', cause?: unknown): ApiErr
   return new ApiError('not_ready', `The service is ${phase}. Try again in a moment.`, { retryAfterMs: 1_000, cause });
 }
 
-/** 404 for a path that does not exist, 405 for one that has other methods. */
+/** 404 for a path that does not exist, 405 for one that exists with other methods. */
 export function noSuchEndpoint(method: string, url: string): ApiError {
   const path = (url.split(/[?#]/, 1)[0] ?? '').slice(0, QUOTED_MAX);
   const allow = allowedMethods(url);
@@ -60,7 +60,7 @@ export function sendError(reply: FastifyReply, error: ApiError, traceId: string)
     .send(toErrorBody(error, traceId));
 }
 
-/** The answer, as raw HTTP, to bytes that are not an HTTP request or come too slowly. */
+/** The raw HTTP answer to bytes that are not an HTTP request, or arrive too slowly. */
 export function rawErrorResponse(code: string | undefined, traceId: string): string {
   const [status, message] =
     code === 'HPE_HEADER_OVERFLOW'

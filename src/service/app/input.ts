@@ -6,7 +6,7 @@ import { lowerFirst } from '../roles.ts';
 
 const ISSUES_SHOWN_MAX = 3;
 
-/** What a request brings, before it is checked. */
+/** The parts of a request, unchecked. */
 export interface RawInput {
   params: unknown;
   query: unknown;
@@ -14,8 +14,8 @@ export interface RawInput {
 }
 
 /**
- * The flat, checked input of an operation: path parameters, query-string parameters and body fields; unknown ones are
- * left out. Throws `invalid_input` naming each field's path and what was expected.
+ * The flat, checked input of an operation: path parameters, query-string parameters and body fields, without unknown
+ * ones. Throws `invalid_input`, naming the path of each wrong field and what was expected.
  */
 export function parseInput(row: Row, raw: RawInput): Record<string, unknown> {
   const body = parsePart(row, row.body, bodyFields(row, raw.body));
@@ -34,7 +34,7 @@ function parsePart(row: Row, schema: z.ZodObject | undefined, value: unknown): R
   );
 }
 
-/** The body's fields; null in the place of an optional field means that it is not given. */
+/** The body's fields; null in an optional field counts as absent. */
 function bodyFields(row: Row, body: unknown): unknown {
   if (row.body === undefined || body === undefined) return {};
   return withoutNulls(row.body, body);
@@ -67,7 +67,7 @@ function parseQuery(row: Row, raw: RawInput): Record<string, unknown> {
   return parsePart(row, row.query, fields);
 }
 
-/** A query-string value as the type that its schema takes. */
+/** A query-string value, converted to the type that its schema takes. */
 function fromText(schema: z.ZodType, text: unknown): unknown {
   if (typeof text !== 'string' || schema.safeParse(text).success) return text;
   const lower = text.toLowerCase();

@@ -1,32 +1,29 @@
-/** The state of the service between its start and its end. */
+/** The state of the service, from start to end. */
 export type Phase = 'starting' | 'ready' | 'closing';
 
 /** A request being processed. */
 export interface Visit {
   /** Aborted when the service closes; abort it when the caller hangs up. */
   abort: AbortController;
-  /** The request is over. */
+  /** To be called when the request is over. */
   end(): void;
 }
 
-/** Tracks running requests, and what happens when there are none. */
+/** Tracks running requests and the idle time when there are none. */
 export interface Lifecycle {
   readonly phase: Phase;
   enter(): Visit;
-  /**
-   * For something that outlasts its request: the service does not exit for being idle until the returned function is
-   * called.
-   */
+  /** For work that outlasts its request: until the returned function is called, the service does not count as idle. */
   hold(): () => void;
-  /** To be called when the service begins to answer; the idle time starts. */
+  /** To be called when the service is ready to answer; the idle time starts. */
   ready(): void;
-  /** Refuses new work from now on; aborts what can be aborted. */
+  /** Refuses new requests from now on, and aborts those that can be aborted. */
   close(): void;
-  /** Resolves when no request runs, or after `timeoutMs`. */
+  /** Resolves when no request is running, or after `timeoutMs`. */
   drained(timeoutMs: number): Promise<void>;
 }
 
-/** `onIdle` is called when no request came for `idleMs` and none runs; never without `idleMs`. */
+/** `onIdle` is called when no request has come for `idleMs` and none is running; without `idleMs`, never. */
 export function createLifecycle(options: { idleMs?: number | undefined; onIdle: () => void }): Lifecycle {
   let phase: Phase = 'starting';
   const visits = new Set<Visit>();

@@ -6,10 +6,10 @@ import { type AddressInfo, connect, Server as NetServer, type Socket } from 'nod
 import { ApiError } from '../../contract/errors.ts';
 import { rawErrorResponse } from './failures.ts';
 
-/** A Unix socket (on Windows a named pipe), or a TCP address, by TLS where `tls` is given; port 0 takes a free one. */
+/** A Unix socket (on Windows a named pipe), or a TCP address, with TLS if `tls` is given; port 0 picks a free port. */
 export type ListenAddress = { path: string } | { host: string; port: number; tls?: TlsFiles | undefined };
 
-/** A certificate with the chain behind it, and its private key, both as PEM text. */
+/** A certificate with its chain, and its private key, both as PEM text. */
 export interface TlsFiles {
   cert: string;
   key: string;
@@ -18,26 +18,26 @@ export interface TlsFiles {
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 20_000,
-  /** Time for a request to arrive; answers may take longer. */
+  /** Time for a request to arrive completely; answering may take longer. */
   requestTimeout: 120_000,
   keepAliveTimeout: 60_000,
 };
 /** Connections of one TCP address. Whoever has no key can open as many. */
 const CONNECTIONS_MAX = 8_192;
-/** Time for a TLS connection to be made. */
+/** Time for a TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 
-/** A server that listens, and where. */
+/** A listening server and its address. */
 export interface Listener {
   server: Server;
   address: string;
-  /** Connections that may not be known to the server yet, as those whose TLS handshake is under way. */
+  /** Includes connections that the server may not know yet, such as those in a TLS handshake. */
   sockets: ReadonlySet<Socket>;
 }
 
 /**
- * Listens at an address. `onLocal` gets each connection of a socket path. A socket file that nobody answers at is a
- * killed service's, and is removed; where somebody does, this rejects.
+ * Listens at an address. `onLocal` gets each connection to a socket path. A socket file on which nobody listens is left
+ * over from a killed service and is removed; if somebody listens, this rejects.
  */
 export async function listen(
   address: ListenAddress,
@@ -55,7 +55,7 @@ export async function listen(
     if ('path' in address) await removeStaleSocket(address.path);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      // The socket file is made during this call, with what the mask leaves: for its owner only, from its first moment.
+      // The socket file is created during this call; the mask keeps it closed to other users from the first moment.
       const mask = process.umask(0o177);
       try {
         server.listen(address, resolve);
@@ -99,9 +99,9 @@ function socketsOf(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** Accepts no more connections; those there are go on, and socket files are removed. */
+/** Accepts no more connections and removes socket files; existing connections stay open. */
 export function stopAccepting(listeners: readonly Listener[]): void {
-  // Not the HTTP server's own close(): that destroys connections whose answer is still on its way out.
+  // Not the HTTP server's own close(), which destroys connections whose answer is still being sent.
   for (const { server } of listeners) NetServer.prototype.close.call(server);
 }
 
@@ -134,7 +134,7 @@ function isAnswered(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // A full backlog is a program as well; a file that nobody listens at refuses.
+    // A full backlog means that a program listens, too; if nobody does, the connection is refused.
     socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
   });
 }

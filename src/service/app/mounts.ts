@@ -15,31 +15,31 @@ import type { OriginPasses } from './origin-passes.ts';
 export interface MountCaller {
   /** The stored hash of the key: it identifies the key without revealing it. */
   keyHash: string;
-  /** The key itself, with which the handler may call the API on its caller's behalf. */
+  /** The key itself, with which the handler may call the API on the caller's behalf. */
   key: string;
   email: string;
   roles: readonly Role[];
-  /** Whether the key still exists, for what outlives a request. */
+  /** Whether the key still exists; to be asked by whatever outlives the request. */
   isKnown: () => boolean;
   /**
-   * Headers for the calls that the handler makes over the local socket for this request: with them, calls count as
-   * coming from the request's origin; without them, as this machine's own.
+   * Headers for the handler's calls over the local socket for this request: with them, the calls count as coming from
+   * the request's origin; without them, as coming from this machine.
    */
   headers: Record<string, string>;
 }
 
 /** A handler that answers beside the API, on the same addresses and behind the same checks. */
 export interface Mount {
-  /** Its one path, e.g. `/mcp`. */
+  /** Its only path, e.g. `/mcp`. */
   path: string;
   /**
-   * Checks the destination and origin that a request claims, before anything else; may set headers of the answer. True:
-   * it was answered. Throws the `ApiError` to refuse it with.
+   * Checks the claimed destination and origin of a request (`Host`, `Origin`), before anything else; may set headers of
+   * the answer. True if it has already answered. Throws an `ApiError` to refuse the request.
    */
   admit(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>;
   /**
-   * Answers a request whose caller was authenticated; its body is unread. `signal` aborts when the service closes or the
-   * caller has gone.
+   * Answers a request whose caller was authenticated and whose body is still unread. `signal` aborts when the service
+   * closes or the caller is gone.
    */
   handle(request: IncomingMessage, response: ServerResponse, caller: MountCaller, signal: AbortSignal): Promise<void>;
   /** Closes what it keeps open; called when the service begins to close. */
@@ -58,10 +58,10 @@ type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
   passes: OriginPasses;
 };
 
-/** Clients of other protocols look for a scheme that they know; both are accepted everywhere. */
+/** Clients of other protocols look for a scheme that they know; every path accepts both of these. */
 const CHALLENGE = 'Bearer realm="colloquy", ApiKey realm="colloquy"';
 
-/** Adds a mount's path: allowlist and key are checked as for the API, and the raw request goes to the handler. */
+/** Adds a mount's path: allowlist and key are checked as for the API, then the raw request goes to the handler. */
 export function addMount(
   app: FastifyInstance,
   ctx: MountContext,
@@ -71,7 +71,7 @@ export function addMount(
   app.route({
     method: [...app.supportedMethods],
     url: mount.path,
-    // Before the body is read, so that nobody without a key makes the service read one.
+    // Before the body is read, so that a caller without a key cannot make the service read one.
     onRequest: async (request, reply) => {
       const visit = visitOf(request);
       visit.operation = mount.path.slice(1);

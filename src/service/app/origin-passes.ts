@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Origin } from './origin.ts';
 
 /**
- * A mount answers by calling the API over the local socket, where everybody is at this machine. A pass says where the
- * request came from for which it calls; only this process can make one, so nobody else at the socket can claim a place.
+ * A mount answers a request by calling the API over the local socket, where every caller seems to be on this machine. A
+ * pass tells the API where that request came from. Only this process can make one, so nobody else can claim an origin.
  */
 export interface OriginPasses {
   passFor(origin: Origin): Record<string, string>;
-  /** The origin that the header names; undefined where it holds no pass of this process. */
+  /** The origin that the header names; undefined if it contains no pass made by this process. */
   originOf(header: string | string[] | undefined): Origin | undefined;
 }
 

@@ -4,18 +4,18 @@ import { type Address, type AddressRange, contains, parseAddress } from './addre
 export interface Origin {
   /** It came over the local socket. */
   isLocal: boolean;
-  /** The caller's address; undefined: over the local socket, or unreadable. */
+  /** The caller's address; undefined if it is unreadable, or for the local socket. */
   address: Address | undefined;
   /** The address as shown to people. */
   shown: string;
-  /** A proxy that no setting names claims to forward the request: the address is that proxy's. */
+  /** An untrusted proxy claims to forward the request; `address` is then that proxy's. */
   isForwarded: boolean;
 }
 
-/** What the HTTP side knows about a request's route. */
+/** What the HTTP side knows about the hops of a request. */
 export interface Hops {
   isLocal: boolean;
-  /** The other end of the connection. */
+  /** The address at the other end of the connection. */
   peer: string | undefined;
   /** The `X-Forwarded-For` header; several are joined with commas. */
   forwardedFor: string | undefined;
@@ -27,7 +27,7 @@ const WITH_PORT = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
  * The caller's address: the other end of the connection or, if that is a trusted proxy, the last hop before the trusted
- * ones. Anything left of that hop was written by strangers and is not believed.
+ * proxies. Hops further left may be forged and are not believed.
  */
 export function originOf({ isLocal, peer, forwardedFor }: Hops, trusted: readonly AddressRange[]): Origin {
   if (isLocal) {

@@ -13,7 +13,7 @@ const KNOWN: readonly KnownPath[] = [
   ...Object.entries(SERVICE_PATHS).map(([path, method]) => ({ segments: path.split('/'), method })),
 ];
 
-/** A contract path as the router writes it. */
+/** A path of the contract in the router's notation. */
 export function routerPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }

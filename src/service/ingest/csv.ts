@@ -5,12 +5,12 @@ import type { FileFormat } from '../records.ts';
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
 export type ColumnType = CsvFormat['columnTypes'][number];
 
-/** A line of CSV as a document, or why it is none. */
+/** A line of CSV as a document, or why it is not one. */
 export type Parsed = { document: JsonObject } | { problem: string };
 
-/** Reads pieces of one CSV file, in order. */
+/** Reads the pieces of one CSV file, in order. */
 export interface CsvReader {
-  /** The documents of a piece, which is made of whole lines; no more than `max` and one. */
+  /** The documents of a piece, which consists of whole lines; stops after `max` + 1. */
   read(text: string, max: number): Parsed[];
 }
 
@@ -19,7 +19,7 @@ const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /**
  * A reader for the pieces of one request. With `firstLineAsColumnNames`, the first line of the first piece names the
- * columns of all of them, and a later piece may begin with that line again. `columnNames` go before these names.
+ * columns for all pieces; later pieces may repeat that line. `columnNames` take precedence over these names.
  */
 export function csvReader(format: CsvFormat): CsvReader {
   let header: string[] | undefined;
@@ -42,7 +42,7 @@ function parseCsv(text: string, format: CsvFormat, max: number): string[][] {
   return parse(text, { ...csvRules(format), to: max });
 }
 
-/** How text becomes records, for the parser. */
+/** The options of the parser. */
 export function csvRules(format: Pick<CsvFormat, 'separator' | 'quoteChar' | 'escapeChar'>) {
   return {
     delimiter: format.separator,
@@ -59,7 +59,7 @@ function isHeader(first: string[] | undefined, header: string[] | undefined): bo
   return header === undefined || (first.length === header.length && first.every((name, at) => name === header[at]));
 }
 
-/** The document of the record that stands at `index` in its file or piece. */
+/** The document for the record at `index` of its file or piece. */
 export function csvDocument(
   record: readonly string[],
   names: readonly string[],
@@ -84,7 +84,7 @@ export function csvDocument(
   return { document: Object.fromEntries(fields) };
 }
 
-/** Null for an empty cell of another type than STRING: the document goes without. Undefined for what the type is not. */
+/** Null for an empty cell, except as STRING: the document lacks the field. Undefined for text not of the type. */
 function cellOf(text: string, type: ColumnType): JsonValue | undefined {
   if (type === 'STRING') return text;
   const trimmed = text.trim();

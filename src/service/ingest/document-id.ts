@@ -9,11 +9,11 @@ let lastMs = 0;
 let counter = 0;
 
 const RANDOM_BYTES = 8;
-/** Random bytes for the next ids: to ask for those of each takes ten times as long. None is used twice. */
+/** Random bytes for the next ids, each used once; asking for those of each id takes ten times as long. */
 const pool = Buffer.alloc(512 * RANDOM_BYTES);
 let poolAt = pool.length;
 
-/** Writes random bytes to the end of an id. */
+/** Writes random bytes at the end of an id. */
 function randomize(bytes: Buffer): void {
   if (poolAt === pool.length) {
     randomFillSync(pool);
@@ -23,14 +23,14 @@ function randomize(bytes: Buffer): void {
   poolAt += RANDOM_BYTES;
 }
 
-/** A new `_id`: a version 7 UUID (RFC 9562). Those of one process sort in the order they were made. */
+/** Makes an `_id`: a version 7 UUID (RFC 9562). The ids of one process sort in the order in which they were made. */
 export function newDocumentId(): string {
   const now = Date.now();
   if (now > lastMs) {
     lastMs = now;
     counter = 0;
   } else if (++counter > 0xfff) {
-    // More than 4,096 in a millisecond, or the clock went back: borrow from the future to stay in order.
+    // More than 4,096 in a millisecond, or the clock was set back: use later times to stay in order.
     lastMs++;
     counter = 0;
   }
@@ -43,7 +43,7 @@ export function newDocumentId(): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Why a value cannot be an `_id`; undefined if it can, or if it is null: then one is made. */
+/** Why a value cannot be an `_id`; undefined if it can, or if it is null, in which case an `_id` is generated. */
 export function problemOfId(id: JsonValue): string | undefined {
   if (id === null) return undefined;
   if (typeof id !== 'string') return `"_id" must be a string, e.g. "42" instead of 42; leave it out to have one made`;

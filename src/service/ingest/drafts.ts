@@ -1,24 +1,24 @@
 import type { JsonObject } from '../../contract/json.ts';
 
-/** A document on its way in. */
+/** A document being taken in. */
 export interface Draft {
-  /** As it came, without `_meta`. */
+  /** As received, without `_meta`. */
   readonly given: JsonObject;
-  /** As it is now, with `_id` and `_event_time` where it has them; replaced, never changed in place. */
+  /** As it is now, with `_id` and `_event_time` if it has them; replaced, never changed in place. */
   fields: JsonObject;
-  /** Why it cannot be stored; null as long as it can. */
+  /** Why it cannot be stored; null if it can. */
   problem: string | null;
-  /** Whether it came as text of the collection's file. */
+  /** Whether it came from text of the collection's file. */
   readonly isFromFile: boolean;
 }
 
-/** A draft of a document as it came; `_meta` is the service's own, so that documents read from it can be added again. */
+/** A draft of a document as received, without the service's own `_meta`, so that documents can be added as read. */
 export function draftOf(document: JsonObject, isFromFile: boolean): Draft {
   const { _meta, ...given } = document;
   return { given, fields: given, problem: null, isFromFile };
 }
 
-/** A draft that cannot be stored, whatever it was. */
+/** A draft of something that cannot be stored. */
 export function refusedDraft(problem: string, isFromFile: boolean): Draft {
   return { given: {}, fields: {}, problem, isFromFile };
 }

@@ -25,12 +25,12 @@ const OFFSET = /^[+-]\d\d:?\d\d$/;
 const DECIMAL = /^([+-]?)(\d{1,30})(?:\.(\d{1,30}))?$/;
 const SHOWN_MAX = 80;
 
-/** A time without a zone, as the engine reads it. */
+/** A time without a zone, as a pattern for the engine. */
 const LOCAL_PATTERN = '%Y-%m-%d %H:%M:%S.%f';
 
 /**
- * The event time settings of a new collection, checked and with their defaults: ISO-8601 and UTC. Throws what `refuse`
- * makes, with the formats that there are.
+ * The event time settings of a new collection, checked and with defaults filled in (ISO-8601, UTC). Throws the error
+ * that `refuse` makes, listing the known formats.
  */
 export async function readEventTimeInfo(
   engine: Pick<Engine, 'readTimes'>,
@@ -67,13 +67,13 @@ function readFormat(given: string, refuse: Refuse): string {
   throw refuse(`"event_time_info.format" is "${given}", which is no format; formats are ${FORMATS}`);
 }
 
-/** As IANA writes it, or an offset. */
+/** The zone's name in IANA's spelling, or an offset. */
 function readTimeZone(given: string, refuse: Refuse): string {
   if (given === 'Z') return UTC;
   if (OFFSET.test(given) && offsetMinutes(given) !== undefined) return given;
   const zones = Intl.supportedValuesOf('timeZone');
   const found = [UTC, ...zones].find((zone) => zone.toLowerCase() === given.toLowerCase());
-  // A name that is not in the list may still be an older one of a zone, such as US/Pacific.
+  // Names outside the list may still be older aliases of a zone, such as US/Pacific.
   if (found !== undefined || (!OFFSET.test(given) && isTimeZone(given))) return found ?? given;
   const close = nearest(given, zones).map((zone) => `"${zone}"`);
   const hint = close.length === 0 ? '' : `; did you mean ${close.join(' or ')}?`;
@@ -91,9 +91,9 @@ function isTimeZone(name: string): boolean {
 }
 
 /**
- * Event times from the field that the collection's settings name, in microseconds, in the order of `drafts`: as the
- * mappings left the field, or else as it came. Null: the document has none. A draft whose value is no time of the format
- * gets its `problem`: arriving now instead, it would be in the wrong place for every question about time, and for retention.
+ * Event times in microseconds, in the order of `drafts`, from the field that the collection's settings name: as the
+ * mappings left it, or else as received. Null if the document has none. If a value does not fit the format, its draft
+ * gets a `problem`: with the time of arrival instead, queries about time, and retention, would treat it wrongly.
  */
 export async function readEventTimes(
   engine: Pick<Engine, 'readTimes'>,
@@ -129,12 +129,12 @@ async function timesOf(
   return inZone(engine, info.timeZone, info.format, values.map(textOf));
 }
 
-/** A number's digits are text to a pattern such as `%Y%m%d`. */
+/** A number counts as its digits, for patterns such as `%Y%m%d`. */
 function textOf(value: JsonValue): string | null {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : null;
 }
 
-/** Times that texts name in a zone; for an offset, as if in UTC, and then moved. */
+/** The times of texts in a zone; for an offset they are read as UTC and then moved. */
 async function inZone(
   engine: Pick<Engine, 'readTimes'>,
   timeZone: string,
@@ -145,7 +145,7 @@ async function inZone(
   if (given.length === 0) return texts.map(() => null);
   const isOffset = OFFSET.test(timeZone);
   const times = await engine.readTimes(given, { pattern, timeZone: isOffset ? UTC : timeZone });
-  // A pattern with a zone of its own has its time already.
+  // A pattern that contains the zone already gives the right time.
   const ahead = isOffset && !/%[zZ]/.test(pattern.replaceAll('%%', '')) ? (offsetMinutes(timeZone) ?? 0) : 0;
   let next = 0;
   return texts.map((text) => {
@@ -154,7 +154,7 @@ async function inZone(
   });
 }
 
-/** ISO-8601, or an integer of microseconds, as in `_event_time` itself; a text without a zone is in the settings' zone. */
+/** ISO-8601, or an integer of microseconds, like `_event_time`; a text without a zone is in that of the settings. */
 async function isoTimes(
   engine: Pick<Engine, 'readTimes'>,
   { timeZone }: EventTimeRecord,
@@ -171,7 +171,7 @@ async function isoTimes(
   });
 }
 
-/** Null for years that such a text cannot name. */
+/** Null for years that such a text cannot express. */
 function localText(micros: bigint): string | null {
   if (!isEventTime(micros)) return null;
   const inMs = ((micros % 1_000n) + 1_000n) % 1_000n;
@@ -179,7 +179,7 @@ function localText(micros: bigint): string | null {
   return `${text.slice(0, -1).replace('T', ' ')}${String(inMs).padStart(3, '0')}`;
 }
 
-/** Exact for every count, also in text; digits below a microsecond are dropped. */
+/** Exact for every count, also as text; digits below a microsecond are dropped. */
 function countedTime(value: JsonValue, unit: bigint): bigint | null {
   const match = DECIMAL.exec(textOf(value)?.trim() ?? '');
   if (match === null) return null;

@@ -6,12 +6,12 @@ const ISO =
 const MICROS_MIN = -62_135_596_800_000_000n;
 const MICROS_MAX = 253_402_300_799_999_999n;
 
-/** What an `_event_time` has to be, as a clause. */
+/** The rule for an `_event_time`, as a clause. */
 export const EVENT_TIME_RULE =
   '"_event_time" must be an ISO-8601 string such as "2026-11-20T18:00:00Z", or an integer of microseconds since 1970, of the years 1 to 9999';
 
 /**
- * Microseconds since the epoch of an `_event_time`: an ISO-8601 string (UTC where it names no zone; digits beyond the
+ * An `_event_time` in microseconds since the epoch: from an ISO-8601 string (UTC if it names no zone; digits beyond the
  * sixth are dropped) or an integer of microseconds. Undefined if it is neither, or outside the years 1 to 9999.
  */
 export function eventTimeMicros(value: JsonValue): bigint | undefined {
@@ -21,12 +21,12 @@ export function eventTimeMicros(value: JsonValue): bigint | undefined {
 
 const YEAR_MICROS = 31_536_000_000_000;
 
-/** Whether an `_event_time` is a number within a year of 1970, as seconds and milliseconds of our time are. */
+/** Whether an `_event_time` is a number within a year of 1970; present times in seconds or milliseconds are. */
 export function isNear1970(value: JsonValue | undefined): boolean {
   return typeof value === 'number' && Math.abs(value) < YEAR_MICROS;
 }
 
-/** Whether these microseconds since the epoch are of the years 1 to 9999. */
+/** Whether these microseconds since the epoch are within the years 1 to 9999. */
 export function isEventTime(micros: bigint): boolean {
   return micros >= MICROS_MIN && micros <= MICROS_MAX;
 }
@@ -36,7 +36,7 @@ function integerOf(value: JsonValue): bigint | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
 }
 
-/** Microseconds since the epoch of an ISO-8601 text, in UTC where it names no zone, and whether it does. */
+/** An ISO-8601 text in microseconds since the epoch, in UTC if it names no zone, and whether it names one. */
 export function isoTime(text: string): { micros: bigint; hasZone: boolean } | undefined {
   const match = ISO.exec(text);
   if (match === null) return undefined;
@@ -44,7 +44,7 @@ export function isoTime(text: string): { micros: bigint; hasZone: boolean } | un
   const date = new Date(0);
   date.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day ?? 0);
   date.setUTCHours(hour ?? 0, minute ?? 0, second ?? 0);
-  // A Date rolls 30 February over to March, and 25:00 to the next day: such texts are mistakes.
+  // Date turns 30 February into a day in March, and 25:00 into the next day; such texts are mistakes.
   if (date.getUTCMonth() + 1 !== month || date.getUTCDate() !== day) return undefined;
   if (date.getUTCHours() !== hour || date.getUTCMinutes() !== minute || date.getUTCSeconds() !== second)
     return undefined;
@@ -55,7 +55,7 @@ export function isoTime(text: string): { micros: bigint; hasZone: boolean } | un
   return { micros, hasZone: match[8] !== undefined };
 }
 
-/** Minutes that an offset such as `+02:00` or `Z` is ahead of UTC; undefined for one that there is not. */
+/** The minutes by which an offset such as `+02:00` or `Z` is ahead of UTC; undefined if there is no such offset. */
 export function offsetMinutes(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === 'Z' || zone === 'z') return 0;
   const hours = Number(zone.slice(1, 3));

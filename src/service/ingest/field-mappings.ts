@@ -8,18 +8,18 @@ import type { Draft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros } from './event-time.ts';
 import { type FieldPath, fieldPath, valueAt, withoutValue, withValue } from './field-path.ts';
 
-/** Mappings of a collection, and input fields of a mapping, at most. */
+/** Most mappings of a collection, and most input fields of a mapping. */
 const LIST_MAX = 100;
 const PARAM_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
-/** Fields that every document has, or may have, and that lie outside of what it holds. */
+/** Fields that every document has or may have, and that are not part of its content. */
 const OWN_FIELDS = new Set(['_id', '_event_time', '_meta']);
 
-/** Makes the error of a setting that cannot be taken, from why. */
+/** Makes the error for a setting that is refused, given the reason. */
 export type Refuse = (why: string) => ApiError;
 
 /**
- * The mappings of a new collection, checked and with their defaults: `if_missing` and `on_error` are SKIP, `param` is the
- * field's name. Throws what `refuse` makes, or `query_error` for an expression that cannot be computed.
+ * The mappings of a new collection, checked and with defaults filled in: `if_missing` and `on_error` are SKIP, `param`
+ * is the field's name. Throws what `refuse` makes, or `query_error` for an expression that cannot be computed.
  */
 export async function readFieldMappings(
   engine: Pick<Engine, 'checkExpression'>,
@@ -127,7 +127,7 @@ function requirePath(field: string, refuse: Refuse): void {
   }
 }
 
-/** The engine folds the names of parameters. */
+/** The engine ignores letter case in the names of parameters. */
 function requireDistinctParams(mapping: FieldMappingRecord, refuse: Refuse): void {
   const seen = new Set<string>();
   for (const param of parametersOf(mapping)) {
@@ -142,11 +142,11 @@ function parametersOf(mapping: FieldMappingRecord): string[] {
 }
 
 /**
- * Applies mappings to documents, one mapping after the other, each in one step of the engine for all documents. A later
- * mapping sees what the earlier ones made.
+ * Applies mappings to documents, one mapping after the other, each to all documents in one call of the engine. Later
+ * mappings see the results of earlier ones.
  *
- * `is_drop_all_fields` leaves nothing but `_id`, `_event_time` and what other mappings put out, wherever it stands among
- * them. A document that a mapping with `on_error: FAIL` fails for gets its `problem`.
+ * `is_drop_all_fields`, in whichever mapping, leaves only `_id`, `_event_time` and the output of other mappings. If a
+ * mapping with `on_error: FAIL` fails for a document, the document gets a `problem`.
  */
 export async function mapFields(
   engine: Pick<Engine, 'evaluate'>,
@@ -170,7 +170,7 @@ export async function mapFields(
 /** A document that is being mapped. */
 interface Work {
   draft: Draft;
-  /** What is left of it if all fields are dropped. */
+  /** What remains of it if all fields are dropped. */
   output: JsonObject;
 }
 
@@ -196,7 +196,7 @@ async function applyMapping(
   for (const work of works) {
     const values = inputs.map((input) => valueAt(work.draft.fields, input.path));
     if (inputs.some((input, index) => input.if_missing === 'SKIP' && values[index] === null)) {
-      // What is to be dropped must not stay for want of another field.
+      // Fields to drop are dropped even if another input field is missing.
       drop(work, dropped);
       continue;
     }
@@ -206,7 +206,7 @@ async function applyMapping(
   const computed = await engine.evaluate({ sql: output.value, parameters: parametersOf(mapping) }, rows, signal);
   const path = fieldPath(output.field_name) ?? [];
   for (const [index, work] of mapped.entries()) {
-    // First, so that a mapping may put its output into the field that it takes.
+    // Before the output is set, which may go into an input field.
     drop(work, dropped);
     const problem = put(work, path, computed[index] ?? { error: 'it gives no value' });
     if (problem === null || output.on_error === 'SKIP') continue;
@@ -214,7 +214,7 @@ async function applyMapping(
   }
 }
 
-/** Puts a value into its field; answers why it cannot. */
+/** Puts a value into its field; returns why it cannot, or null. */
 function put(work: Work, path: FieldPath, computed: Computed): string | null {
   if ('error' in computed) return computed.error;
   const { value } = computed;

@@ -1,15 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
 
-/** A field of a document, or one within: `a.b` is `b` in the object `a`. Never empty. */
+/** The path of a field in a document: `a.b` is `b` in the object `a`. Never empty. */
 export type FieldPath = readonly string[];
 
-/** The path that a name with dots means; undefined if a part of it is empty. */
+/** The path for a name with dots; undefined if a part of it is empty. */
 export function fieldPath(name: string): FieldPath | undefined {
   const path = name.split('.');
   return path.includes('') ? undefined : path;
 }
 
-/** The value at a path; null where there is none, which is the same. */
+/** The value at a path, or null if there is none. */
 export function valueAt(document: JsonObject, path: FieldPath): JsonValue {
   let value: JsonValue = document;
   for (const key of path) {
@@ -20,8 +20,8 @@ export function valueAt(document: JsonObject, path: FieldPath): JsonValue {
 }
 
 /**
- * The document with a value at a path; objects on the way are made, and the given ones stay as they are. Undefined where
- * something else than an object is in the way.
+ * A copy of the document with a value at a path; missing objects on the way are created. Undefined if something on the
+ * way is not an object.
  */
 export function withValue(document: JsonObject, path: FieldPath, value: JsonValue): JsonObject | undefined {
   const [key = '', ...rest] = path;
@@ -32,7 +32,7 @@ export function withValue(document: JsonObject, path: FieldPath, value: JsonValu
   return changed === undefined ? undefined : withKey(document, key, changed);
 }
 
-/** The document without what is at a path; the given one stays as it is. An object that it empties stays, too. */
+/** A copy of the document without what is at a path. An object that becomes empty stays. */
 export function withoutValue(document: JsonObject, path: FieldPath): JsonObject {
   const [key = '', ...rest] = path;
   if (!Object.hasOwn(document, key)) return document;
@@ -45,7 +45,7 @@ export function withoutValue(document: JsonObject, path: FieldPath): JsonObject 
   return isObject(inner) ? withKey(document, key, withoutValue(inner, rest)) : document;
 }
 
-/** Plain assignment of a key `__proto__` would set the prototype. */
+/** Assigning to a key `__proto__` would set the prototype. */
 function withKey(object: JsonObject, key: string, value: JsonValue): JsonObject {
   const copy = { ...object };
   Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });

@@ -4,9 +4,9 @@ import { csvReader, type Parsed } from './csv.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { xmlDocuments } from './xml.ts';
 
-/** Turns text into documents: each text is a piece of one file, made of whole lines or elements, in order. */
+/** Turns text into documents: each text is a piece of one file, in order, and consists of whole lines or elements. */
 export interface PieceReader {
-  /** The drafts of a piece, which `place` names in messages: `data[3]`. No more than `max` and one. */
+  /** The drafts of a piece, named by `place` in messages, e.g. `data[3]`. CSV stops after `max` + 1 of them. */
   read(text: string, place: string, max: number): Draft[];
 }
 
@@ -38,7 +38,7 @@ function parserOf(format: FileFormat): (text: string, max: number) => Parsed[] {
   }
 }
 
-/** One object, an array of them, or one on each line. */
+/** A piece of JSON is one object, an array of objects, or one object per line. */
 function parseJsonPiece(text: string): Parsed[] {
   try {
     const value = parseJson(text);

@@ -13,15 +13,15 @@ import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import { formatOf } from './sources.ts';
 
-/** A document ready for the engine, with its size, and whether its `_event_time` looks like another unit; or why it cannot be stored. */
+/** A document ready for the engine, its size, and whether `_event_time` looks like another unit; or its problem. */
 export type Prepared = { isFromFile: boolean } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean }
   | { id: string | null; problem: string }
 );
 
 /**
- * Makes of each entry of a write what the collection's settings make of it: text of a file becomes documents, field
- * mappings change them, event times are read. In order; a text may give several. Throws `content_too_large`.
+ * Applies the collection's settings to the entries of a write: parses text of a file into documents, applies field
+ * mappings, reads event times. Keeps the order; one text may become several documents. Throws `content_too_large`.
  */
 export async function takeIn(
   ctx: Pick<CallContext, 'engine' | 'signal'>,
@@ -32,7 +32,7 @@ export async function takeIn(
   requireAtMostMax('add', drafts.length);
   const { fieldMappings, eventTimeInfo } = collection;
   if (fieldMappings.length > 0) {
-    // What cannot be stored cannot be computed with either.
+    // Values that cannot be stored cannot be passed to the engine either.
     for (const draft of drafts) draft.problem ??= problemOfFields(draft);
     await mapFields(ctx.engine, fieldMappings, drafts, ctx.signal);
   }
@@ -40,19 +40,19 @@ export async function takeIn(
   return drafts.map((draft, index) => prepare(draft, times[index] ?? null));
 }
 
-/** Whether a collection takes documents as they come, but for their event time. */
+/** Whether a collection stores documents as received, without field mappings or event time settings. */
 export function takesAsGiven({ fieldMappings, eventTimeInfo }: CollectionRecord): boolean {
   return fieldMappings.length === 0 && eventTimeInfo === null;
 }
 
-/** A document as the engine takes it; undefined for what cannot be stored. */
+/** A document as the engine takes it; undefined if it cannot be stored. */
 export function readGiven(document: JsonValue): NewDocument | undefined {
   if (!isObject(document)) return undefined;
   const prepared = prepare(draftOf(document, false), null);
   return 'document' in prepared ? prepared.document : undefined;
 }
 
-/** Throws `content_too_large` for more entries than one write may have. */
+/** Throws `content_too_large` if a write has too many entries. */
 export function requireAtMostMax(verb: string, count: number): void {
   if (count <= DOCUMENTS_MAX) return;
   throw new ApiError(
@@ -87,7 +87,7 @@ function problemOfFields({ fields }: Draft): string | null {
   return problem === undefined ? null : `the document ${problem}`;
 }
 
-/** `readTime` goes before the document's own `_event_time`; null: it has none but that. */
+/** `readTime` takes precedence over the document's own `_event_time`; null if no event time was read. */
 function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const { _id = null, _event_time = null, ...fields } = draft.fields;
   const { isFromFile } = draft;
@@ -97,7 +97,7 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const id = _id === null ? newDocumentId() : String(_id);
   const eventTime = readTime ?? (_event_time === null ? null : eventTimeMicros(_event_time));
   if (eventTime === undefined) return { isFromFile, id, problem: EVENT_TIME_RULE };
-  // With `_id` and `_event_time`, as those count that are stored as the text that they came as.
+  // With `_id` and `_event_time`, as for documents that are stored as the text that was received.
   const size = measure(draft.fields);
   if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
   const document = { id, eventTimeMicros: eventTime, fields };

@@ -2,17 +2,17 @@ import { PATCH_OPERATIONS, type PatchOperation } from '../../contract/documents.
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
 import { parsePointer } from './pointer.ts';
 
-// Why this is not the npm package `rfc6902`: its 5.4.0 walks through `__proto__` and `constructor` as if they were not
-// in the path, sees inherited properties (`/list/length` removes the first item), lets `move` and `copy` write outside
-// an array, drops fields named `__proto__`, and compares arrays with a quadratic difference.
+// Why not the npm package `rfc6902`: version 5.4.0 skips `__proto__` and `constructor` in paths, sees inherited
+// properties (`/list/length` removes the first item), lets `move` and `copy` write outside an array, drops fields named
+// `__proto__`, and compares arrays in quadratic time.
 
 type Name = (typeof PATCH_OPERATIONS)[number];
 type Container = JsonValue[] | JsonObject;
 
-/** Where an operation works: `key` in `parent`; null for the whole document. */
+/** The target of an operation: `key` in `parent`, or null for the whole document. */
 type Place = { parent: Container; key: string } | null;
 
-/** Fields that a patch may read and not write. */
+/** Fields that a patch may read but not write. */
 const FIXED: Readonly<Record<string, string>> = {
   _id: '"_id" names the document and cannot be patched; add the document under the other "_id" and delete this one',
   _event_time: '"_event_time" cannot be patched; add the document again with the other "_event_time"',
@@ -20,8 +20,8 @@ const FIXED: Readonly<Record<string, string>> = {
 };
 
 /**
- * The document after all operations (RFC 6902, plus `increment`; `op` in any case); `document` stays as it is. Throws
- * `Error` whose message names the operation that failed, its path and why: then none counts.
+ * Returns a patched copy of the document after all operations (RFC 6902, plus `increment`; `op` in any letter case). If
+ * one fails, throws an `Error` whose message names the operation, its path and why.
  */
 export function applyPatch(document: JsonObject, operations: readonly PatchOperation[]): JsonObject {
   const root = { '': structuredClone(document) as JsonValue };
@@ -36,9 +36,7 @@ export function applyPatch(document: JsonObject, operations: readonly PatchOpera
   return root[''] as JsonObject;
 }
 
-/**
- * The fields that operations look at or set; undefined where one is about the whole document.
- */
+/** The fields that operations read or write; undefined if one concerns the whole document. */
 export function fieldsOf(operations: readonly PatchOperation[]): Set<string> | undefined {
   const fields = new Set<string>();
   for (const { path, from } of operations) {
@@ -118,7 +116,7 @@ function removeAt(root: { '': JsonValue }, path: readonly string[]): void {
   else delete place.parent[place.key];
 }
 
-/** Sets a value that is there, or the whole document. */
+/** Sets an existing value, or the whole document. */
 function set(root: { '': JsonValue }, path: readonly string[], value: JsonValue): void {
   const place = placeOf(root, path);
   if (place !== null) {
@@ -130,7 +128,7 @@ function set(root: { '': JsonValue }, path: readonly string[], value: JsonValue)
   root[''] = withFixedOf(root[''] as JsonObject, value);
 }
 
-/** A whole new document keeps the fields that no patch may write; naming them with the same values is no change. */
+/** A new whole document keeps the fields that no patch may write; repeating them with the same values is allowed. */
 function withFixedOf(before: JsonObject, after: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const [field, why] of Object.entries(FIXED)) {
@@ -172,7 +170,7 @@ function requireEqual(actual: JsonValue, expected: JsonValue): void {
   if (!isEqual(actual, expected)) throw new Error('the value there is another one');
 }
 
-/** Equal as JSON: by value, numbers as numbers whether a double holds them or a bigint, keys in any order. */
+/** Equality as JSON: numbers by value, whether doubles or bigints, and keys in any order. */
 function isEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (typeof a === 'number' || typeof a === 'bigint') {
     // biome-ignore lint/suspicious/noDoubleEquals: across number and bigint, == compares the exact mathematical values.
@@ -191,7 +189,7 @@ function isEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return a === b;
 }
 
-/** Exact for integers; a sum with a fraction is a double's. */
+/** Exact for integers; with fractions, a double's sum. */
 function sum(value: JsonValue, by: JsonValue): JsonValue {
   if (typeof value !== 'number' && typeof value !== 'bigint') throw new Error('the value there is no number');
   if (typeof by !== 'number' && typeof by !== 'bigint') throw new Error('"value" must be a number');
@@ -231,7 +229,7 @@ function refuseFixed(path: readonly string[]): void {
   if (field !== undefined && Object.hasOwn(FIXED, field)) throw new Error(FIXED[field]);
 }
 
-/** Sets a field; plain assignment to `__proto__` would set the prototype. */
+/** Sets a field; assigning to `__proto__` would set the prototype. */
 function define(object: JsonObject, key: string, value: JsonValue): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -1,12 +1,12 @@
-/** The tokens of a JSON pointer (RFC 6901); undefined if the text is none. */
+/** The tokens of a JSON pointer (RFC 6901); undefined if the text is not one. */
 export function parsePointer(pointer: string): string[] | undefined {
   if (pointer === '') return [];
-  // A tilde stands only before 0 or 1.
+  // A tilde may only come before 0 or 1.
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
   return pointer.slice(1).split('/').map(unescapeToken);
 }
 
-/** A key as it stands in a JSON pointer. */
+/** Escapes a key for a JSON pointer. */
 export function escapeToken(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }

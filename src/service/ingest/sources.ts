@@ -4,7 +4,7 @@ import type { UsageFigures } from '../usage.ts';
 import { eventTimeMicros } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';
 
-/** Kinds of sources that lie outside; this service reaches none of them. */
+/** Kinds of external sources, which this service cannot read. */
 const EXTERNAL = ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'] as const;
 const COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 const SOURCES_MAX = 100;
@@ -14,8 +14,8 @@ const INSTEAD =
   'This service reads from no external source. Create the collection without it and add the documents with addDocuments, or describe an uploaded file with "file_upload"';
 
 /**
- * The sources of a new collection, checked: descriptions of uploaded files, whose documents come through addDocuments.
- * Throws what `refuse` makes for every other kind.
+ * The sources of a new collection, checked: only descriptions of uploaded files, whose documents arrive through
+ * addDocuments. For every other kind, throws the error that `refuse` makes.
  */
 export function readSources(given: readonly Source[], refuse: Refuse): SourceRecord[] {
   if (given.length > SOURCES_MAX) throw refuse(`"sources" has ${given.length} entries; at most ${SOURCES_MAX} may be`);
@@ -126,7 +126,7 @@ function readXml(given: NonNullable<NonNullable<Source['format_params']>['xml']>
   };
 }
 
-/** Text in JSON is Unicode already: the encoding only tells what the file was. */
+/** JSON text is Unicode already: the encoding only says what the file had. */
 function readEncoding(kind: string, given: string | null | undefined, refuse: Refuse): string {
   const encoding = given ?? 'UTF-8';
   try {
@@ -137,12 +137,12 @@ function readEncoding(kind: string, given: string | null | undefined, refuse: Re
   }
 }
 
-/** How to read text that is added to the collection; null: text is no document there. */
+/** How to parse text that is added to the collection; null if text is not accepted. */
 export function formatOf(sources: readonly SourceRecord[]): FileFormat | null {
   return sources.find((source) => source.format !== null)?.format ?? null;
 }
 
-/** A source as the API shows it: all kinds, with null for those that it is not. */
+/** A source as the API returns it: with all kinds, of which the others are null. */
 export function toSource(record: SourceRecord, status: 'CREATED' | 'READY', figures: UsageFigures['file']): Source {
   const external = Object.fromEntries(EXTERNAL.map((kind) => [kind, null]));
   return {

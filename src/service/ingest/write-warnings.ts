@@ -5,12 +5,12 @@ import { lambdasReading } from '../dependents.ts';
 import { collectionKey } from '../not-found.ts';
 import type { CollectionRecord } from '../records.ts';
 
-/** What the answer of a write says beside what became of each document. */
+/** Warnings in the answer of a write, in addition to the outcome for each document. */
 
 const LAMBDAS_MAX = 5;
 const TEXT_CHARS_MAX = 100;
 
-/** Warns of what a write did to fields: those that became JSON, and those that differ only in case from another. */
+/** Warnings about fields: those that became JSON, and those that differ only in letter case from another. */
 export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
   const spellings = turned.flatMap((one) => one.spellings ?? []);
   return [...newJsonWarnings(catalog, collection, turned), ...spellings.map((one) => spellingWarning(one, collection))];
@@ -22,7 +22,7 @@ function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name 
   return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
 }
 
-/** Warns of fields that a write turned into JSON, and names the lambdas that may answer otherwise since. */
+/** Warns of fields that a write turned into JSON, and names the lambdas whose answers may change because of it. */
 function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
   if (turned.every((one) => one.count === 0)) return [];
   const name = collectionKey(collection.workspace, collection.name);
@@ -48,7 +48,7 @@ function fieldWarning(field: NewJsonField, collection: string): string {
   return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
 }
 
-/** The last name of a path, without its quotes. */
+/** The last name in a path, without quotes. */
 function lastKey(path: string): string {
   return (/"((?:[^"]|"")*)"(?:\[\])*$/.exec(path)?.[1] ?? path).replaceAll('""', '"');
 }
@@ -60,7 +60,7 @@ function consequence({ before }: NewJsonField): string {
   return 'ORDER BY, min and max go by its text, comparisons and sums may fail';
 }
 
-/** SQL for the values as they were typed before; none among numbers, where it would round the new ones in silence. */
+/** SQL that reads the values with their former type; none if it would silently round the new ones. */
 function remedy({ path, before, cause }: NewJsonField): string {
   if (!/^[A-Z]+$/.test(before) || path.includes('[]') || path.length > TEXT_CHARS_MAX) return '';
   if (/fraction|integer beyond/.test(cause?.value ?? '')) return '';
@@ -71,13 +71,13 @@ function cut(text: string): string {
   return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
 }
 
-/** Whether a collection keeps no documents of this event time any more; null: of now. */
+/** Whether this event time is already past the collection's retention; null: the current time. */
 export function isTooOld({ retentionSecs }: CollectionRecord, eventTimeMicros: bigint | null): boolean {
   if (retentionSecs === null || eventTimeMicros === null) return false;
   return eventTimeMicros < BigInt(Date.now()) * 1_000n - BigInt(retentionSecs) * 1_000_000n;
 }
 
-/** Warns of documents that were stored and are not there to see. */
+/** Warns of documents that were stored but are not visible, being past retention. */
 export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRecord, tooOld: number): string[] {
   if (tooOld === 0) return [];
   const [are, they] = tooOld === 1 ? ['is', 'it'] : ['are', 'they'];
@@ -86,7 +86,7 @@ export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRec
   ];
 }
 
-/** Warns of times that were most likely counted in another unit. */
+/** Warns of event times that were most likely sent in another unit. */
 export function near1970Warnings(near1970: number): string[] {
   if (near1970 === 0) return [];
   return [

@@ -5,16 +5,16 @@ import { DEPTH_MAX } from '../values.ts';
 
 export type XmlFormat = Extract<FileFormat, { kind: 'xml' }>;
 
-/** More tags than this in one piece would keep the service from everything else for seconds. */
+/** More tags than this in one piece would block the service for seconds. */
 const TAGS_MAX = 500_000;
 
 /**
- * The documents of one piece of XML, each the elements named `doc_tag` within the first `root_tag`; without `doc_tag`, the
- * root is the one document. Throws `Error` with a clause that says why it is none.
+ * The documents in one piece of XML: the elements named `doc_tag` within the first `root_tag`; without `doc_tag`, the
+ * root itself. Throws an `Error` whose message is a clause saying what is wrong.
  *
- * An element of text alone is a string; one with attributes or elements is an object, with its text under `value_tag` and
- * its attributes under `attribute_prefix` and their names. Elements of one name are an array. Entities that the text
- * itself declares are not known, so that none can grow or reach a file.
+ * An element with only text becomes a string; one with attributes or child elements becomes an object, with its text
+ * under `value_tag`, and each attribute under its name after `attribute_prefix`. Elements with the same name become an
+ * array. Entities declared in the text are not expanded, so that none can blow up or read a file.
  */
 export function xmlDocuments(text: string, format: XmlFormat): JsonObject[] {
   const tags = text.split('<', TAGS_MAX + 2).length - 1;
@@ -46,7 +46,7 @@ function elementsOf(element: XmlElement): XmlElement[] {
   return element.children.filter((child) => child instanceof XmlElement);
 }
 
-/** The first in the order of the text, the root itself included. */
+/** The first element with that name in document order; may be the root itself. */
 function firstNamed(root: XmlElement, name: string): XmlElement | undefined {
   const left = [root];
   for (let element = left.pop(); element !== undefined; element = left.pop()) {
@@ -56,7 +56,7 @@ function firstNamed(root: XmlElement, name: string): XmlElement | undefined {
   return undefined;
 }
 
-/** All in the order of the text that are not within another one, the root itself included. */
+/** All elements with that name in document order, except those inside another one; may include the root itself. */
 function allNamed(root: XmlElement, name: string): XmlElement[] {
   const found: XmlElement[] = [];
   const left = [root];
@@ -84,7 +84,7 @@ function jsonOf(element: XmlElement, format: XmlFormat, level: number): JsonValu
   const text = texts.join('').trim();
   if (members.size === 0) return text;
   if (text !== '') put(format.value_tag, text);
-  // fromEntries keeps a name such as __proto__ a name like any other.
+  // fromEntries treats a name such as __proto__ like any other.
   return Object.fromEntries(
     [...members].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? null) : values]),
   );

@@ -10,18 +10,18 @@ import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
 import { lambdaKey, versionKey, versionOf } from './lambda-records.ts';
 import { unboundText } from './lambda-states.ts';
 
-/** The SQL of a version, and what is known of it. */
+/** The SQL of a version, and what checking found out about it. */
 export type CheckedSql = Pick<LambdaVersionRecord, 'query' | 'defaultParameters' | 'names' | 'unbound'>;
 
-/** What makes a version, besides its lambda. */
+/** The content of a version, besides its lambda. */
 export type VersionContent = CheckedSql & Pick<LambdaVersionRecord, 'description'>;
 
 const HASH_LENGTH = 16;
 
 /**
- * Checks the SQL of a new version as a query is checked. What names collections or columns that do not exist passes,
- * with the reason in `unbound`; `unused` names defaults that the SQL does not use. Throws `query_error` for what does not parse or is not allowed, and `invalid_input` for
- * a default that its type does not take; `what` is the operation, as it stands after "Cannot".
+ * Checks the SQL of a new version like that of a query. Collections and columns need not exist: `unbound` then has the
+ * reason. `unused` lists defaults that the SQL does not use. Throws `query_error` for SQL that does not parse or is not
+ * allowed, and `invalid_input` for a default that does not fit its type; `what` is the operation, as after "Cannot".
  */
 export async function checkSql(
   ctx: CallContext,
@@ -46,7 +46,7 @@ export async function checkSql(
   };
 }
 
-/** The answer to a post of SQL: a default parameter that it does not use is misspelled, as a rule. */
+/** The answer to posted SQL, with warnings: a default parameter that it does not use is most likely misspelled. */
 export function withUnused(version: QueryLambdaVersion, unused: readonly string[]): QueryLambdaVersion {
   if (unused.length === 0) return version;
   const warnings = unused.map((name) => `Default parameter "${name}" is not used by the SQL.`);
@@ -54,8 +54,8 @@ export function withUnused(version: QueryLambdaVersion, unused: readonly string[
 }
 
 /**
- * The changes that make `content` the current version of a lambda, which they make too where there is none. Content
- * that a version has already makes no new one, and `latest` moves to it: whoever posts it wants it to be run.
+ * The changes that make `content` the current version of a lambda, creating the lambda if it does not exist. If a
+ * version has this content, none is created and `latest` moves to it: whoever posts it wants it to be run.
  */
 export function postVersion(
   catalog: Catalog,
@@ -81,8 +81,8 @@ export function postVersion(
 }
 
 /**
- * The version's name. The order of default parameters does not count, since they go by name; no type is the same as an
- * empty one, and no description as an empty one.
+ * The version's name. Parameters have names, so the order of defaults does not matter; a missing type equals an empty
+ * one, and so does a missing description.
  */
 function hashOf(workspace: string, name: string, content: VersionContent): string {
   const parameters = content.defaultParameters
@@ -92,23 +92,23 @@ function hashOf(workspace: string, name: string, content: VersionContent): strin
   return createHash('sha256').update(text, 'utf8').digest('hex').slice(0, HASH_LENGTH);
 }
 
-/** An empty description is none. */
+/** An empty description counts as none. */
 export function descriptionOf(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text;
 }
 
 /**
- * The values of a run: those given replace defaults of the same name, which SQL reads in any case. One that is given
- * without a type has that of the default.
+ * The parameters of a run: given values replace defaults with the same name (letter case is ignored, as in SQL). A
+ * value given without a type takes that of the default.
  */
 export function withDefaults(
   defaults: readonly QueryParameter[],
   given: readonly QueryParameter[] = [],
 ): QueryParameter[] {
-  // A parameter that is listed without a value is not given.
+  // A parameter listed without a value does not count as given.
   const values = given.filter((parameter) => parameter.value !== undefined || parameter.type === 'null');
   const names = new Set(values.map((parameter) => foldedName(parameter)));
-  // A default of type null stands for any value.
+  // A default of type null accepts any type.
   const types = new Map(
     defaults.flatMap((parameter) =>
       parameter.type === 'null' ? [] : [[foldedName(parameter), parameter.type] as const],

@@ -9,7 +9,7 @@ import { requireTagged, requireVersion, versionKey } from './lambda-records.ts';
 
 /**
  * Runs one version of a Query Lambda (api.md #41). SQL that does not bind now is a `query_error` with the reason,
- * whatever its state was. Throws `not_found`, and as `runQuery`.
+ * whatever state is recorded. Throws `not_found`, or like `runQuery`.
  */
 export async function executeLambdaVersion(
   ctx: CallContext,
@@ -19,7 +19,7 @@ export async function executeLambdaVersion(
   return run(ctx, version, input);
 }
 
-/** Runs the version that a tag names, `latest` for example (api.md #46). Throws as `executeLambdaVersion`. */
+/** Runs the version with a tag, for example `latest` (api.md #46). Throws like `executeLambdaVersion`. */
 export async function executeLambdaTag(
   ctx: CallContext,
   input: ParsedInput<'executeLambdaTag'>,
@@ -50,7 +50,7 @@ async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execut
 
 const NO_FAILURE: readonly string[] = ['aborted', 'not_ready', 'query_stopped'];
 
-/** Whether the run itself failed: not when its caller hung up, a person stopped it, or the service closes. */
+/** Whether the run itself failed: not if its caller hung up, a person stopped it, or the service is closing. */
 function isFailure(error: unknown): error is ApiError {
   return error instanceof ApiError && !NO_FAILURE.includes(error.code);
 }

@@ -14,14 +14,14 @@ export function versionKey(record: Pick<LambdaVersionRecord, 'workspace' | 'lamb
   return `${lambdaKey(record.workspace, record.lambda)}::${record.version}`;
 }
 
-/** The Query Lambda of that name, if there is one. */
+/** The Query Lambda with that name, if there is one. */
 export function findLambda(catalog: Catalog, workspace: string, name: string): LambdaRecord | undefined {
   const lambda = catalog.all('lambda').get(lambdaKey(workspace, name));
-  // The key of "c" in "a.b" is that of "b.c" in "a".
+  // "c" in "a.b" has the same key as "b.c" in "a".
   return lambda?.workspace === workspace ? lambda : undefined;
 }
 
-/** As `findLambda`; throws `not_found` for it or for its workspace. */
+/** Like `findLambda`, but throws `not_found` for it or for its workspace. */
 export function requireLambda(catalog: Catalog, workspace: string, name: string): LambdaRecord {
   const lambda = findLambda(catalog, workspace, name);
   if (lambda !== undefined) return lambda;
@@ -47,7 +47,7 @@ export function requireVersion(
   );
 }
 
-/** The version that a tag of a Query Lambda names; throws `not_found` for the tag, the lambda or its workspace. */
+/** The version with a tag; throws `not_found` for the tag, the lambda or its workspace. */
 export function requireTagged(
   catalog: Catalog,
   workspace: string,
@@ -68,7 +68,7 @@ export function tagsOf(lambda: LambdaRecord): { name: string; version: string }[
   return [{ name: LATEST, version: lambda.latest }, ...lambda.tags.toSorted(byName)];
 }
 
-/** A version that its lambda lists. */
+/** A version in the lambda's list. */
 export function versionOf(catalog: Catalog, lambda: LambdaRecord, version: string): LambdaVersionRecord {
   const key = versionKey({ workspace: lambda.workspace, lambda: lambda.name, version });
   const record = catalog.all('lambdaVersion').get(key);
@@ -91,13 +91,13 @@ export function allLambdas(catalog: Catalog): LambdaRecord[] {
   return [...catalog.all('workspace').keys()].sort().flatMap((workspace) => lambdasOf(catalog, workspace));
 }
 
-/** Whether the SQL of a version names a collection or an alias, `workspace.name`; SQL ignores case. */
+/** Whether a version's SQL names a collection or alias, `workspace.name`; letter case is ignored, as in SQL. */
 export function isNaming(version: LambdaVersionRecord, name: string): boolean {
   const folded = name.toLowerCase();
   return version.names.some((one) => one.toLowerCase() === folded);
 }
 
-/** The Query Lambdas with a version that names a collection or an alias, `workspace.name`; by workspace and name. */
+/** The Query Lambdas with a version that names a collection or alias, `workspace.name`; by workspace and name. */
 export function lambdasNaming(catalog: Catalog, name: string): LambdaRecord[] {
   return allLambdas(catalog).filter((lambda) => versionsOf(catalog, lambda).some((version) => isNaming(version, name)));
 }

@@ -3,15 +3,15 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Engine, Unbound } from '../../engine/engine.ts';
 import type { LambdaVersionRecord } from '../records.ts';
 
-/** Whether the SQL of versions binds. Nothing of it is stored: it follows from what exists, and heals by itself. */
+/** Whether the SQL of versions binds. The answer is not stored: it depends on what exists at the time. */
 export interface LambdaStates {
   /** Why the version's SQL does not bind now; null if it does. Never rejects. */
   unboundOf(version: LambdaVersionRecord): Promise<string | null>;
 }
 
 /**
- * Each version is bound again when it is looked at and collections, aliases or columns have changed since the last time.
- * Where the engine has no place for that, the last answer stands.
+ * Binds a version again when it is asked about and collections, aliases or columns have changed since last time. If the
+ * engine has no free place for that, the last answer counts.
  */
 export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersion'>, log: Logger): LambdaStates {
   const known = new WeakMap<LambdaVersionRecord, { namesVersion: number; unbound: string | null }>();
@@ -26,7 +26,7 @@ export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersio
       });
       return unboundText(unbound);
     } catch (error) {
-      // What an earlier release let through and this one refuses.
+      // An earlier release allowed this SQL, and this one refuses it.
       if (error instanceof ApiError && (error.code === 'query_error' || error.code === 'invalid_input')) {
         return unboundText({ ...error.details, message: error.message });
       }
@@ -36,7 +36,7 @@ export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersio
 
   return {
     async unboundOf(version) {
-      // Read before: what changes while it binds makes it bind again.
+      // Read beforehand, so that names which change during the binding cause another one.
       const { namesVersion } = engine;
       const last = known.get(version);
       if (last?.namesVersion === namesVersion) return last.unbound;
@@ -52,7 +52,7 @@ export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersio
   };
 }
 
-/** The engine's reason with its place in the SQL. */
+/** The engine's reason, with its position in the SQL. */
 export function unboundText(unbound: Unbound | null): string | null {
   if (unbound === null) return null;
   const { message, line, column } = unbound;

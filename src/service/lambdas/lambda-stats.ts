@@ -4,20 +4,20 @@ import type { LambdaVersionRecord, RecordOf } from '../records.ts';
 import { versionKey } from './lambda-records.ts';
 
 const STORE_DELAY_MS = 5_000;
-/** A longer error message is cut. */
+/** Longer error messages are cut. */
 const MESSAGE_BYTES_MAX = 1_024;
 
 export type RunFigures = RecordOf<'lambdaStats'>;
 
 /**
- * What is known of the runs of versions. Stored as `Usage` is: some seconds late and on close, so that a run costs no
- * durable step.
+ * The latest runs of versions. Stored like `Usage`, some seconds late and on close, so that a run needs no durable
+ * step.
  */
 export interface LambdaStats {
   of(version: LambdaVersionRecord): RunFigures;
-  /** A run ended now, with `error` where it failed. `by` is an e-mail. */
+  /** A run has ended, with `error` if it failed. `by` is an e-mail. */
   ran(version: LambdaVersionRecord, by: string, error?: Error): void;
-  /** The version was deleted: one that is posted again starts anew. */
+  /** The version was deleted; if it is posted again, its figures start from nothing. */
   forget(version: LambdaVersionRecord): void;
   /** Stores what is not stored yet. */
   flush(): Promise<void>;
@@ -38,7 +38,7 @@ export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
     clearTimeout(timer);
     timer = undefined;
     await catalog.change(() => {
-      // A version deleted in the meantime must not leave figures behind.
+      // No figures may remain of a version deleted meanwhile.
       const versions = catalog.all('lambdaVersion');
       const changes = [...pending].filter(([key]) => versions.has(key)).map(([key, f]) => put('lambdaStats', key, f));
       pending.clear();
@@ -63,11 +63,11 @@ export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
   };
 }
 
-/** Cut between characters; the mark of the cut included. */
+/** Cuts between characters; the limit includes the mark of the cut. */
 function shortened(message: string): string {
   const bytes = Buffer.from(message);
   if (bytes.length <= MESSAGE_BYTES_MAX) return bytes.toString();
-  // A character that the cut halves is dropped.
+  // A character split by the cut is dropped.
   const text = new TextDecoder().decode(bytes.subarray(0, MESSAGE_BYTES_MAX - 3), { stream: true });
   return `${text}…`;
 }

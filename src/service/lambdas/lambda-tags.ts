@@ -21,7 +21,7 @@ interface TagInput {
   tag: string;
 }
 
-/** Points a tag at a version; one that exists moves (api.md #42). Throws `not_found`, and `invalid_input` for `latest`. */
+/** Sets a tag on a version, or moves it there (api.md #42). Throws `not_found`, or `invalid_input` for `latest`. */
 export async function tagLambdaVersion(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string; tag_name: string; version: string },
@@ -50,12 +50,12 @@ export async function listLambdaTags(
   return tags;
 }
 
-/** The version that a tag names (api.md #44). */
+/** The version with a tag (api.md #44). */
 export async function getLambdaTag(ctx: CallContext, input: TagInput): Promise<LambdaTag> {
   return toTag(ctx, input.tag, requireTagged(ctx.catalog, input.workspace, input.queryLambda, input.tag).version);
 }
 
-/** Deletes a tag; its version stays (api.md #45). Throws `not_found`, and `invalid_input` for `latest`. */
+/** Deletes a tag, but not its version (api.md #45). Throws `not_found`, or `invalid_input` for `latest`. */
 export async function deleteLambdaTag(ctx: CallContext, input: TagInput): Promise<LambdaTag> {
   const { catalog } = ctx;
   const version = await catalog.change(() => {
@@ -75,7 +75,7 @@ export function listTags({ catalog }: CallContext): { tag_name: string }[] {
 }
 
 /**
- * The versions that a tag names, by workspace and lambda (api.md #48). Throws `not_found` for a tag that no lambda has;
+ * The versions with a tag, by workspace and lambda (api.md #48). Throws `not_found` for a tag that no lambda has;
  * `latest` always exists.
  */
 export async function listTagVersions(ctx: CallContext, input: { tag: string }): Promise<QueryLambdaVersion[]> {
@@ -100,7 +100,7 @@ function putLambda(lambda: LambdaRecord) {
   return put('lambda', lambdaKey(lambda.workspace, lambda.name), lambda);
 }
 
-/** In any case, so that nobody takes "Latest" for it. */
+/** In any letter case, so that nobody confuses "Latest" with it. */
 function refuseLatest(name: string, verb: 'set' | 'delete', why: string): void {
   if (name.toLowerCase() !== LATEST) return;
   throw new ApiError('invalid_input', `Cannot ${verb} the tag "${name}": "${LATEST}" is kept by the service. ${why}`);

@@ -19,10 +19,10 @@ interface VersionInput {
 }
 
 /**
- * Posts a version of a Query Lambda, which becomes the one that `latest` names (api.md #37). Without SQL it is that of
- * `latest`, and so is a description that is absent too. With SQL a version is what is posted and nothing else, so that
- * posting the same again gives the same version whatever came between. With `create` an unknown lambda is created.
- * Throws `not_found`, `query_error` for SQL that does not parse or is not allowed, `invalid_input`.
+ * Posts a version of a Query Lambda, which becomes `latest` (api.md #37). Without SQL, the SQL of `latest` is used, and
+ * its description unless one is given. With SQL, nothing is taken from `latest`, so that posting the same again always
+ * gives the same version. With `create`, an unknown lambda is created. Throws `not_found`, `invalid_input`, or
+ * `query_error` for SQL that does not parse or is not allowed.
  */
 export async function createLambdaVersion(
   ctx: CallContext,
@@ -30,7 +30,7 @@ export async function createLambdaVersion(
 ): Promise<QueryLambdaVersion> {
   const { catalog } = ctx;
   const { workspace, queryLambda: name, description } = input;
-  // Before the SQL is looked at: what is wrong with the name is wrong whatever the SQL says.
+  // Before the SQL is checked: an error in the name comes first, whatever the SQL is.
   lambdaToExtend(catalog, input);
   const what = `add a version to Query Lambda "${name}"`;
   const given = input.sql === undefined ? undefined : await checkSql(ctx, what, input.sql);
@@ -69,8 +69,8 @@ export async function getLambdaVersion(ctx: CallContext, input: VersionInput): P
 }
 
 /**
- * Deletes a version with its tags, into the trash; `latest` moves from it to the newest one left (api.md #40). Throws `not_found`, and
- * `invalid_input` for the only version: without one a lambda is nothing.
+ * Deletes a version with its tags, into the trash; `latest` moves to the newest remaining one (api.md #40). Throws
+ * `not_found`, or `invalid_input` for the only version, since a lambda needs one.
  */
 export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput): Promise<QueryLambdaVersion> {
   const { catalog } = ctx;
@@ -98,7 +98,7 @@ export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput)
   return toVersion(ctx, gone.version, gone.stats);
 }
 
-/** The lambda that gets a version; undefined where it is to be created. */
+/** The lambda that gets the version; undefined if it is to be created. */
 function lambdaToExtend(
   catalog: Catalog,
   input: { workspace: string; queryLambda: string; create?: boolean | undefined },

@@ -6,12 +6,12 @@ import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
 import { versionOf } from './lambda-records.ts';
 import type { RunFigures } from './lambda-stats.ts';
 
-/** What the views need. */
+/** What is needed to build the views. */
 export type ViewContext = Pick<ServiceContext, 'catalog' | 'lambdaStates' | 'lambdaStats'>;
 
 /**
- * A version as the API shows it. One whose SQL does not bind now is INVALID_SQL, and has `warnings` that say why: but for
- * those of what was just posted, only then is there a key that api.md does not list.
+ * A version as the API returns it. If its SQL does not bind now, the state is INVALID_SQL and `warnings` say why.
+ * `warnings` is not in api.md; apart from the answer to a post, it is present only in that case.
  */
 export async function toVersion(
   ctx: ViewContext,
@@ -39,7 +39,7 @@ export async function toVersion(
   };
 }
 
-/** Versions in the order given, bound one after the other: a list must not take the places of queries. */
+/** Versions in the given order, bound one after the other: a list must not take all the places of queries. */
 export async function toVersions(
   ctx: ViewContext,
   records: readonly LambdaVersionRecord[],
@@ -49,7 +49,7 @@ export async function toVersions(
   return versions;
 }
 
-/** A lambda as the API shows it, with the version that `latest` names. */
+/** A lambda as the API returns it, with its `latest` version. */
 export async function toLambda(
   ctx: ViewContext,
   record: LambdaRecord,
@@ -69,7 +69,7 @@ export async function toLambda(
 }
 
 export async function toLambdas(ctx: ViewContext, records: readonly LambdaRecord[]): Promise<QueryLambda[]> {
-  // Looked up before the first one is awaited: a lambda may be deleted while the list is made.
+  // Looked up before the first await, since a lambda may be deleted while the list is built.
   const found = records.map((record) => [record, versionOf(ctx.catalog, record, record.latest)] as const);
   const lambdas: QueryLambda[] = [];
   for (const [record, latest] of found) lambdas.push(await toLambda(ctx, record, latest));
@@ -80,7 +80,7 @@ export async function toTag(ctx: ViewContext, name: string, version: LambdaVersi
   return { tag_name: name, version: await toVersion(ctx, version) };
 }
 
-/** What the SQL names, as it is written now where it exists: SQL ignores case, names keep theirs. */
+/** The names in the SQL in their current spelling, if they exist: SQL ignores letter case, names keep theirs. */
 function namesOf(catalog: Catalog, record: LambdaVersionRecord): string[] {
   const [collections, aliases] = [catalog.all('collection'), catalog.all('alias')];
   return record.names.map((name) => {
@@ -90,7 +90,7 @@ function namesOf(catalog: Catalog, record: LambdaVersionRecord): string[] {
   });
 }
 
-/** A parameter without a value has no key for it, since null is a value. */
+/** A parameter without a value has no key `value`, since null would be a value. */
 function toParameter({ name, type = '', value }: QueryParameter) {
   return { name, type, ...(value === undefined ? {} : { value }) };
 }

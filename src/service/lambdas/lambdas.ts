@@ -21,8 +21,8 @@ import {
 import { toLambda, toLambdas, toVersion, toVersions } from './lambda-views.ts';
 
 /**
- * Creates a Query Lambda with its first version (api.md #35). Throws `not_found`, `already_exists`, `query_error` for SQL
- * that does not parse or is not allowed, `invalid_input`.
+ * Creates a Query Lambda with its first version (api.md #35). Throws `not_found`, `already_exists`, `invalid_input`, or
+ * `query_error` for SQL that does not parse or is not allowed.
  */
 export async function createLambda(ctx: CallContext, input: ParsedInput<'createLambda'>): Promise<QueryLambdaVersion> {
   const { catalog } = ctx;
@@ -30,7 +30,7 @@ export async function createLambda(ctx: CallContext, input: ParsedInput<'createL
     requireWorkspace(catalog, input.workspace);
     refuseTaken(catalog, input.workspace, input.name);
   };
-  // Before the SQL is looked at: what is wrong with the name is wrong whatever the SQL says.
+  // Before the SQL is checked: an error in the name comes first, whatever the SQL is.
   refuse();
   const { unused, ...sql } = await checkSql(ctx, `create Query Lambda "${input.name}"`, input.sql);
   const content = { description: descriptionOf(input.description), ...sql };
@@ -81,8 +81,8 @@ export async function listAliasLambdas(
 }
 
 /**
- * The versions that query a collection, by name or through an alias; by lambda, newest first (api.md #23). Aliases count,
- * because a change of the collection's documents or fields reaches these versions too.
+ * The versions that query a collection, by name or through an alias; by lambda, newest first (api.md #23). Through an
+ * alias as well, because a change of the collection's documents or fields affects these versions, too.
  */
 export async function listCollectionLambdas(
   ctx: CallContext,
@@ -99,7 +99,7 @@ export async function listCollectionLambdas(
   return toVersions(ctx, versions);
 }
 
-/** Throws `already_exists` where a new lambda cannot have the name. */
+/** Throws `already_exists` if a new lambda cannot have the name. */
 export function refuseTaken(catalog: Catalog, workspace: string, name: string): void {
   const names = lambdasOf(catalog, workspace).map((lambda) => lambda.name);
   const taken = findLambda(catalog, workspace, name)?.name ?? foldedMatch(names, name);

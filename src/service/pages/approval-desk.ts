@@ -6,55 +6,54 @@ import { type Extent, growth } from '../../contract/extent.ts';
 /** What a human is asked. */
 export interface Matter {
   tool: string;
-  /** Digest of what the approval is for. */
+  /** Digest of what the approval is bound to. */
   binding: string;
-  /** Fingerprint of the target at the time. */
+  /** Fingerprint of the target at that time. */
   target: string;
-  /** What goes with it; a yes to less is none. */
+  /** What is deleted; agreeing to less does not count. */
   extent: Extent;
   message: string;
-  /** What has to be typed to approve; undefined: a plain yes is enough. */
+  /** What has to be typed to approve; undefined if a plain yes is enough. */
   typedName: string | undefined;
 }
 
-/** Who asks: an answer is given to the same API key only. */
+/** Who asks: the answer is given to the same API key only. */
 export interface AskingKey {
   keyHash: string;
   email: string;
-  /** What the client calls itself, which nobody has checked. */
+  /** What the client calls itself, unchecked. */
   client?: string | undefined;
 }
 
-/** A question that was asked and whose answer was not given out yet. Times are milliseconds since 1970. */
+/** A question whose answer has not been fetched yet. Times are milliseconds since 1970. */
 export interface Asked extends Matter {
   code: string;
   status: 'pending' | 'approved' | 'declined';
   asker: AskingKey;
   askedAt: number;
   expiresAt: number;
-  /** What came since somebody said yes to less; undefined: it is asked for the first time. */
+  /** What was added since somebody agreed to less; undefined if this is the first time it is asked. */
   more: string | undefined;
 }
 
 /**
- * The questions of this service to its humans. They live in memory: with the service they are gone, and whoever asked
- * asks again.
+ * The questions of this service to humans. They are kept in memory and end with the service; whoever asked then asks
+ * again.
  */
 export interface ApprovalDesk {
   /**
-   * Asks, or gets the answer: one that was given is used up by this. The same question of the same key while it is
-   * pending is the same one; about another target, with more that goes than somebody said yes to, or with a name to type
-   * that was not asked for, it is a new one.
-   * Throws `resource_exceeded` where too many wait.
+   * Asks, or fetches the answer, which is thereby used up. While a question is pending, the same question from the same
+   * key is not a second one. It counts as new for another target, if more would be deleted than somebody agreed to, or
+   * if it now requires a name to be typed. Throws `resource_exceeded` if too many are waiting.
    */
   request(asker: AskingKey, question: Matter): Asked;
-  /** The question with this code, whatever its letter case and dashes. */
+  /** The question with this code, regardless of letter case and dashes. */
   find(code: string): Asked | undefined;
-  /** What waits for a human, oldest first. */
+  /** The questions waiting for a human, oldest first. */
   pending(): Asked[];
-  /** Records a human's answer. Throws `not_found`, and `invalid_input` where it is answered or the name is another. */
+  /** Records an answer. Throws `not_found`, or `invalid_input` if there is one already or the typed name is wrong. */
   decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined): Asked;
-  /** Drops a question, or its answer, of this key; false where there is none. */
+  /** Drops a question of this key, or its answer; false if there is none. */
   withdraw(code: string, keyHash: string): boolean;
   /** Proves that a form showed this question as it is now. */
   formToken(asked: Asked): string;
@@ -65,18 +64,18 @@ export interface ApprovalDesk {
 export interface DeskOptions {
   ttlMs?: number;
   now?: () => number;
-  /** Keeps the service from leaving until the function that it returns is called. */
+  /** Keeps the service from exiting until the returned function is called. */
   hold: () => () => void;
 }
 
-/** Questions that one API key, and all together, may have open. */
+/** Most open questions per API key, and overall. */
 export const PER_KEY_MAX = 20;
 export const OPEN_MAX = 200;
-// Letters and digits that nobody mistakes for another. 12 of them are 58 random bits.
+// Letters and digits that cannot be mistaken for each other. 12 of them have 58 random bits.
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUPS = 3;
 const GROUP_LENGTH = 4;
-// Control, format and unassigned characters, and the invisible separators of lines: a question has only what is seen.
+// Control, format and unassigned characters and invisible line separators: a question contains only visible text.
 const INVISIBLE = /[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu;
 
 export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, hold }: DeskOptions): ApprovalDesk {
@@ -85,7 +84,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
   let release: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Drops what has expired; the service may leave once nothing is open. */
+  /** Drops expired questions; the service may exit once none is open. */
   function settle(): void {
     for (const [code, asked] of open) if (asked.expiresAt <= now()) open.delete(code);
     clearTimeout(timer);
@@ -126,7 +125,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return asked;
   }
 
-  /** The earlier question, used up, where its answer is one to this question; a yes to less than is asked now is none. */
+  /** The earlier question, used up, if its answer covers this one; agreement to less than is asked now does not. */
   function giveOut(earlier: Asked | undefined, question: Matter): Asked | undefined {
     if (earlier === undefined || earlier.status === 'pending' || earlier.target !== question.target) return undefined;
     const isNo = earlier.status === 'declined';
@@ -135,11 +134,11 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
     return earlier;
   }
 
-  /** The question as it waits for its human, in the place of the earlier one, if any. */
+  /** The question that waits for its human, replacing the earlier one, if any. */
   function ask(asker: AskingKey, question: Matter, earlier: Asked | undefined): Asked {
     if (earlier === undefined) return add(asker, question);
     if (earlier.status === 'pending' && earlier.target === question.target) {
-      // What the human sees is what is true now; an answer to what was shown before is not accepted.
+      // The human sees the current facts; an answer to what was shown before is not accepted.
       const { extent, typedName } = question;
       return Object.assign(earlier, { message: withMore(question.message, earlier.more), typedName, extent });
     }
@@ -181,7 +180,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
         throw new ApiError('invalid_input', 'The name that was typed is not the name of what would be deleted.');
       }
       asked.status = decision === 'approve' ? 'approved' : 'declined';
-      // The assistant needs as much time to come back as the human had.
+      // The assistant gets as much time to come back as the human had to answer.
       asked.expiresAt = now() + ttlMs;
       settle();
       return asked;
@@ -205,7 +204,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
   };
 }
 
-/** What came since somebody said yes to the earlier question. */
+/** What was added since somebody agreed to the earlier question. */
 function grownSince(earlier: Asked, { target, extent }: Matter): string | undefined {
   return earlier.status === 'approved' && earlier.target === target ? growth(earlier.extent, extent) : undefined;
 }

@@ -3,7 +3,7 @@ import { escaped, htmlPage, type Page } from './html.ts';
 
 const BACK = '<p><a href="/">What else is going on</a></p>';
 
-/** The question with its form; `wrong` says why an earlier answer did not count. */
+/** The question with its form; `wrong` says why an earlier answer was not accepted. */
 export function questionPage(asked: Asked, token: string, wrong?: string): Page {
   const { code, tool, message, typedName, asker, expiresAt } = asked;
   const name =
@@ -34,7 +34,7 @@ function calledBy({ client, email }: Asked['asker']): string {
     : `by a client that calls itself ${JSON.stringify(client)}, for ${email}`;
 }
 
-/** Asks for the code of a question. No page tells it: see `page-server.ts`. */
+/** Asks for the code of a question, which no page shows: see `page-server.ts`. */
 export function codePage(): Page {
   return htmlPage(
     'Answer a question',
@@ -54,7 +54,7 @@ within ten minutes, and only in the chat that asked. You can close this page.</p
   );
 }
 
-/** For a browser that was not paired; it says the same of every code, be there such a question or not. */
+/** For a browser that is not paired; the same for every code, whether or not there is such a question. */
 export function unpairedPage(code?: string): Page {
   const inTerminal =
     code === undefined
@@ -73,7 +73,7 @@ ${inTerminal}
   );
 }
 
-/** For who was led here by another page: browsers keep the pairing to themselves then, and the person should know. */
+/** For visitors led here by another page: browsers then withhold the pairing cookie, and the person should know why. */
 export function cameFromElsewherePage(path: string): Page {
   return htmlPage(
     'Another page has led you here',

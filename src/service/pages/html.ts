@@ -7,11 +7,11 @@ import { PAGE_STYLE } from './page-style.ts';
 export interface Page {
   status: number;
   html: string;
-  /** Beside those that every page has, or instead of them. */
+  /** In addition to the headers that every page has, or replacing them. */
   headers?: Record<string, string>;
 }
 
-/** Nothing but our style, our forms, and what `more` allows: no frame around it, no other origin. */
+/** Allows nothing but our style, our forms, and what `more` adds: no framing, no other origin. */
 function policy(...more: string[]): string {
   return [
     "default-src 'none'",
@@ -27,7 +27,7 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** Of pages without a script. */
+/** For pages without a script. */
 export const CONTENT_SECURITY_POLICY = policy();
 const POLICY_WITH_SCRIPT = policy(`script-src '${hashOf(PAGE_SCRIPT)}'`, "connect-src 'self'");
 
@@ -39,18 +39,18 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text from outside as HTML, in an element or an attribute: names are hostile. What is invisible is an escape. */
+/** Text from outside as HTML, in an element or attribute: names may be hostile. Invisible characters become escapes. */
 export function escaped(text: string): string {
   return visibleText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 export interface PageOptions {
   status?: number;
-  /** What the tab shows; default: the heading. */
+  /** Title of the browser tab; default: the heading. */
   tab?: string;
-  /** Tables need room. */
+  /** Wide enough for tables. */
   isWide?: boolean;
-  /** It keeps itself up to date. */
+  /** The page keeps itself up to date. */
   isLive?: boolean;
 }
 

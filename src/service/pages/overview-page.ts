@@ -10,10 +10,10 @@ import { escaped, htmlPage, type Page } from './html.ts';
 import type { CallRecord, Overview } from './overview.ts';
 
 const TEXT_CHARS = 160;
-/** Rows that are seen at once of what grows with each day; the others unfold. */
+/** Rows shown at first of tables that grow daily; the others can be unfolded. */
 const ROWS_SHOWN = 10;
 
-/** The page of the service. `tokenOf` proves of a form that it was made for this browser and this query. */
+/** The page of the service. `tokenOf` makes the proof that a form was made for this browser and this query. */
 export function overviewPage(seen: Overview, tokenOf: (queryId: string) => string): Page {
   const { questions, running, recent, workspaces, calls, now } = seen;
   const waiting = questions.length;
@@ -41,7 +41,7 @@ function section(id: string, heading: string, content: string): string {
   return `<section aria-labelledby="${id}-h"><h2 id="${id}-h" tabindex="-1">${heading}</h2>${live(id, content)}</section>`;
 }
 
-/** What the script replaces when it has changed. */
+/** A part of the page that the script replaces when it has changed. */
 function live(id: string, content: string): string {
   return `<div id="${id}" data-live>${content}</div>`;
 }
@@ -50,7 +50,7 @@ function none(text: string): string {
   return `<p class="none">${escaped(text)}</p>`;
 }
 
-/** A name that is to be told from others. */
+/** A name that must not be mistaken for another. */
 function name(text: string): string {
   return `<bdi>${escaped(distinctText(text))}</bdi>`;
 }
@@ -59,7 +59,7 @@ interface Table {
   id: string;
   /** HTML. */
   caption: string;
-  /** Each with the class of its cells. */
+  /** Each with the CSS class of its cells. */
   columns: readonly (readonly [title: string, className: string])[];
   /** Rows of HTML; the first cell is the heading of its row. */
   rows: readonly (readonly string[])[];
@@ -80,7 +80,7 @@ ${lines.join('\n')}
 </tbody></table></div>`;
 }
 
-/** A table whose rows after the first ones unfold. */
+/** A table of which only the first rows are unfolded. */
 function foldedTable(whole: Table): string {
   const rest = whole.rows.slice(ROWS_SHOWN);
   if (rest.length === 0) return table(whole);
@@ -240,7 +240,7 @@ function whoText({ email, keyName }: RunningQuery['caller']): string {
   return `${name(email)}<br><span class="note">key ${name(keyName)}</span>`;
 }
 
-/** The beginning of a text, and all of it where that is more. */
+/** The beginning of a text, which unfolds to all of it if it is longer. */
 function unfolded(id: string, text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (line === text && line.length <= TEXT_CHARS) return `<code>${escaped(line)}</code>`;
@@ -266,7 +266,7 @@ function outcomeTag(outcome: string): string {
   return `<span class="tag ${tone}">${escaped(short(outcome))}</span>`;
 }
 
-/** A time as people say it; exactly, in UTC, for who points at it. */
+/** A time relative to now; the exact time, in UTC, appears on hovering. */
 function ago(ms: number, now: number): string {
   if (!Number.isFinite(ms)) return '';
   const iso = new Date(ms).toISOString();
@@ -274,7 +274,7 @@ function ago(ms: number, now: number): string {
   return `<time datetime="${iso}" title="${iso}">${gone < 60_000 ? 'just now' : `${span(gone)} ago`}</time>`;
 }
 
-/** A duration with the precision that matters. */
+/** A duration, rounded to what matters. */
 function span(ms: number): string {
   if (ms < 1_000) return `${Math.round(Math.max(0, ms))} ms`;
   const secs = ms / 1_000;

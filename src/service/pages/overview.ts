@@ -8,10 +8,10 @@ import type { Compute } from '../compute.ts';
 import type { EndedQuery, QueryLog, RunningQuery } from '../query-log.ts';
 import type { ApprovalDesk, Asked } from './approval-desk.ts';
 
-/** A record of the audit log, as it was written by other processes: nothing in it was checked. */
+/** A record of the audit log, as written by other processes and unchecked. */
 export type CallRecord = Readonly<Record<string, unknown>>;
 
-/** What a person sees of the service at one moment; no secret is in it. Times are milliseconds since 1970. */
+/** What a person sees of the service at one moment; contains no secret. Times are milliseconds since 1970. */
 export interface Overview {
   now: number;
   version: string;
@@ -21,13 +21,13 @@ export interface Overview {
   addresses: readonly string[];
   size: { name: string } & EngineSize;
   memoryBytes: number;
-  /** Of the database's files; null where they cannot be read. */
+  /** Size of the database's files; null if they cannot be read. */
   diskBytes: number | null;
   questions: readonly Asked[];
   running: readonly RunningQuery[];
   recent: readonly EndedQuery[];
   workspaces: readonly WorkspaceFigures[];
-  /** The newest first; undefined: this service does not know the audit log. */
+  /** Newest first; undefined if this service does not know the audit log. */
   calls: readonly CallRecord[] | undefined;
 }
 
@@ -40,19 +40,19 @@ export interface OverviewOptions {
   databaseFile: string;
   version: string;
   log: Logger;
-  /** Where the service listens, once it does. */
+  /** Where the service listens; empty until it does. */
   addresses: () => readonly string[];
-  /** The newest calls of tools on record, the newest first. */
+  /** The latest recorded tool calls, newest first. */
   recentCalls?: (() => Promise<readonly CallRecord[]>) | undefined;
 }
 
-/** Looks at the whole service, at most so often as a page that is open asks. */
+/** Reads the state of the whole service, each time an open page asks for it. */
 export function createOverview(options: OverviewOptions): () => Promise<Overview> {
   const { engine, catalog, compute, approvals, queryLog, databaseFile, log, recentCalls } = options;
   const startedAt = Date.now();
   const figures = createCollectionFigures(engine, catalog, log);
 
-  /** A log that cannot be read is no reason to show nothing. */
+  /** If the log cannot be read, the rest is shown nevertheless. */
   async function calls(): Promise<readonly CallRecord[] | undefined> {
     try {
       return await recentCalls?.();
@@ -87,7 +87,7 @@ export function createOverview(options: OverviewOptions): () => Promise<Overview
   };
 }
 
-/** The file and those that the engine keeps beside it. */
+/** The database file and those that the engine keeps beside it. */
 async function sizeOnDisk(databaseFile: string): Promise<number> {
   const folder = dirname(databaseFile);
   const names = (await readdir(folder)).filter((name) => name.startsWith(basename(databaseFile)));

@@ -25,7 +25,7 @@ export async function answerQuestion(
   }
   const form = await formOf(request);
   const decision = form.get('decision');
-  // While the body arrived, the question may have been answered elsewhere.
+  // The question may have been answered elsewhere while the body arrived.
   if (desk.find(code) !== asked || asked.status !== 'pending') {
     return failurePage(409, 'Too late', 'The question was answered already, or has expired.');
   }

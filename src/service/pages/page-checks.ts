@@ -6,17 +6,17 @@ import { failurePage, type Page } from './html.ts';
 export const PAGE_HOST = '127.0.0.1';
 
 const BODY_BYTES_MAX = 8 * 1024;
-/** What a proxy adds: through one, others than this machine's people would reach the page. */
+/** Headers that proxies add: through a proxy, others than the people at this machine could reach the page. */
 const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** Refuses whoever is not a person's browser on this machine, as far as HTTP can tell. */
+/** Refuses requests that do not come from a person's browser on this machine, as far as HTTP can tell. */
 export function refused(request: IncomingMessage): Page | undefined {
   const { headers, method, socket } = request;
   const peer = parseAddress(socket.remoteAddress ?? '');
   if (peer === undefined || !isLoopback(peer) || PROXY_HEADERS.some((name) => headers[name] !== undefined)) {
     return failurePage(403, 'Refused', 'This page is for the people at this machine, without a proxy.');
   }
-  // Another name that leads here belongs to a page of somebody else (DNS rebinding), or has no pairing ("localhost").
+  // Another name for this address belongs to somebody else's page (DNS rebinding), or has no pairing ("localhost").
   const host = `${PAGE_HOST}:${socket.localPort}`;
   if (headers.host !== host) return failurePage(403, 'Refused', `Open this page at http://${host}.`);
   if (method === 'GET' || method === 'HEAD') return undefined;
@@ -38,13 +38,13 @@ export function notPossible(allow: string): Page {
   };
 }
 
-/** Browsers say whether a page of somebody else, be it on another port of this machine, led or reached here. */
+/** Whether, by the browser's word, somebody else's page (perhaps on another port) led or sent this request here. */
 export function cameFromElsewhere({ headers, method }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   return method !== 'POST' && site !== undefined && site !== 'none' && site !== 'same-origin';
 }
 
-/** The values of all cookies of that name. */
+/** The values of all cookies with that name. */
 export function cookiesOf({ headers }: IncomingMessage, name: string): string[] {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));

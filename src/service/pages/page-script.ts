@@ -1,6 +1,6 @@
 /**
- * Keeps the overview up to date: fetches the same page again and puts its live parts in the place of those that differ,
- * without disturbing whoever reads (selected text, focus, what was unfolded). Without it the page is read anew by hand.
+ * Keeps the overview up to date: fetches the same page again and replaces its live parts if they differ, without
+ * disturbing the reader (selected text, focus, what was unfolded). Without it the page has to be reloaded by hand.
  */
 export const PAGE_SCRIPT = `
 (() => {

@@ -14,11 +14,11 @@ import { answerQuestion } from './page-approvals.ts';
 import { cameFromElsewhere, cookiesOf, formOf, notPossible, PAGE_HOST, refused } from './page-checks.ts';
 import type { PairedBrowsers } from './paired-browsers.ts';
 
-/** The page at which a human sees what goes on, answers questions and stops queries. */
+/** The page on which a human sees what is going on, answers questions and stops queries. */
 export interface PageServer {
-  /** The address of the page for a question; the listener opens with the first. Undefined where it cannot. */
+  /** The address of the page for a question; the listener starts with the first one. Undefined if it cannot listen. */
   urlOf(code: string): Promise<string | undefined>;
-  /** The same for the address that pairs a browser and shows it what goes on. */
+  /** Likewise the address that pairs a browser and shows the overview. */
   pairingUrlOf(secret: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface PageServerOptions {
   desk: ApprovalDesk;
   browsers: PairedBrowsers;
   queryLog: QueryLog;
-  /** What there is to see. */
+  /** What the overview shows. */
   look: () => Promise<Overview>;
-  /** Called when a paired browser looks: somebody uses the service. */
+  /** Called when a paired browser views the page: the service is in use. */
   inUse: () => void;
   log: Logger;
 }
@@ -37,7 +37,7 @@ export interface PageServerOptions {
 const LIMITS = { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
 const CONNECTIONS_MAX = 64;
 const PATH = /^\/(?:(approve|pair)\/([\w-]{1,64})|(stop|approve)?)$/;
-/** What the form for a code asks for; a space in it is a plus. */
+/** What the form for a code requests; a space in it is sent as a plus. */
 const CODE_PATH = /^\/approve\?code=([\w+-]{1,64})$/;
 const COOKIE_SECS = PAIRED_DAYS * 86_400;
 const HEADERS = {
@@ -46,19 +46,19 @@ const HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Not "no-referrer": with it browsers send "Origin: null" for the form.
+  // Not "no-referrer", with which browsers would send "Origin: null" for the form.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
 
 /**
- * The page on a listener of its own, on loopback, which offers nothing else: what is put in front of the API (a proxy, a
- * tunnel) does not show it to the world. The address of a question is known to the model, so it alone opens nothing:
- * everything is shown to, and taken from, a browser that was paired. The cookie alone does not answer, since browsers send
- * it to other servers of this machine, too: no page shows the code of a question. There is nothing to guess: a code has 58
- * random bits and counts in a paired browser only, so wrong ones need no limit, which whoever sends them could use to lock
- * others out.
+ * The page has a listener of its own on loopback, which serves nothing else, so a proxy or tunnel in front of the API
+ * does not expose it. The model knows the address of a question, so the address alone opens nothing: everything is
+ * shown to, and accepted from, paired browsers only. The cookie alone cannot answer, since browsers send it to other
+ * servers on this machine, too: the code is needed as well, which no page shows. Guessing is hopeless: a code has 58
+ * random bits and counts in a paired browser only. So wrong codes need no limit, which could be abused to lock others
+ * out.
  */
 export function createPageServer({ desk, browsers, queryLog, look, inUse, log }: PageServerOptions): PageServer {
   const tokens = createFormTokens();
@@ -70,7 +70,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
     const typed = CODE_PATH.exec(url)?.[1]?.replaceAll('+', '');
     const found = PATH.exec(typed === undefined ? url : `/approve/${typed}`);
     if (found === null) return failurePage(404, 'Not found', 'There is nothing here.');
-    // Before anything is looked up: other pages learn nothing, and use nothing up.
+    // Before anything is looked up: other pages learn nothing and use nothing up.
     if (cameFromElsewhere(request)) return cameFromElsewherePage(url);
     const [, kind = found[3] ?? 'overview', given = ''] = found;
     const browser = cookiesOf(request, browsers.cookie).find((token) => browsers.isPaired(token));
@@ -128,7 +128,7 @@ export function createPageServer({ desk, browsers, queryLog, look, inUse, log }:
   return createListener(handle, log);
 }
 
-/** To the overview, or elsewhere, which is asked for anew: what was sent is not sent again by going back, nor by reading it again. */
+/** Redirects to the overview, or elsewhere, with a GET, so that going back or reloading sends no form again. */
 function seeOther(headers: Record<string, string>): Page {
   return {
     ...htmlPage('Go on', '<p><a href="/">What goes on</a></p>', { status: 303 }),
@@ -136,7 +136,7 @@ function seeOther(headers: Record<string, string>): Page {
   };
 }
 
-/** Proofs that a form was made here, for one browser and one thing. */
+/** Tokens that prove that a form was made here, for one browser and one thing. */
 function createFormTokens() {
   const key = randomBytes(32);
   const tokenOf = (browser: string, about: string) =>
@@ -152,7 +152,7 @@ function createFormTokens() {
   };
 }
 
-/** Listens on loopback from the first address that is asked for. */
+/** Listens on loopback once the first address is requested. */
 function createListener(handle: (request: IncomingMessage, response: ServerResponse) => void, log: Logger): PageServer {
   let opening: Promise<{ server: Server; port: number }> | undefined;
 

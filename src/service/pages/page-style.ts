@@ -1,4 +1,4 @@
-/** The look of every page: light and dark as the person's system is, and readable on a narrow screen. */
+/** The style of every page: light or dark like the person's system, and readable on a narrow screen. */
 export const PAGE_STYLE = `
 :root{color-scheme:light dark;font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;
 --paper:#f6f7f9;--card:#fff;--ink:#1b1f24;--soft:#57606a;--line:#d8dee4;--accent:#0b5cad;--good:#1a7f37;--bad:#b3261e;--warm:#9a6700;--code:#eef1f4;--alert:#fff8e1}

@@ -2,42 +2,42 @@ import { createHash, randomBytes } from 'node:crypto';
 import { PAIRED_DAYS, PAIRING_TTL_MS } from '../../contract/browsers.ts';
 import { type Catalog, put, remove } from '../catalog.ts';
 
-/** The browsers in which humans answer questions, and the invitations to become one. */
+/** The browsers in which humans answer questions, and the invitations to pair one. */
 export interface PairedBrowsers {
-  /** The cookie that a paired browser shows: of this service, since all on 127.0.0.1 share their cookies. */
+  /** Name of the cookie of paired browsers: one per service, since all servers on 127.0.0.1 share cookies. */
   readonly cookie: string;
-  /** A new secret that pairs one browser, once and within five minutes. Times are milliseconds since 1970. */
+  /** A new secret that pairs one browser, once, within five minutes. Times are milliseconds since 1970. */
   invite(): { secret: string; expiresAt: number };
   /**
-   * Uses an invitation up: the token of the browser that brought it, which is the one that it has, where that is `known`
-   * and paired; undefined where there is no such invitation.
+   * Uses up an invitation and returns the browser's token: `known` if that is paired already, otherwise a new one.
+   * Undefined if there is no such invitation.
    */
   accept(secret: string, known?: string): Promise<string | undefined>;
   isPaired(token: string): boolean;
-  /** Ends every pairing and invitation; how many browsers were paired. */
+  /** Ends every pairing and invitation; resolves to the number of browsers that were paired. */
   forget(): Promise<number>;
   close(): void;
 }
 
 export interface PairingOptions {
   catalog: Catalog;
-  /** Tells services of one machine apart; the same after a restart. */
+  /** Distinguishes the services of one machine; the same after a restart. */
   place: string;
   now?: () => number;
-  /** Keeps the service from leaving until the function that it returns is called. */
+  /** Keeps the service from exiting until the returned function is called. */
   hold: () => () => void;
 }
 
-/** Browsers that are paired at once; with one more, the one that was paired first is forgotten. */
+/** Most browsers paired at once; one more replaces the one paired first. */
 export const PAIRED_MAX = 20;
-/** Invitations that are open at once; with one more, the first one ends. */
+/** Most open invitations at once; one more ends the oldest. */
 export const INVITATIONS_MAX = 20;
 const SECRET_BYTES = 32;
 const DAY_MS = 86_400_000;
 
 /**
- * Pairings are records of the metadata, so that they outlive the service; what is stored is a hash of the token. It has
- * 256 random bits, so a fast one without salt cannot be turned back, and looking it up by the hash gives nothing away.
+ * Pairings are stored in the metadata, so that they outlive the service, as hashes of the tokens. A token has 256
+ * random bits, so a fast hash without salt cannot be reversed, and the timing of its lookup reveals nothing.
  */
 export function createPairedBrowsers({ catalog, place, now = Date.now, hold }: PairingOptions): PairedBrowsers {
   const invitations = new Map<string, { expiresAt: number; end: () => void }>();
@@ -73,7 +73,7 @@ export function createPairedBrowsers({ catalog, place, now = Date.now, hold }: P
     async accept(secret, known) {
       const hash = hashed(secret);
       const found = invitations.get(hash);
-      // Before anything is waited for, so that two who come at once are not both let in.
+      // Before the first await, so that one invitation cannot let in two browsers.
       if (!endInvitation(hash) || found === undefined || found.expiresAt <= now()) return undefined;
       if (known !== undefined && isPaired(known)) return known;
       const token = newSecret();

@@ -93,6 +93,14 @@ TOKEN = "t"
 [projects."/home/a/x"]
 trust_level = "trusted"
 `,
+  opencode: `{
+  "$schema": "https://opencode.ai/config.json",
+  // my servers
+  "mcp": {
+    "docs": { "type": "local", "command": ["npx", "-y", "docs-mcp"], "environment": { "A": "b" } }
+  }
+}
+`,
 };
 const BROKEN: Record<string, string> = { json: '{ "mcpServers": { "a": 1 ', toml: '[mcp_servers\nx = ' };
 
@@ -346,6 +354,19 @@ describe('an earlier entry of this program', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
+  it('of opencode, which names the variables otherwise, keeps them as well', async () => {
+    const file = given(
+      'opencode',
+      '{"mcp":{"colloquy":{"type":"local","command":["node","/old/colloquy.js"],"environment":{"A":"b","COLLOQUY_URL":"u"}}}}',
+    );
+    const { kind } = await connected('opencode');
+    expect(entryAt(kind.format, readFileSync(file, 'utf8'), pathOf(kind))).toMatchObject({
+      command: [SERVER.command, ...SERVER.args],
+      environment: { A: 'b' },
+    });
+    expect(readFileSync(file, 'utf8')).not.toContain('COLLOQUY_URL');
+  });
+
   it('that is of another kind is replaced as a whole', async () => {
     const file = given('cursor', '{"mcpServers":{"colloquy":{"url":"https://x/mcp","headers":{"Authorization":"k"}}}}');
     await connected('cursor');
@@ -424,6 +445,14 @@ describe('an undo without a backup', () => {
   });
 });
 
+test('the file of opencode is the one with comments where there are both', async () => {
+  const plain = given('opencode', '{}');
+  writeFileSync(`${plain}c`, '{}');
+  await connected('opencode');
+  expect(readFileSync(`${plain}c`, 'utf8')).toContain('colloquy');
+  expect(readFileSync(plain, 'utf8')).toBe('{}');
+});
+
 describe('userPlaces()', () => {
   const at = (id: string, env: Record<string, string>, platform: NodeJS.Platform) =>
     kindOf(id).file(userPlaces(env, platform, '/h'));
@@ -439,6 +468,7 @@ describe('userPlaces()', () => {
     expect(at('claude-code', {}, 'linux')).toBe('/h/.claude.json');
     expect(at('claude-code', { CLAUDE_CONFIG_DIR: '/cc' }, 'linux')).toBe('/cc/.claude.json');
     expect(at('codex', { CODEX_HOME: '/cx' }, 'linux')).toBe('/cx/config.toml');
+    expect(at('opencode', { XDG_CONFIG_HOME: '/xdg' }, 'win32')).toBe('/xdg/opencode/opencode.json');
     expect(at('gemini-cli', { GEMINI_CLI_HOME: '/g' }, 'linux')).toBe('/g/.gemini/settings.json');
   });
 });

@@ -79,7 +79,7 @@ describe.each(Object.keys(PEERS))('a human who is asked in era %s', (era) => {
     expect(await isThere()).toBe(false);
   });
 
-  it('is not asked for ever: what keeps writing has to stop', async () => {
+  it('is asked a second time at most, even if writes go on', async () => {
     const { result, asked, error } = await call(era, [() => add('b'), () => add('c')], 'delete_collection', AT);
     expect(asked).toHaveLength(2);
     expect(error).toMatchObject({ code: 'grown', message: expect.stringContaining('1 document came') });
@@ -94,7 +94,7 @@ describe.each(Object.keys(PEERS))('a human who is asked in era %s', (era) => {
     expect(await isThere()).toBe(false);
   });
 
-  it('has to type the name where there was nothing in it before', async () => {
+  it('has to type the name once a collection that was empty has documents', async () => {
     await remove('a');
     const { asked } = await call(era, [() => add('b')], 'delete_collection', AT);
     expect(asked).toHaveLength(2);
@@ -160,7 +160,7 @@ describe('a human who is asked on the page', () => {
     await peer.close();
   });
 
-  it('is believed where less goes than was asked about', async () => {
+  it('is not asked again if less would be deleted than was approved', async () => {
     await add('b');
     const peer = await peerOf('2026-07-28');
     const deletion = { name: 'delete_collection', arguments: AT };
@@ -190,7 +190,7 @@ describe('a human who is asked on the page', () => {
 });
 
 describe('callTool()', () => {
-  it('looks again at what goes once the person at the terminal has answered', async () => {
+  it('checks again what would be deleted after the person at the terminal has answered', async () => {
     const confirm = async () => {
       await add('b');
       return true;
@@ -244,7 +244,7 @@ describe('the last entry of the allowlist', () => {
   const entry = (name: string) => client.createAllowlistEntry({ name, ip_address: '203.0.113.7' });
   const OPENED = 'It is the last entry: without it, every address is let in.';
 
-  it('is told as such, also where the other one goes while the human is asked', async () => {
+  it('is called the last one, even if the other one is deleted while the human is asked', async () => {
     const [era = ''] = Object.keys(PEERS);
     await entry('home');
     await entry('office');
@@ -285,7 +285,7 @@ describe('an API key', () => {
     }
   });
 
-  it('of another use takes a yes', async () => {
+  it('that is not in use needs only a plain yes', async () => {
     await client.createApiKey({ name: 'spare' });
     const asked = await question('delete_api_key', { name: 'spare' });
     expect(asked?.typedName).toBeUndefined();

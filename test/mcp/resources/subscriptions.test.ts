@@ -160,7 +160,7 @@ describe('createChanges()', () => {
     changes.close();
   });
 
-  it('tells of a write that the first look may have seen already', async () => {
+  it('notifies of a write that the first poll may already have seen', async () => {
     const { client } = fakeClient({ listWorkspaces: () => [{ name: 'always the same' }] });
     const told: string[] = [];
     const own = { ...notify, resourceUpdated: (uri: string) => void told.push(uri) };
@@ -200,7 +200,7 @@ describe('createChanges()', () => {
     other.close();
   });
 
-  it('keeps no more of what is asked for than it looks after', () => {
+  it('keeps no more addresses than it watches', () => {
     const asked: string[][] = [];
     const changes = {
       listen: ({ uris }: { uris: readonly string[] }) => {
@@ -212,7 +212,7 @@ describe('createChanges()', () => {
     expect(asked[0]).toHaveLength(URIS_MAX);
   });
 
-  it('tells one listener once, and looks after a bounded number of addresses', async () => {
+  it('notifies each listener once, and watches a limited number of addresses', async () => {
     let count = 0;
     const { client, calls } = fakeClient({
       listWorkspaces: () => [{ name: `w${count}` }],

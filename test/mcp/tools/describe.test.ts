@@ -139,7 +139,7 @@ describe('describeCollection()', () => {
     expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(3);
   });
 
-  it('says of a name that is neither what it says of a collection, with near names of both', async () => {
+  it('reports a name of neither kind as a missing collection, with near names of both kinds', async () => {
     const { client } = fakeClient({
       getCollection: () => {
         throw notFound('Cannot find collection "ordrs" in workspace "w".');

@@ -33,7 +33,7 @@ describe('lineDiff()', () => {
     expect(lineDiff(long, 'x').split('\n')).toHaveLength(1_501);
   });
 
-  it('of any two texts says how to get from one to the other', () => {
+  it('leads from one text to the other, for any two texts', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(text, text, (a, b) => {

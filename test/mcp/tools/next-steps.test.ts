@@ -22,7 +22,7 @@ describe('nextStepFor()', () => {
     expect(step(operation, 'not_found')).toBe(`List what exists with ${listers} and use those names.`);
   });
 
-  it('lists what a body names, where it is that', () => {
+  it('names the lister of a thing named in the body, if that thing is missing', () => {
     expect(step('createAlias', 'not_found', 'COLLECTION_DOES_NOT_EXIST')).toContain('with list_collections and');
     expect(step('createAlias', 'not_found', 'WORKSPACE_NOT_FOUND')).toContain('with list_workspaces and');
     expect(step('addDocuments', 'not_found', 'COLLECTION_DOES_NOT_EXIST')).toContain('list_workspace_collections');
@@ -34,7 +34,7 @@ describe('nextStepFor()', () => {
     expect(step('createWorkspace', 'already_exists')).toBeUndefined();
   });
 
-  it('names tools only', () => {
+  it('names only tools that exist', () => {
     for (const operation of Object.keys(contract) as Operation[]) {
       for (const code of ['not_found', 'already_exists'] as const) {
         for (const [name] of (step(operation, code) ?? '').matchAll(/\b[a-z]+(_[a-z]+)+\b/g)) {
@@ -48,7 +48,7 @@ describe('nextStepFor()', () => {
 describe('presentError()', () => {
   const missing = new ApiError('not_found', 'No.');
 
-  it('prefers near names to the step of the tool, and that to what the code says', () => {
+  it("prefers near names to the tool's own advice, and that to the advice for the error's code", () => {
     expect(presentError('t', missing, ['near'], 'List them.').next).toContain('did_you_mean');
     expect(presentError('t', missing, [], 'List them.').next).toBe('List them.');
     expect(presentError('t', missing).next).toContain('list_workspaces');

@@ -40,7 +40,7 @@ describe('typePlaces()', () => {
     expect(placesOf('STRUCT(m MAP(VARCHAR, BIGINT), e VARCHAR)').map(([path]) => path)).toEqual(['o', 'o.m', 'o.e']);
   });
 
-  it('knows the column alone where the type is spelled otherwise', () => {
+  it('returns only the column if the type is spelled in another way', () => {
     const deep = `${'STRUCT(a '.repeat(5_000)}BIGINT${')'.repeat(5_000)}`;
     const others = [
       '',

@@ -85,13 +85,13 @@ describe('messages', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
   });
 
-  it('for a host that a URL would read as another are refused', async () => {
+  it('are refused if their Host would mean another one inside a URL', async () => {
     const { serving } = await start();
     const request = { headers: { host: 'user@localhost' } } as never;
     expect(() => serving.admit(request, {} as never)).toThrow('Cannot answer a request for the host');
   });
 
-  it('of one client that is slow hold up no other, nor the end', async () => {
+  it('that arrive slowly from one client delay neither other clients nor closing', async () => {
     const { send, port, serving } = await start();
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -215,7 +215,7 @@ describe('calls of the later protocols', () => {
     await until(() => made.cancelled === 1);
   });
 
-  it('tell who listens of what it listens for, until it hangs up', async () => {
+  it('notify a subscriber of what it subscribed to, until it hangs up', async () => {
     const made = await start();
     const { headers, body } = modern('subscriptions/listen', { notifications: { resourceSubscriptions: ['a://b'] } });
     const open = await stream(made, 'POST', headers, body);
@@ -231,7 +231,7 @@ describe('calls of the later protocols', () => {
 });
 
 describe('keys', () => {
-  it('have each what is theirs, which is let go when it was not used for long', async () => {
+  it('have state of their own each, which is released when it is idle for long', async () => {
     const made = await start({ limits: { idleMs: 30, sweepMs: 10 } });
     const { headers, body } = modern('tools/list');
     await made.send('POST', body, headers);
@@ -319,7 +319,7 @@ describe('Host and Origin', () => {
     }
   });
 
-  it('are said in the refusal, with the setting that admits them', async () => {
+  it('are named in the refusal, with the setting that admits them', async () => {
     const { send } = await start();
     const host = await send('POST', body, { ...headers, host: 'evil.example' });
     expect(host.text).toContain('"evil.example"');

@@ -26,7 +26,7 @@ describe('encodeAnswer()', () => {
     );
   });
 
-  test('is the same in pieces, whatever the size of rows', async () => {
+  test('is the same text in pieces, whatever the size of rows', async () => {
     const large = { text: 'y'.repeat(700_000) };
     for (const results of [rows, [...rows.slice(0, 40), large, large, ...rows], [[large], ...rows]]) {
       const answer = { query_id: 'q', results, nothing: undefined, warnings: [], status: 'COMPLETED' };

@@ -6,14 +6,14 @@ const bodyOf = (text: string) => readBody(Readable.from([Buffer.from(text)], { o
 /** Longer than what has a room of its own. */
 const large = (letter: string, length = 300_000) => JSON.stringify(letter.repeat(length));
 
-test('large bodies that are read at the same time do not share a room', async () => {
+test('large bodies that are read at the same time do not share a buffer', async () => {
   const texts = ['a', 'b', 'c', 'd'].map((letter) => large(letter));
   const bodies = await Promise.all(texts.map(bodyOf));
   expect(bodies.map((body) => body.bytes.toString())).toEqual(texts);
   for (const body of bodies) body.release();
 });
 
-test('a body that was let go of twice leaves one room for one other', async () => {
+test('a body that is released twice gives its buffer to one other body only', async () => {
   const first = await bodyOf(large('a'));
   first.release();
   first.release();
@@ -25,7 +25,7 @@ test('a body that was let go of twice leaves one room for one other', async () =
   );
 });
 
-test('a body that was let go of has no bytes, and what was parsed of it stays', async () => {
+test('a released body has no bytes, and what was parsed from it remains', async () => {
   const body = await bodyOf(large('a'));
   const parsed = body.parse();
   body.release();
@@ -34,7 +34,7 @@ test('a body that was let go of has no bytes, and what was parsed of it stays', 
   expect(parsed).toBe('a'.repeat(300_000));
 });
 
-test('a shorter body in the room of a longer one ends where it ends', async () => {
+test('a short body in the buffer of a longer one has its own length', async () => {
   (await bodyOf(large('a'))).release();
   expect((await bodyOf(large('b', 100_000))).parse()).toBe('b'.repeat(100_000));
 });

@@ -102,7 +102,7 @@ describe('a mounted handler', () => {
     expect(seen.callers).toEqual([]);
   });
 
-  it('calls the API for whoever is elsewhere as from there', async () => {
+  it("calls the API with the origin of its own caller's request", async () => {
     const question = { tool: 't', binding: 'b', target: 't', message: 'm' };
     const ask = async (headers: Record<string, string> = {}) =>
       (await service.call('POST', '/v1/colloquy/approvals', question, { headers })).body.data.url;
@@ -120,7 +120,7 @@ describe('a mounted handler', () => {
     expect((await service.call('GET', '/v1/colloquy/trash')).status).toBe(200);
   });
 
-  it('alone can say so', async () => {
+  it('is the only one who can pass on an origin', async () => {
     const question = { tool: 't', binding: 'c', target: 't', message: 'm' };
     await callFrom(service, '198.51.100.1', 'POST', PATH, {});
     await callFrom(service, null, 'POST', PATH, {});

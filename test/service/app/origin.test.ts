@@ -84,7 +84,7 @@ describe('admits()', () => {
     expect(admits(list, originOf(from, []))).toBe(expected);
   });
 
-  it('an unnamed proxy comes in where its own address is on the list', () => {
+  it('admits an unnamed proxy if its own address is on the list', () => {
     expect(admits([{ ipAddress: '127.0.0.1' }], originOf(hops('127.0.0.1', '198.51.100.1'), []))).toBe(true);
   });
 

@@ -282,7 +282,7 @@ describe('field_mappings', () => {
     expect(body).toMatchObject({ type: 'QUERY_ERROR', line: 2, column: 3 });
   });
 
-  it('do to random documents what a model does', { timeout: 120_000 }, async () => {
+  it('do the same to random documents as a simple model in JavaScript', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(mappings, { maxLength: 5 }),

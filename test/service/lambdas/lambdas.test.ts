@@ -287,7 +287,7 @@ describe('what lambdas hold', () => {
     expect((await api.call('DELETE', `${api.ws}/collections/held`)).status).toBe(200);
   });
 
-  it('one that a version named before it existed stays too', async () => {
+  it('a collection that a version named before it existed stays, too', async () => {
     await api.create('early', 'SELECT * FROM LATER_ONE JOIN nope_nope USING (x)');
     await api.collection('later_one');
     const refused = await api.call('DELETE', `${api.ws}/collections/later_one`);

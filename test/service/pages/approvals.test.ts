@@ -54,7 +54,7 @@ describe('createApprovalDesk()', () => {
     expect(at.request(ME, QUESTION)).toMatchObject({ status: 'pending', code: expect.not.stringMatching(code) });
   });
 
-  it('gives a no out once', () => {
+  it('returns a refusal once', () => {
     const { desk: at } = desk();
     at.decide(at.request(ME, QUESTION).code, 'decline', undefined);
     expect(at.request(ME, QUESTION).status).toBe('declined');
@@ -73,7 +73,7 @@ describe('createApprovalDesk()', () => {
     expect(at.pending()).toHaveLength(1);
   });
 
-  it('a yes counts for less than was asked about, and says what came where it was more', () => {
+  it('an approval covers less than was asked about; for more, it asks again and says what was added', () => {
     const { desk: at } = desk();
     const about = (count: number) => ({ ...QUESTION, extent: { documents: { count } } });
     at.decide(at.request(ME, about(3)).code, 'approve', undefined);
@@ -131,7 +131,7 @@ describe('createApprovalDesk()', () => {
     expect(() => ask('another', 0)).toThrow(`${OPEN_MAX} questions wait already`);
   });
 
-  it('a form counts for the question that it showed only', () => {
+  it('a form is valid only for the question that it showed', () => {
     const { desk: at } = desk();
     const asked = at.request(ME, QUESTION);
     const token = at.formToken(asked);
@@ -141,7 +141,7 @@ describe('createApprovalDesk()', () => {
     expect(at.isFormToken(asked, token)).toBe(false);
   });
 
-  it('shows nothing that is not seen', () => {
+  it('removes invisible characters from a question', () => {
     const { desk: at } = desk();
     expect(at.request(ME, { ...QUESTION, message: 'a\u202eb\u0000c\u2028d\u200be\nf' }).message).toBe('abcde\nf');
   });
@@ -256,7 +256,7 @@ describe('a question over HTTP', () => {
     expect((await send('GET', path())).status).toBe(404);
   });
 
-  it('is for the name that it was opened with, and nothing else lies beside it', async () => {
+  it('is served under its own host name and path only', async () => {
     expect((await send('GET', path(), { host: 'rebound.example' })).status).toBe(403);
     expect((await send('GET', path(), { host: `localhost:${new URL(asked.url).port}` })).html).toContain(
       `Open this page at http://127.0.0.1:${new URL(asked.url).port}.`,
@@ -307,7 +307,7 @@ describe('a question over HTTP', () => {
     expect((await service.call('GET', `${PATH}/AAAA-BBBB-CCCC`)).status).toBe(404);
   });
 
-  it('gives nothing to whoever has the address alone, as the model has', async () => {
+  it('shows nothing to somebody who only has the address, like the model', async () => {
     const answers = [];
     for (const at of [path(), '/approve/AAAA-BBBB-CCCC']) {
       const { status, html } = await send('GET', at, { cookie: '' });

@@ -8,9 +8,9 @@ import { HASH_COLUMN, hashOf, ID_COLUMN } from '../tables/columns.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /**
- * A statement in a second form: if it asks one collection for the document with some id, the document is looked up by
- * the id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely sees fewer
- * rows. The form is never necessary: what fails in it runs as written.
+ * A second form of a statement: if the statement asks one collection for the document with a given id, the document is
+ * looked up by the id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely
+ * sees fewer rows. The form is optional: if it fails, the statement runs as written.
  */
 export interface ByHash {
   sql: string;
@@ -37,13 +37,11 @@ interface Context {
   names: Names;
   /** Collections that the statement names. */
   tables: readonly NamedTable[];
-  /**
-   * What the gate inserted, by position. The one at a collection is as long as the workspace written before the name.
-   */
+  /** What the gate inserted, by position; at a collection, in place of the workspace written before the name. */
   splices: ReadonlyMap<number, Splice>;
 }
 
-/** What a query may contain: anything else, such as a sample, could see rows that its WHERE leaves out. */
+/** What a query may contain: anything else, such as a sample, could depend on rows that its WHERE leaves out. */
 const QUERY_KEYS: ReadonlySet<string> = new Set(
   `type select_list from_table where_clause aggregate_handling group_expressions group_sets having qualify
   modifiers`.split(/\s+/),
@@ -88,7 +86,7 @@ function isPlainText(type: unknown): boolean {
   return isNode(type) && type['id'] === 'VARCHAR' && Object.keys(type).length === 1;
 }
 
-/** The id of `_id = …`; null for another condition. */
+/** The id in `_id = …`; null for any other condition. */
 function wantedBy(condition: unknown, table: string): ReturnType<typeof idOf> {
   if (!isNode(condition) || condition['class'] !== 'COMPARISON' || condition['type'] !== 'COMPARE_EQUAL') return null;
   const { left, right } = condition;
@@ -108,8 +106,8 @@ export function isWithoutFrom(query: Node): boolean {
 }
 
 /**
- * Whether a query makes at most one row of each row, no larger than the one it was made of: it has no functions, which
- * could produce rows, and no subqueries.
+ * Whether a query makes at most one row of each row, no larger than the original: it has no functions, which could
+ * multiply rows, and no subqueries.
  */
 export function isOfFewParts(query: Node): boolean {
   for (const node of nodesIn(query)) {
@@ -184,7 +182,7 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
   };
 }
 
-/** Number of rows of the second form's table, including deleted ones that still take up space. */
+/** Number of rows in the second form's table, including deleted ones that still take up space. */
 export async function rowsOf(connection: DuckDBConnection, { table }: Pick<ByHash, 'table'>): Promise<number> {
   const result = await connection.runAndReadAll(
     `SELECT estimated_size FROM duckdb_tables()

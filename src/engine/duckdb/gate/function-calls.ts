@@ -5,17 +5,17 @@ import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
 import { isNode, type Node } from '../sql/tree.ts';
 
 const FORMATTING = new Set(['format', 'printf']);
-/** A width of many digits, or one that an argument gives: it makes a value of any size. */
+/** A width of many digits, or one given by an argument, which could make a value of any size. */
 const WIDE_FORMAT = /\d{5}|\*|\{[^}]*\{/;
-/** Functions whose second argument spells types in text. */
+/** Functions whose second argument is a text that describes types. */
 const STRUCTURED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
 
-/** Functions that call the aggregate which their second argument names. */
+/** Functions that call the aggregate named by their second argument. */
 const AGGREGATING = new Set(['aggregate', 'array_aggr', 'array_aggregate', 'list_aggr', 'list_aggregate']);
 
 /**
- * Aggregates that take memory for each group by the numbers they are given, which the engine does not count: what is
- * bounded is the last number, less the one before it where there are two.
+ * Aggregates whose memory per group depends on numbers in their arguments, and is not counted by the engine. The limit
+ * is on the last number or, if there are two, on the last minus the one before.
  */
 const SIZED = new Map([
   ['bitstring_agg', { example: 'bitstring_agg(x, 0, 1000)', numbers: 2, most: 1_000_000 }],
@@ -29,7 +29,7 @@ function constantOf(call: Node, index: number): unknown {
   return argument['value']['value'];
 }
 
-/** The text of an argument that is written out as text; undefined for every other. */
+/** The value of an argument that is a literal text; undefined for any other. */
 function constantArgument(call: Node, index: number): string | undefined {
   const value = constantOf(call, index);
   return typeof value === 'string' ? value : undefined;
@@ -38,7 +38,7 @@ function constantArgument(call: Node, index: number): string | undefined {
 function sizeRefusal(call: Node, name: string): string | null {
   const sized = SIZED.get(name.toLowerCase());
   const count = Array.isArray(call['children']) ? call['children'].length : 0;
-  // Its default is small.
+  // The default is small.
   if (sized === undefined || (name.toLowerCase() === 'reservoir_quantile' && count < 3)) return null;
   const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => constantOf(call, index));
   const isBounded = typeof last === 'number' && typeof before === 'number' && last - before <= sized.most;
@@ -46,7 +46,7 @@ function sizeRefusal(call: Node, name: string): string | null {
   return `${name}() needs whole numbers that are written out, and not more than ${sized.most}: ${sized.example}.`;
 }
 
-/** Where the second argument stands in the brackets: `column.f(second)` has the first one before its name. */
+/** The index of the second argument in the call's list: `column.f(second)` has the first one before its name. */
 function secondOf(call: Node): number {
   const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
   const [, next] = Array.isArray(call['children']) ? call['children'] : [];
@@ -84,7 +84,7 @@ function hintFor(name: string, allowed: ReadonlySet<string>): string {
 }
 
 /**
- * Why a call is refused, for whoever wrote it; null where it is not.
+ * Why a call is refused, worded for the author of the SQL; null if it is not.
  *
  * Only the name counts: with a schema it is the same function, or a call chained to a column: `name.upper()`.
  */

@@ -21,7 +21,7 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, by name. */
   macros: ReadonlySet<string>;
-  /** Parameters used in LIKE patterns, and whether all their uses have the fast way: see `checkPatterns`. */
+  /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
   patterns: ReadonlyMap<string, boolean>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
@@ -29,9 +29,9 @@ export interface Passed {
   tree: unknown;
   /** Maps a byte offset in `sql` to one in the statement's own text. */
   originOf(offset: number): number;
-  /** Another text that may be run instead of `sql` once `isByHash` holds for it; null if there is none. */
+  /** Another text that may be run instead of `sql` once `isByHash` accepts it; null if there is none. */
   byHash: (ByHashDraft & { sql: string }) | null;
-  /** The result has at most one row, provided that a text is compared with the id, and is made of that row alone. */
+  /** The result has at most one row, made of one document, provided that the value compared with the id is a text. */
   isSingle: boolean;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
@@ -45,14 +45,14 @@ const EXPRESSIONS = new Set(
   PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
 );
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
-/** Relations, modifiers and orders that are as harmless as what they hold. */
+/** Relations, modifiers and orders that are harmless if what they contain is. */
 const PLAIN = new Set(
   `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
   DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING`.split(/\s+/),
 );
 const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
 
-/** Deeper trees are refused: this walk must not overflow the stack. */
+/** Deeper trees are refused, so that this walk cannot overflow the stack. */
 const DEPTH_MAX = 1_500;
 /**
  * Maximum nesting of expressions (AND and OR count once). Beyond that, binding takes seconds and cannot be interrupted.
@@ -63,10 +63,10 @@ const QUERIES_MAX = 500;
 /** The time to bind nested lambdas grows steeply, and binding cannot be interrupted. */
 const LAMBDAS_MAX = 8;
 
-/** COLUMNS() copies its surrounding expression for each column; a guess of how many there are. */
+/** COLUMNS() copies the expression around it for each column; this is a guess of their number. */
 const COLUMNS_TYPICAL = 100;
 
-/** Names of WITH that are visible from a place in the tree, with what each reference to them adds. */
+/** Names of WITH that are visible at a place in the tree, with what each reference to them adds. */
 interface Scope {
   names: ReadonlyMap<string, Size>;
   parent: Scope | null;
@@ -75,7 +75,7 @@ interface Scope {
   depth: number;
   expressions: number;
   lambdas: number;
-  /** How often the engine binds what stands here: four times for each subquery around it but the outermost. */
+  /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
   times: number;
 }
 
@@ -94,7 +94,7 @@ interface Walk {
   size: Size;
   /** Uses of COLUMNS(). */
   columns: number;
-  /** What the joins of all FROMs cost: see `joinsCost`. */
+  /** Cost of the joins of all FROMs: see `joinsCost`. */
   joins: number;
 }
 
@@ -102,7 +102,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The offset, or undefined: the engine writes 2^64 - 1 for no position. */
+/** The offset, or undefined: the engine writes 2^64 - 1 if there is no position. */
 export function offsetOf(value: unknown): number | undefined {
   const offset = Number(value ?? Number.NaN);
   return Number.isSafeInteger(offset) ? offset : undefined;
@@ -183,9 +183,9 @@ function walkNode(walk: Walk, node: Node, scope: Scope): void {
   else refuse(walk, node, `This kind of SQL (${type}) is not allowed here.`);
 }
 
-/** A node without a kind of its own; one with an `id` is a type. */
+/** A node without a class of its own; one with an `id` is a type. */
 function walkPlain(walk: Walk, node: Node, scope: Scope): void {
-  // Casting deeply nested JSON to it overflows the stack.
+  // Casting deeply nested JSON to VARIANT overflows the stack.
   if (node['id'] === 'VARIANT') refuse(walk, node, 'The type VARIANT is not available in queries. Use JSON.');
   walkChildren(walk, node, scope);
 }
@@ -239,7 +239,7 @@ function checkPattern(walk: Walk, node: Node): void {
   for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
 }
 
-/** Replaces a function's name by the one that the engine knows it under. A quoted name stays as it is. */
+/** Replaces a function's name by the engine's name for it. A quoted name stays as it is. */
 function renameFunction(walk: Walk, node: Node): void {
   const name = textOf(node['function_name']);
   const renamed = RENAMED_FUNCTIONS.get(foldName(name));
@@ -274,7 +274,7 @@ function splice(walk: Walk, piece: Splice | null): void {
   if (piece !== null) walk.splices.set(piece.at, piece);
 }
 
-/** The splices, with `piece` replacing the one at its place. */
+/** The splices, with `piece` in place of the one at its position. */
 function withSplice({ splices }: Walk, piece: Splice): Splice[] {
   return [...new Map(splices).set(piece.at, piece).values()];
 }
@@ -297,7 +297,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
     grow(walk, node, size);
     return;
   }
-  // The name of a recursive WITH ... USING KEY for all rows so far.
+  // The name for all rows so far in a recursive WITH ... USING KEY.
   if (catalog === '' && foldName(schema) === 'recurring' && visible(scope, `recurring.${name}`) !== undefined) {
     return;
   }
@@ -348,7 +348,7 @@ const OUTERMOST: Scope = {
   times: 0,
 };
 
-/** Walks the columns of a SELECT in order; returns what each adds where later parts name it. */
+/** Walks the columns of a SELECT in order; returns what each of them adds when a later part names it. */
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   const list = node['select_list'];
   if (!Array.isArray(list)) return scope.aliases;

@@ -1,23 +1,23 @@
 import { foldName, ITEM, type JsonFields } from '../sql/names.ts';
 import { isNode, type Node } from '../sql/tree.ts';
 
-/** Which JSON field a name in SQL stands for, as far as that is easy to tell; where it is not, it stands for none. */
+/** Finds the JSON field that a name in SQL refers to. In cases that are hard to tell, it finds none. */
 
-/** A JSON field, or an object that holds one. */
+/** A JSON field, or an object that contains one. */
 export interface Found {
   path: string;
-  /** Its collection or alias. */
+  /** The collection or alias that it belongs to. */
   table: string;
   json: JsonFields | 'json';
 }
 
-/** What stands in FROM. */
+/** An entry of FROM. */
 export interface Relation {
-  /** What it goes by, folded: its alias, or its name alone and after its schema (`keyOf`). */
+  /** Its names, folded: its alias, or its name both alone and with its schema (`keyOf`). */
   names: readonly string[];
-  /** By folded name; null: a column that is not JSON. */
+  /** By folded name; null for a column that is not JSON. */
   columns: ReadonlyMap<string, Found | null>;
-  /** Whether it may have further columns. */
+  /** Whether it may have other columns. */
   isOpen: boolean;
 }
 
@@ -36,7 +36,7 @@ export function keyOf(schema: unknown, name: unknown): string {
   return `${foldName(String(schema))}\n${foldName(String(name))}`;
 }
 
-/** The JSON field of a column reference; null where it is none. */
+/** The JSON field of a column reference; null if it refers to none. */
 export function find(from: Scope, path: readonly string[]): Found | null {
   const folded = path.map(foldName);
   const [first = '', ...more] = folded;
@@ -44,7 +44,7 @@ export function find(from: Scope, path: readonly string[]): Found | null {
     const { relations } = scope;
     const named = relations.find(({ names }) => more.length > 0 && names.includes(first));
     const owner = relations.find(({ columns }) => columns.has(first));
-    // The item of `UNNEST(list) x` is the column `x` of `x`.
+    // In `UNNEST(list) x`, the item is the column `x` of `x`.
     const isItem = named !== undefined && named === owner && !named.columns.has(more[0] ?? '');
     if (named !== undefined && !isItem) return inRelation(named, more);
     const inSchema = relations.find(({ names }) => more.length > 1 && names.includes(keyOf(first, more[0])));
@@ -60,7 +60,7 @@ function inRelation({ columns }: Relation, [first = '', ...more]: readonly strin
   return found && within(found, more);
 }
 
-/** What lies in a field, step by step; all within one that is JSON is that one. */
+/** What lies below a field, step by step; everything inside a JSON field counts as that field. */
 export function within(from: Found, steps: readonly string[]): Found | null {
   let found: Found = from;
   for (const step of steps) {

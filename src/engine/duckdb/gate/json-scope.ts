@@ -3,12 +3,12 @@ import { isNode, type Node } from '../sql/tree.ts';
 import { type Found, keyOf, nodesOf, type Relation, type Scope, textsOf } from './json-lookup.ts';
 import { foundIn, functionOf, itemOf } from './json-values.ts';
 
-/** Which columns a query gives and what its names stand for, as far as JSON fields go. */
+/** The columns that a query returns and the scopes of its names, as far as JSON fields are concerned. */
 
 interface Walk {
   /** Collections and aliases by `keyOf`. */
   tables: ReadonlyMap<string, Relation>;
-  /** Takes what is no query by itself. */
+  /** Visits anything that is not a query itself. */
   visit(value: unknown, scope: Scope): void;
 }
 
@@ -19,7 +19,7 @@ interface Outputs {
 }
 
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
-/** Of a query with more columns the rest is not looked at: a join of many collections has them all. */
+/** Further columns of a query are ignored; a join of many collections has the columns of all of them. */
 const COLUMNS_MAX = 1_024;
 const UNKNOWN: Outputs = { columns: [], isOpen: true };
 const NOTHING: Pick<Relation, 'columns' | 'isOpen'> = { columns: new Map(), isOpen: true };
@@ -28,10 +28,10 @@ export const NO_SCOPE: Scope = { relations: [], outer: null, queries: new Map() 
 export const isQuery = (node: Node): boolean => QUERIES.has(String(node['type']));
 export const isColumn = (value: unknown): value is Node => isNode(value) && value['class'] === 'COLUMN_REF';
 
-/** Of collections, which never change: with other columns one is another object. */
+/** For collections, whose objects never change: other columns mean another object. */
 const known = new WeakMap<NamedTable, Relation | null>();
 
-/** The tables by their keys; undefined where none has a JSON field. */
+/** The tables by their keys; undefined if none of them has a JSON field. */
 export function relationsBy(
   tables: readonly NamedTable[],
   schemaOf: Names['schemaOf'],
@@ -46,7 +46,7 @@ export function relationsBy(
   );
 }
 
-/** Null where it has no JSON field. */
+/** Null if the table has no JSON field. */
 function jsonRelation(table: NamedTable): Relation | null {
   const before = known.get(table);
   if (before !== undefined) return before;
@@ -65,7 +65,7 @@ function tableRelation(table: NamedTable, json?: JsonFields): Relation {
   return relationOf({ columns, isOpen: false });
 }
 
-/** The scope in a lambda, whose parameters hide columns; the first one is `item`. */
+/** The scope inside a lambda, whose parameters hide columns; the first parameter is `item`. */
 export function inLambda(parameters: unknown, outer: Scope, item: Found | null): Scope {
   const columns = isColumn(parameters) ? [parameters] : isNode(parameters) ? nodesOf(parameters['children']) : [];
   const names = columns.flatMap((column) => textsOf(column['column_names']));
@@ -94,7 +94,7 @@ export function visitQuery(walk: Walk, node: Node, outer: Scope): Outputs {
   return outputs;
 }
 
-/** A query within a statement, under `node`. */
+/** Visits a query nested in a statement, under `node`. */
 function visitBody(walk: Walk, statement: unknown, { queries, ...scope }: Scope): Outputs {
   const node = isNode(statement) ? statement['node'] : undefined;
   return isNode(node) ? visitQuery(walk, node, { ...scope, queries: new Map(queries) }) : UNKNOWN;
@@ -107,7 +107,7 @@ function visitSelect(walk: Walk, node: Node, outer: Scope): Outputs {
   const outputs = outputsOf(list, scope);
   const aliases = new Set(list.map(({ alias }) => foldName(String(alias ?? ''))));
   const columns = outputs.columns.filter(([name]) => aliases.has(name));
-  // Where an alias comes before a column of its name.
+  // For places in which an alias takes precedence over a column with its name.
   const named = { ...scope, relations: [relationOf({ columns, isOpen: false })], outer: scope };
   walk.visit([...expressions, list, node['where_clause'], node['group_expressions']], scope);
   walk.visit([node['having'], node['qualify']], named);
@@ -115,7 +115,7 @@ function visitSelect(walk: Walk, node: Node, outer: Scope): Outputs {
   return outputs;
 }
 
-/** In ORDER BY a name by itself is an alias first, and a number stands for a column; not so within an expression. */
+/** In ORDER BY a name alone is an alias first, and a number stands for a column; neither inside an expression. */
 function visitModifiers(
   walk: Walk,
   node: Node,
@@ -152,12 +152,12 @@ function outputsOf(list: readonly Node[], scope: Scope): Outputs {
   return outputs;
 }
 
-/** `*`, of all or of one relation, with what it leaves out or puts something else for. */
+/** Adds the columns of `*`, of all relations or of one, without those that it excludes or replaces. */
 function addStar(outputs: Outputs, star: Node, { relations }: Scope): void {
   const of = foldName(String(star['relation_name'] ?? ''));
   const without = new Set(textsOf(star['exclude_list']).map(foldName));
   const replaced = new Set(nodesOf(star['replace_list']).map(({ key }) => foldName(String(key))));
-  // A form of it that is not known here could do anything.
+  // An unknown form of `*` could have any columns.
   const known = ['class', 'type', 'relation_name', 'exclude_list', 'replace_list', 'query_location'];
   if (!Object.keys(star).every((key) => known.includes(key))) outputs.isOpen = true;
   for (const { names, columns, isOpen } of relations) {
@@ -183,7 +183,7 @@ function relationsIn(walk: Walk, from: unknown, scope: Scope, expressions: unkno
     const using = textsOf(from['using_columns']).map((column) => ({ class: 'COLUMN_REF', column_names: [column] }));
     expressions.push(from['condition'], { class: 'COMPARISON', children: using });
     const left = relationsIn(walk, from['left'], scope, expressions);
-    // What is joined may name what stands before it.
+    // The right side of a join may name what comes before it.
     return [...left, ...relationsIn(walk, from['right'], { ...scope, relations: left, outer: scope }, expressions)];
   }
   if (from['type'] === 'SUBQUERY') return named(relationOf(visitBody(walk, from['subquery'], scope)));

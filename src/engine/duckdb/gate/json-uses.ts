@@ -5,14 +5,14 @@ import { type Found, nodesOf, type Relation, type Scope, textsOf } from './json-
 import { inLambda, isColumn, isQuery, NO_SCOPE, relationsBy, visitQuery } from './json-scope.ts';
 import { foundIn, functionOf, itemOf, passedOn, textConstant } from './json-values.ts';
 
-/** What SQL does otherwise with JSON than with any other type, without a word. */
+/** Ways in which SQL silently treats JSON differently from other types. */
 type Use = 'order' | 'compare' | 'index' | 'length' | 'text' | 'logic';
 
 interface Used {
   found: Found;
-  /** How the caller names it. */
+  /** The field as the caller wrote it. */
   reference: string;
-  /** It is the list of which the items are the field. */
+  /** Whether the field is the items of the list in `reference`. */
   isList?: boolean;
   uses: Set<Use>;
 }
@@ -37,8 +37,8 @@ const LENGTH_FUNCTIONS = /^(len|length|strlen|char_length|character_length)$/;
 const OPERANDS = new Set(['left', 'right', 'input', 'lower', 'upper', 'child', 'children', 'expression']);
 
 /**
- * Warnings about fields that are JSON because their documents disagree, where a statement that passed the gate uses one
- * as if it were a number, a text or an array. What cannot be told to be such a field is left alone.
+ * Warnings about fields that are JSON because their documents disagree, if a statement that passed the gate uses one as
+ * if it were a number, a text or an array. Uses that are hard to tell are ignored.
  */
 export function jsonUses(
   tree: unknown,
@@ -85,7 +85,7 @@ function warningFor({ found: { path, table }, reference: x, isList = false, uses
   return `"${path}" of ${table} is JSON, since its documents had no type in common: ${meanings.join('; ')}. Use ${ways.join(', ')}.`;
 }
 
-/** What a node does with its operands, and with which alone of its children. */
+/** How a node uses its operands; with `at`, only the one at that index. */
 function useOf(node: Node): { use: Use; at?: number } | null {
   const kind = node['class'];
   const type = String(node['type']);
@@ -105,7 +105,7 @@ function useOf(node: Node): { use: Use; at?: number } | null {
   return { use: LENGTH_FUNCTIONS.test(name) ? 'length' : 'text' };
 }
 
-/** What a function does with the items of a list. */
+/** How a function uses the items of a list. */
 function useOfItems(node: Node): Use | null {
   const name = functionOf(node);
   if (LIST_ORDERING.test(name)) return 'order';
@@ -114,7 +114,7 @@ function useOfItems(node: Node): Use | null {
 
 type Uses = readonly Use[];
 
-/** `uses`: what is done with the value. Each part is visited once, whatever is done with it: statements nest deeply. */
+/** `uses`: how the value is used. Each part is visited only once, with all its uses, since statements nest deeply. */
 function visit(walk: Walk, value: unknown, scope: Scope, uses: Uses = []): void {
   if (Array.isArray(value)) for (const item of value) visit(walk, item, scope, uses);
   if (!isNode(value)) return;
@@ -137,7 +137,7 @@ function visitCase(walk: Walk, node: Node, scope: Scope, uses: Uses): void {
   visit(walk, node['else_expr'], scope, uses);
 }
 
-/** `usesOf`: what is done with a part, of which the node itself does `own`. */
+/** `usesOf`: how a part is used, given how the node itself uses it (`own`). */
 function visitParts(walk: Walk, node: Node, scope: Scope, usesOf: (part: unknown, own: Uses) => Uses): void {
   const operands = nodesOf(node['children']);
   const itemUse = useOfItems(node);
@@ -171,7 +171,7 @@ function noteStar(walk: Walk, star: Node, { relations }: Scope, uses: Uses): voi
   }
 }
 
-/** As good as can be told: the engine has other regular expressions, and other letters count. */
+/** An approximation: the engine's regular expressions differ, and the names here are folded. */
 function hasMatch(pattern: string, name: string): boolean {
   try {
     return new RegExp(pattern, 'i').test(name);
@@ -197,7 +197,7 @@ function note(walk: Walk, found: Found, named: Pick<Used, 'reference' | 'isList'
   walk.uses.set(field, noted);
 }
 
-/** As the caller wrote it, quotes included. */
+/** The reference as the caller wrote it, quotes included. */
 function referenceOf(walk: Walk, value: unknown): string {
   if (isColumn(value)) return nameOf(walk, value);
   const [of, key] = isNode(value) ? nodesOf(value['children']) : [];

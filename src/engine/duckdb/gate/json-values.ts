@@ -2,17 +2,17 @@ import { foldName, ITEM } from '../sql/names.ts';
 import { isNode, type Node } from '../sql/tree.ts';
 import { type Found, find, nodesOf, type Scope, textsOf, within } from './json-lookup.ts';
 
-/** Which JSON field the value of an expression comes from, where it passes one on as it is. */
+/** Finds the JSON field from which an expression's value comes unchanged. */
 
-/** Functions that give one of their arguments, or of its values over rows. */
+/** Functions that return one of their arguments, or one of its values over rows. */
 const PASSING =
   /^(coalesce|ifnull|nvl|if|nullif|any_value|arbitrary|first|last|mode|lag|lead|(first|last|nth)_value|min|max|greatest|least|arg_?(min|max)(_null)?|(min|max)_by)$/;
-/** Those that give a part of the list which is their first argument. */
+/** Functions that return a part of the list in their first argument. */
 const SLICING =
   /^(list|array)_(filter|sort|reverse_sort|reverse|distinct|slice|concat|cat|append|push_back|resize|where|grade_up)$|^(filter|slice|array_remove|array_except|array_intersect)$/;
-/** Those that give one of its items. */
+/** Functions that return an item of that list. */
 const EXTRACTING = /^((list|array)_(extract|element|first|last|min|max|any_value)|element_at|unnest)$/;
-/** Those that make a list of their arguments, or of them over rows. */
+/** Functions that make a list of their arguments, or of these over rows. */
 const LISTING = /^(list|array_agg|list_value|array_create|list_distinct_agg)$/;
 
 const OPERATORS = new Set(['OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
@@ -22,14 +22,14 @@ export function functionOf(node: Node): string {
   return isCall ? foldName(String(node['function_name'])) : '';
 }
 
-/** The text that a constant is; undefined for anything else. */
+/** The value of a text constant; undefined for anything else. */
 export function textConstant(node: unknown): string | undefined {
   const value = isNode(node) && node['class'] === 'CONSTANT' ? node['value'] : undefined;
   if (!isNode(value) || !isNode(value['type']) || value['type']['id'] !== 'VARCHAR') return undefined;
   return typeof value['value'] === 'string' ? value['value'] : undefined;
 }
 
-/** The expressions one of which is what a node gives; none where it makes something else. */
+/** The expressions of which a node returns one; empty if it makes a new value. */
 export function passedOn(node: Node): unknown[] {
   if (node['class'] === 'CASE') {
     return [...nodesOf(node['case_checks']).map((check) => check['then_expr']), node['else_expr']];
@@ -41,7 +41,7 @@ export function passedOn(node: Node): unknown[] {
   return /^(arg_|(min|max)_by|arg(min|max)|nullif|lag|lead|nth_value)/.test(name) ? children.slice(0, 1) : children;
 }
 
-/** How a node reaches into its first operand: by the name of a field, or `ITEM`; null where it does not. */
+/** The step by which a node reaches into its first operand: the name of a field, or `ITEM`; null if it does not. */
 function stepOf(node: Node): string | null {
   const [, key] = nodesOf(node['children']);
   const name = functionOf(node);
@@ -50,7 +50,7 @@ function stepOf(node: Node): string | null {
   return null;
 }
 
-/** The JSON field, or what holds one, that an expression gives; null where it gives none, or that is hard to tell. */
+/** The JSON field, or what contains one, that an expression returns; null if it returns none or is hard to tell. */
 export function foundIn(value: unknown, scope: Scope): Found | null {
   if (!isNode(value)) return null;
   if (value['class'] === 'COLUMN_REF') return find(scope, textsOf(value['column_names']));
@@ -77,7 +77,7 @@ function firstIn(values: readonly unknown[], scope: Scope): Found | null {
   return null;
 }
 
-/** The item of the list that an expression gives. */
+/** The item of the list that an expression returns. */
 export function itemOf(list: unknown, scope: Scope): Found | null {
   const found = foundIn(list, scope);
   return found === null || found.json === 'json' ? null : within(found, [ITEM]);

@@ -134,7 +134,7 @@ export async function open(
 }
 
 /**
- * As `open`, for a statement whose tree is at hand; the tree is changed into that of the text to run. This is the only
+ * Like `open`, for a statement whose tree is known; the tree is changed into that of the text to run. This is the only
  * way through the gate, and only the text in its result may be run: functions are renamed in it, and the macros that it
  * needs are created on the connection.
  */

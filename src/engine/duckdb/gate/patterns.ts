@@ -6,16 +6,17 @@ import { isNode, type Node, nodesIn } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
- * The engine tries a pattern of LIKE at every place of the text for each `%` that something follows, within the tries for
- * the one before: `'%_a%_a%_a%_b'` over a text of 2 kB takes hours, and it looks within one text for nothing that would
- * stop it. Only for a constant of LIKE without `_` it has a faster way. Regular expressions take time by the length.
+ * For each `%` with something after it, the engine tries a LIKE pattern at every position of the text, nested in the
+ * tries for the `%` before: `'%_a%_a%_a%_b'` over 2 kB of text takes hours, uninterruptible within one text. Only for
+ * constant LIKE patterns without `_` it has a faster algorithm. Regular expressions take time linear in the text's
+ * length.
  */
 
-/** Most `%` that something follows in a pattern which has to stay what it is. */
+/** Most `%` with something after them in a pattern that cannot be rewritten. */
 const WILDCARDS_MAX = 3;
 
 interface Matching {
-  /** What stands for any text. */
+  /** The wildcard for any text. */
   any: '%' | '*';
   isNot?: boolean;
   ignoresCase?: boolean;
@@ -37,7 +38,7 @@ const INSTEAD =
   `At most ${WILDCARDS_MAX} "%" or "*" in a pattern may have something after them here. ` +
   "Use regexp_matches(text, 'one.*two'), which finds it anywhere in the text.";
 
-/** What a pattern is made of: any text, any one character, or this character. */
+/** A part of a pattern: any text, any one character, or this character. */
 type Part = { kind: 'any' | 'one' } | { kind: 'text'; text: string };
 
 function partsOf(pattern: string, any: Matching['any'], escaping: string): Part[] {
@@ -57,7 +58,7 @@ function wildcardsIn(parts: readonly Part[]): number {
   return parts.filter(({ kind }, index) => kind === 'any' && index < parts.length - 1).length;
 }
 
-/** As the engine makes a letter small: into one letter, always. */
+/** The lower case of a letter as the engine makes it: always a single letter. */
 function lower(letter: string): string {
   if (letter === '\u0130') return 'i';
   const small = letter.toLowerCase();
@@ -66,11 +67,11 @@ function lower(letter: string): string {
 
 let capitals: Map<string, string> | undefined;
 
-/** The other letters that are the same as this small one where case does not count. */
+/** The other letters that equal this lower-case letter if case is ignored. */
 function capitalsOf(small: string): string {
   if (capitals === undefined) {
     capitals = new Map();
-    // No letter beyond has two cases.
+    // No letter above has two cases.
     for (let code = 0x41; code < 0x1f000; code++) {
       const letter = String.fromCodePoint(code);
       const own = lower(letter);
@@ -96,10 +97,10 @@ function textOf(value: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** How much of the text is read to find the end of an operator and its pattern. */
+/** How many more bytes are read to find the end of an operator and its pattern. */
 const MARGIN_BYTES = 1_000;
 
-/** How many bytes `LIKE 'pattern' ESCAPE 'x'` takes in the text, from `at` on; null where it is spelled otherwise. */
+/** Length in bytes of `LIKE 'pattern' ESCAPE 'x'` in the text from `at` on; null if it is written differently. */
 function lengthOf(bytes: Buffer, at: number, pattern: string, hasEscape: boolean): number | null {
   const text = bytes.toString('utf8', at, at + 4 * Buffer.byteLength(pattern) + MARGIN_BYTES);
   const read = tokens(text);
@@ -114,7 +115,7 @@ function lengthOf(bytes: Buffer, at: number, pattern: string, hasEscape: boolean
   return token?.kind === 'string' ? Buffer.byteLength(text.slice(0, token.end)) : null;
 }
 
-/** Makes the call what the engine's parser makes of `text ~ 'expression'`, or of `!~`. */
+/** Turns the call into what the engine's parser makes of `text ~ 'expression'`, or of `!~`. */
 function rewrite(node: Node, { isNot = false }: Matching, left: unknown, constant: unknown, expression: string): void {
   const pattern = isNode(constant) && isNode(constant['value']) ? constant['value'] : {};
   const call: Node = {
@@ -129,7 +130,7 @@ function rewrite(node: Node, { isNot = false }: Matching, left: unknown, constan
   else Object.assign(node, call);
 }
 
-/** Of the text that was looked at last: it may hold LIKE thousands of times. */
+/** Cached for the last text, which may contain LIKE thousands of times. */
 let collated: { bytes: Buffer | null; is: boolean } = { bytes: null, is: false };
 
 function hasCollation(bytes: Buffer): boolean {
@@ -137,32 +138,33 @@ function hasCollation(bytes: Buffer): boolean {
   return collated.is;
 }
 
-/** What is to be done with a call: a refusal, or a splice, with the tree changed alike. */
+/** What to do about a call: a refusal, or a splice (the tree is then changed accordingly). */
 export interface Pattern {
   refusal?: string;
   splice?: Splice;
-  /** Parameters that the pattern is made of. */
+  /** Parameters that make up the pattern. */
   parameters?: string[];
-  /** Whether the engine has its fast way for what they make, as long as it has no `_`. */
+  /** Whether the engine uses its fast algorithm for the pattern, as long as it contains no `_`. */
   hasFastWay?: boolean;
 }
 
 function ofParameters(pattern: unknown, isLike: boolean): Pattern {
   const nodes = [...nodesIn(pattern)];
   const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
-  // A pattern that the engine knows when it plans.
+  // The engine knows such a pattern when it plans.
   const isKnown = !nodes.some((node) => node['class'] === 'COLUMN_REF' || node['class'] === 'SUBQUERY');
   return { parameters, hasFastWay: isLike && isKnown };
 }
 
 /**
- * Sees to it that a LIKE, ILIKE or GLOB takes time by the length of its text: a constant pattern that might take longer is
- * put as a regular expression, or refused. What is made while the statement runs is not known here, but for parameters.
+ * Makes sure that a LIKE, ILIKE or GLOB takes time linear in the length of its text: a constant pattern that might take
+ * longer becomes a regular expression, or is refused. Patterns made at run time are not known here; see `checkPatterns`
+ * for those from parameters.
  */
 export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const matching = MATCHINGS.get(String(node['function_name']).toLowerCase());
   const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
-  // Names of columns are few, and short.
+  // Here the pattern is matched with the names of columns, which are few and short.
   if (matching === undefined || (isNode(left) && left['class'] === 'STAR')) return {};
   const pattern = textOf(constant);
   const isLike = /^!?~~$/.test(String(node['function_name']));
@@ -174,7 +176,7 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const at = Number(node['query_location'] ?? Number.NaN);
   const isPlain =
     matching.any === '%' &&
-    // A collation counts for LIKE, and does not for regular expressions.
+    // A collation affects LIKE, but not regular expressions.
     !hasCollation(bytes) &&
     (third === undefined || /^[^\p{L}\p{N}]?$/u.test(escaping)) &&
     !parts.some((part) => part.kind === 'text' && part.text === '');
@@ -185,7 +187,7 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   return { splice: { at, length, text: ` ${matching.isNot ? '!~' : '~'} ${quoteText(expression)}` } };
 }
 
-/** Refuses a value of a parameter that patterns are made of, with `query_error`. */
+/** Refuses, with `query_error`, the value of a parameter that is used as a pattern and could take too long. */
 export function checkPatterns(parameters: ReadonlyMap<string, boolean>, values: ReadonlyMap<string, Typed>): void {
   for (const [name, hasFastWay] of parameters) {
     const value = values.get(name)?.value;

@@ -1,15 +1,15 @@
 import { isNode } from '../sql/tree.ts';
 
-/** What queries and tables give, and what becomes of it side by side or one below the other: see `widths.ts`. */
+/** The shape of what queries and tables return, and of their combinations: see `widths.ts`. */
 
-/** What a query or a table gives. Widths are upper bounds, but for fields of documents, which are not known here. */
+/** The shape of a query's or table's result. Widths are upper bounds, but those of documents' fields are not known. */
 export interface Relation {
   columns: number;
-  /** Of all columns together. */
+  /** Sum over all columns. */
   width: number;
   /** Widths of columns by name. */
   names: ReadonlyMap<string, number>;
-  /** Of the widest column whose name is not known; 0 where all are known. */
+  /** Width of the widest column whose name is not known; 0 if all names are known. */
   rest: number;
 }
 
@@ -33,12 +33,12 @@ export function unnamed(columns: number, width: number): Relation {
   return { columns, width: Math.max(columns, width), names: new Map(), rest: columns === 0 ? 0 : Math.max(1, width) };
 }
 
-/** Of any number of them. */
+/** Like Math.max, but for lists of any length. */
 export function greatest(widths: readonly number[], least = 0): number {
   return widths.reduce((one, other) => Math.max(one, other), least);
 }
 
-/** Side by side. */
+/** The columns of all relations side by side, as in a join. */
 export function beside(relations: readonly Relation[]): Relation {
   if (relations.length === 1 && relations[0] !== undefined) return relations[0];
   const names = new Map<string, number>();
@@ -53,12 +53,12 @@ export function beside(relations: readonly Relation[]): Relation {
   };
 }
 
-/** One below the other: structs of both become one with the fields of both. */
+/** The rows of one relation below the other's, as in a UNION: two structs become one with the fields of both. */
 export function below(left: Relation, right: Relation, isByName: boolean): Relation {
   const both = beside([left, right]);
   if (isByName) {
     const others = left.columns - left.names.size + right.columns - right.names.size;
-    // What both have is there once; of structs, with the fields of both.
+    // Columns with the same name count once; structs count with the fields of both.
     const again = [...right.names].filter(([name, width]) => width === 1 && left.names.has(name)).length;
     return { ...both, columns: both.names.size + Math.max(0, others), width: both.width - again };
   }
@@ -70,14 +70,14 @@ export function below(left: Relation, right: Relation, isByName: boolean): Relat
     : { ...left, width };
 }
 
-/** With other names for the first columns. */
+/** The relation with other names for its first columns. */
 export function renamed(relation: Relation, names: unknown): Relation {
   return listOf(names).length === 0 ? relation : { ...relation, names: new Map(), rest: widest(relation) };
 }
 
 /**
- * Of what may be one or the other: structs with other names become one with the fields of all. `values` are what has these
- * widths, where it is known.
+ * The width of a value that may be any of several: structs with different names become one with the fields of all.
+ * `values` are the expressions with these widths, if known.
  */
 export function eitherOf(widths: readonly number[], values: readonly unknown[] = []): number {
   const shapes = new Set<string>();
@@ -90,7 +90,7 @@ export function eitherOf(widths: readonly number[], values: readonly unknown[] =
   return nested.reduce((sum, width) => sum + width, nested.length === 0 ? 1 : 0);
 }
 
-/** The names in a struct of plain values that is written out; undefined for everything else. */
+/** The names in a literal struct of plain values; undefined for anything else. */
 function shapeOf(value: unknown): string | undefined {
   if (!isNode(value)) return undefined;
   if (value['class'] === 'CONSTANT') return '';

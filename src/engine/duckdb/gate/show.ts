@@ -35,7 +35,7 @@ export function readShow(statement: Statement, node: Node, names: Names): Show |
   );
 }
 
-/** The answer of SHOW: from the names that SQL can use, never from the engine's catalog. */
+/** The answer of SHOW, taken from the names that SQL can use, never from the engine's catalog. */
 export function answerShow({ what, workspace }: Show, names: Names): Rows {
   if (what === 'schemas') {
     const rows = names

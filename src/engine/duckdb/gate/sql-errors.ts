@@ -12,7 +12,7 @@ import { EXTRA_COLUMN } from '../tables/columns.ts';
 export interface Failure {
   statement: Statement;
   tables: readonly NamedTable[];
-  /** Maps a byte offset in the text that the engine got to one in the statement's own text. */
+  /** Maps a byte offset in the text that the engine was given to one in the statement's own text. */
   originOf(offset: number): number | undefined;
 }
 
@@ -21,19 +21,19 @@ const MISSING_TABLE = /^Referenced table "(.*?)" not found/;
 const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
 
 const INTERNAL_NAMES: [RegExp, string][] = [
-  // After a literal \n, as in the text of a graph, there is no word boundary.
+  // There is no word boundary after a literal \n, as in the text of a graph.
   [/"_colloquy"\.|(?:\b|(?<=\\n))_colloquy\./g, ''],
   [/(?:"_(?:data|meta)"|(?:\b|(?<=\\n))_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
   [/\b_colloquy\b/g, 'the database'],
 ];
 
-/** A name that is broken across two lines of a drawn box. */
+/** Parts of a name that is broken across two lines of a drawn box. */
 const BROKEN_NAMES: [RegExp, string][] = [
   [/(?<=│\s*)_data(?=\s*│)/g, ''],
   [/\.?\bc_[0-9a-f]{16}\b/g, 'collection'],
 ];
 
-/** Text of the engine without our internal names; drawn boxes (of plans) keep their width. */
+/** The engine's text without our internal names; drawn boxes (of plans) keep their width. */
 export function withoutInternalNames(text: string): string {
   const isDrawn = text.includes('│');
   return [...INTERNAL_NAMES, ...(isDrawn ? BROKEN_NAMES : [])].reduce(
@@ -72,13 +72,15 @@ function writtenFor(message: string, { body }: Statement, tables: readonly Named
   return `\nA part of a time comes first, as text: date_trunc('${name.toLowerCase()}', t), date_diff('day', t1, t2).`;
 }
 
-/** The fields of the object in which one was sought, where it is clear which object that is. */
+/** The fields of the object in which a field was not found, if it is clear which object that is. */
 function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
   const [, name] = /^Could not find key "(.*?)" in struct/.exec(message) ?? [];
   if (name === undefined) return '';
   const [, ...told] = [...message.matchAll(/"(.*?)"/g)].map(([, one = '']) => one);
   const objects = tables.flatMap((table) => table.objects?.() ?? []);
   const alike = objects.filter((fields) => !fields.includes(name) && told.every((one) => fields.includes(one)));
+  // The engine names those that are close to the one sought, which may be all.
+  if (alike.every((fields) => fields.length === told.length)) return '';
   const lists = new Set(alike.map((fields) => fields.slice(0, FIELDS_MAX).map(quoteName).join(', ')));
   const [fields = ''] = lists;
   return lists.size === 1
@@ -86,7 +88,7 @@ function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
     : '';
 }
 
-/** Where a field that is no column may be: every table that has `_extra` may hold it there. */
+/** Where a field without a column may be: in any table with `_extra`. */
 function extraFields(message: string, tables: readonly NamedTable[]): string {
   const name = (MISSING_COLUMN.exec(message) ?? MISSING_IN_TABLE.exec(message))?.[1];
   if (name === undefined || !tables.some((table) => table.columns().includes(EXTRA_COLUMN))) return '';
@@ -124,7 +126,7 @@ const MESSAGES: [RegExp, string][] = [
   [/ Use "SET [^"]*"[^.]*\.?/g, ''],
   [/(?:^|\n)\* SET [^\n]*/g, ''],
   [/\nPossible solutions:.*/s, ''],
-  // Back to how they are written.
+  // Back to the spelling in SQL.
   [/\bo_vals\b/g, 'values'],
 ];
 
@@ -147,7 +149,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
       { cause: error },
     );
   }
-  // The file is named by whoever runs the query.
+  // Whoever runs the query names the file.
   if (isDamage(error)) return new ApiError('internal', `A part of the database is damaged: ${text}`, { cause: error });
   if (BROKEN.test(kind)) {
     return new ApiError('internal', 'The SQL engine failed. Try the query in another form.', { cause: error });

@@ -19,56 +19,57 @@ import {
 } from './relations.ts';
 
 /*
- * How wide what a statement makes becomes: its columns, where a column of a struct counts as many as the struct holds.
- * `SELECT *, * FROM (SELECT *, * FROM …)` and `{'a': x, 'b': x} AS x` double it with each level, and binding, which takes
- * time by it, cannot be interrupted. Measured, 16,000 columns take a second of processor time, structs of as many two.
+ * How wide the results of a statement become: their number of columns, where a struct counts as many as it contains.
+ * `SELECT *, * FROM (SELECT *, * FROM …)` and `{'a': x, 'b': x} AS x` double it with each level, and with it the time
+ * for binding, which cannot be interrupted. Measured, 16,000 columns take a second of processor time, struct fields
+ * two.
  */
 
 /** Widest result of any query in a statement. */
 const WIDTH_MAX = 20_000;
-/** Width of all queries of a statement together. */
+/** Most width of all queries of a statement together. */
 const WIDTHS_MAX = 100_000;
-/** Most tables to look through for names of columns: each time all of those around a place. */
+/** Most tables searched for the names of columns; each name searches all tables in scope. */
 const LOOKED_MAX = 10_000_000;
 
 interface Scope {
   with: ReadonlyMap<string, Relation>;
-  /** What FROM has, that of queries around it included. */
+  /** The entries of FROM, including those of enclosing queries. */
   from: readonly { alias: string; relation: Relation }[];
   /** Earlier columns of the same SELECT. */
   aliases: ReadonlyMap<string, number>;
-  /** Width of what is not known by name: parameters of lambdas. */
+  /** Width of names that are not known: parameters of lambdas. */
   unknown: number;
 }
 
 interface Context {
   statement: Statement;
-  /** Which collection a node of the tree names. */
+  /** The collection that a node of the tree names. */
   tables: ReadonlyMap<Node, NamedTable>;
   total: number;
-  /** Expressions that COLUMNS() makes. */
+  /** Number of expressions that COLUMNS() makes. */
   copies: number;
-  /** Tables that were looked through for names of columns. */
+  /** Number of tables searched for the names of columns. */
   looked: number;
 }
 
-/** Functions whose result holds all of their arguments. */
+/** Functions whose result contains all of their arguments. */
 const HOLDING = new Set(
   `struct_pack row struct_insert struct_update struct_concat map list_zip array_zip union_value map_concat merge
   histogram histogram_exact`.split(/\s+/),
 );
-/** Operators whose result may be what they are given, or a part of it. */
+/** Operators whose result may be their operand, or a part of it. */
 const NESTING_OPERATORS = new Set(
   'ARRAY_EXTRACT ARRAY_SLICE STRUCT_EXTRACT ARRAY_CONSTRUCTOR OPERATOR_COALESCE OPERATOR_NULLIF OPERATOR_TRY'.split(
     ' ',
   ),
 );
-/** Functions whose second argument spells the type of what they give. */
+/** Functions whose second argument is a text that describes the type of their result. */
 const SPELLED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
-/** Expressions that give a plain value. */
+/** Expressions whose value is a plain one. */
 const PLAIN = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN']);
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE']);
-/** As many as a table function or a SUMMARIZE has. */
+/** The number of columns of a table function or a SUMMARIZE. */
 const FUNCTION_COLUMNS = 12;
 
 function offsetOf(node: Node): number | undefined {
@@ -85,7 +86,7 @@ function tooWide(context: Context, node: Node): never {
   );
 }
 
-/** What a column's name, or the name of a table for its rows, may mean at most. */
+/** Largest possible width of a column name, or of a table name that stands for its rows. */
 function widthOfColumn(context: Context, path: readonly string[], scope: Scope): number {
   context.looked += scope.from.length;
   if (context.looked > LOOKED_MAX) {
@@ -101,7 +102,7 @@ function widthOfColumn(context: Context, path: readonly string[], scope: Scope):
   return width > 0 ? width : scope.from.reduce((sum, { relation }) => sum + relation.width, 1);
 }
 
-/** Visits all of an expression, or of what holds some, once, and gives the width of its value. */
+/** Visits every part of an expression (or list of them) once; returns the width of its value. */
 function widthOf(context: Context, value: unknown, scope: Scope): number {
   if (Array.isArray(value)) return value.reduce((width, item) => Math.max(width, widthOf(context, item, scope)), 1);
   if (!isNode(value)) return 1;
@@ -173,7 +174,7 @@ function widthOfCall(context: Context, node: Node, scope: Scope): number {
   return width;
 }
 
-/** Whether an expression stands for one of its kind for each column. */
+/** Whether an expression stands for a copy of it for each column. */
 function hasColumns(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasColumns);
   if (!isNode(value) || value['class'] === 'SUBQUERY' || value['type'] === 'OPERATOR_UNPACK') return false;
@@ -192,13 +193,13 @@ function relationOfStar(context: Context, node: Node, scope: Scope, from: Scope[
   const alias = foldName(textOf(of));
   const named = scope.from.filter((one) => one.alias === alias);
   const width = widthOfColumn(context, [alias], scope);
-  // Of a struct, where no table has the name.
+  // The fields of a struct, if no table has the name.
   const isOfStruct = alias !== '' && named.length === 0;
   const all = isOfStruct
     ? unnamed(width, width)
     : beside((alias === '' ? from : named).map(({ relation }) => relation));
   if (replaced === undefined && names === undefined) return all;
-  // Each replaces a column of each table at most.
+  // Each replaces at most one column of each table.
   const others = listOf(replaced).map((other) => widthOf(context, other, scope));
   const more = others.reduce((sum, other) => sum + other - 1, 0) * Math.max(1, from.length);
   return { columns: all.columns, width: all.width + more, names: new Map(), rest: greatest(others, widest(all)) };
@@ -208,7 +209,7 @@ function columnsOf(from: Scope['from']): number {
   return from.reduce((sum, { relation }) => sum + relation.columns, 0);
 }
 
-/** Adds what an expression with COLUMNS() becomes, and each of a list of them. */
+/** Counts the expressions that an expression with COLUMNS() becomes; for a list, those of each item. */
 function countCopies(context: Context, value: unknown, from: Scope['from'], node: Node): void {
   if (Array.isArray(value)) for (const item of value) countCopies(context, item, from, node);
   else if (isNode(value) && value['class'] !== 'STAR' && hasColumns(value)) {
@@ -220,7 +221,7 @@ function countCopies(context: Context, value: unknown, from: Scope['from'], node
   throw errorAt(context.statement, offsetOf(node), message);
 }
 
-/** What an entry of the select list gives. */
+/** The columns of an entry in the select list. */
 function relationOfEntry(context: Context, entry: unknown, scope: Scope, from: Scope['from']): Relation {
   if (!isNode(entry)) return NO_COLUMNS;
   if (entry['class'] === 'STAR' && entry['columns'] !== true) {
@@ -292,12 +293,12 @@ function relationOfQuery(context: Context, node: Node, outer: Scope): Relation {
   return relation;
 }
 
-/** What a FROM gives, by name. */
+/** The entries of a FROM, by name. */
 function relationsOf(context: Context, node: unknown, scope: Scope): { alias: string; relation: Relation }[] {
   if (!isNode(node)) return [];
   if (node['type'] === 'JOIN') {
     const left = relationsOf(context, node['left'], scope);
-    // What is joined may name what stands before it.
+    // The right side of a join may name what comes before it.
     const right = relationsOf(context, node['right'], { ...scope, from: [...left, ...scope.from] });
     const both = [...left, ...right];
     widthOf(context, node['condition'], { ...scope, from: [...both, ...scope.from] });
@@ -352,7 +353,7 @@ function relationOfTable(context: Context, node: Node, scope: Scope): Relation {
   }
 }
 
-/** Each combination of its values is a column for each aggregate. */
+/** Each combination of pivoted values is a column for each aggregate. */
 function relationOfPivot(context: Context, node: Node, scope: Scope): Relation {
   const source = relationsOf(context, node['source'], scope);
   const inner = { ...scope, from: [...source, ...scope.from] };
@@ -380,7 +381,7 @@ function relationOfCollection(table: NamedTable): Relation {
   };
 }
 
-/** Refuses, with `query_error`, a statement that makes too many columns or types; `node` is one that the gate lets through. */
+/** Refuses, with `query_error`, a statement that makes too many columns or types; `node` has passed the gate. */
 export function checkWidths(statement: Statement, node: Node, tables: ReadonlyMap<Node, NamedTable>): void {
   const scope: Scope = { with: new Map(), from: [], aliases: new Map(), unknown: 0 };
   relationOfQuery({ statement, tables, total: 0, copies: 0, looked: 0 }, node, scope);
