@@ -3,7 +3,7 @@ import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { BUILD, VERSION } from '../config.ts';
 import { counted } from '../contract/in-words.ts';
-import { type DataFolder, openFolder } from '../local/folder.ts';
+import { type DataFolder, openFolder, unfinishedRestores } from '../local/folder.ts';
 import { probe, type Ready } from '../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../local/version.ts';
 import { PLACES } from '../places.ts';
@@ -79,23 +79,21 @@ export async function localFindings(path: string): Promise<Finding[]> {
     await socket(folder),
     await disk(folder),
     ...(await fileTimes(folder)),
-    ...(await unfinishedRestores(folder)),
+    ...(await killedRestores(folder)),
   ];
 }
 
 /** Names the folders of restores that are under way or were killed. */
-async function unfinishedRestores({ path }: DataFolder): Promise<Finding[]> {
-  const names = await readdir(path);
-  return names
-    .filter((one) => one.startsWith('restoring-'))
-    .map((one): Finding => {
-      const aside = one.replace('restoring-', 'before-restore-');
-      const detail = `a restore is under way, or was killed: ${JSON.stringify(join(path, one))}`;
-      const remedy = names.includes(aside)
-        ? `If none runs: what was stored is, in part or whole, in ${JSON.stringify(aside)}. Run "colloquy stop", move its files back into the data folder, and restore again.`
-        : `If none runs, nothing was changed by it: rm -r ${JSON.stringify(join(path, one))}`;
-      return { name: 'restore', state: 'warn', detail, remedy };
-    });
+async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
+  const found = await unfinishedRestores(path);
+  return found.map(({ staged, aside }): Finding => {
+    const detail = `a restore is under way, or was killed: ${JSON.stringify(join(path, staged))}`;
+    const remedy =
+      aside === undefined
+        ? `If none runs, nothing was changed by it: rm -r ${JSON.stringify(join(path, staged))}`
+        : `If none runs: what was stored is, in part or whole, in ${JSON.stringify(aside)}. Run "colloquy stop", move its files back into the data folder, and restore again.`;
+    return { name: 'restore', state: 'warn', detail, remedy };
+  });
 }
 
 /** Whoever can read these files acts as the administrator, or knows the stored secrets. */

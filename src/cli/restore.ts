@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bytesText } from '../contract/in-words.ts';
-import { type DataFolder, openFolder } from '../local/folder.ts';
+import { ASIDE, type DataFolder, openFolder, STAGED } from '../local/folder.ts';
 import { liveCounts, type Manifest, readManifest } from '../service/backup-files.ts';
 import type { Config } from '../settings.ts';
 import { heldText } from './backup.ts';
@@ -38,12 +38,12 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
     await refuseWhileServed(folder);
     if (!yes && !(await confirm(folder, manifest))) return 1;
     const time = new Date().toISOString().replace(/[-:.]/g, '');
-    staging = join(folder.path, `restoring-${time}`);
+    staging = join(folder.path, `${STAGED}${time}`);
     await mkdir(staging, { mode: 0o700 });
     const counts = await stage({ from, manifest }, { staging, databaseFile: folder.databaseFile }, (done, total) =>
       shown.report(done, total, 'copying and checking the backup'),
     );
-    const aside = join(folder.path, `before-restore-${time}`);
+    const aside = join(folder.path, `${ASIDE}${time}`);
     const old = await swap(folder, staging, aside);
     shown.clear();
     if (old.length > 0) await describeAside(aside, old);

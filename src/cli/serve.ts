@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import { endProcess } from '../engine/duckdb/storage/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
-import { type DataFolder, openFolder } from '../local/folder.ts';
+import { type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
 import type { TlsFiles } from '../service/app/listen.ts';
@@ -38,6 +38,7 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
   process.stdout.on('error', () => {});
   try {
     const folder = await openFolder(config.dataDir);
+    await refuseHalfRestored(folder);
     if (local) setInterval(() => boundLog(folder.logFile).catch(() => {}), LOG_LOOK_MS).unref();
     const { startService } = await import('../service/start.ts');
     const service = await startService({

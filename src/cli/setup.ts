@@ -148,7 +148,7 @@ function serverFor(config: Config, bin: string): Server {
 }
 
 function entryFlags(config: Config): string[] {
-  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, readOnly } = config;
+  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, requestTimeoutMs, idleSecs, readOnly } = config;
   const chosen = toolsets?.map((one) => (one.readOnly ? `${one.toolset}:read` : one.toolset)).join(',');
   const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
   return [
@@ -158,8 +158,15 @@ function entryFlags(config: Config): string[] {
     ...flag('--profile', profile),
     ...flag('--toolsets', chosen),
     ...flag('--allow-dirs', allowDirs?.join(',')),
+    ...flag('--request-timeout-ms', changed(requestTimeoutMs, SETTINGS.requestTimeoutMs.default)),
+    ...flag('--idle-secs', changed(idleSecs, SETTINGS.idleSecs.default)),
     ...(readOnly ? ['--read-only'] : []),
   ];
+}
+
+/** The text of a setting, unless it is the default. */
+function changed(value: number, usual: string): string | undefined {
+  return String(value) === usual ? undefined : String(value);
 }
 
 /** Tries the service as the assistants will use it; prints what is wrong and which tools they will see. */

@@ -11,9 +11,13 @@ import { askAtTerminal, isYes } from './terminal.ts';
 /**
  * Lists what was deleted from the local service, restores it, or removes it for good. Errors go to standard error and
  * make the exit code 1, as does a restore that leaves documents in the trash. Removing asks at the terminal, and is
- * refused if there is none, unless `yes` is set.
+ * refused if there is none, unless `yes` is set. `ask` stands for the terminal.
  */
-export async function trash(request: TrashRequest & { config: Config }, bin: string): Promise<number> {
+export async function trash(
+  request: TrashRequest & { config: Config },
+  bin: string,
+  ask: typeof askAtTerminal = askAtTerminal,
+): Promise<number> {
   const { config, action } = request;
   // The reader of the output may go away (`| head`).
   process.stdout.once('error', () => process.exit(1));
@@ -22,7 +26,7 @@ export async function trash(request: TrashRequest & { config: Config }, bin: str
     requireLocalService(config, 'The trash is reached');
     client = await connectService(config, bin, personLog(config));
     if (action === 'list') return await list(client);
-    return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request);
+    return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request, ask);
   } catch (error) {
     process.stderr.write(errorLine(error));
     return 1;
@@ -62,7 +66,7 @@ async function restore(client: Client, id: string): Promise<number> {
   return 1;
 }
 
-async function empty(client: Client, { id, yes }: TrashRequest): Promise<number> {
+async function empty(client: Client, { id, yes }: TrashRequest, ask: typeof askAtTerminal): Promise<number> {
   const all = await client.listTrash({});
   const entries = id === undefined ? all : all.filter((entry) => entry.id === id);
   if (id !== undefined && entries.length === 0) {
@@ -72,20 +76,33 @@ async function empty(client: Client, { id, yes }: TrashRequest): Promise<number>
     print([await emptyText(client)]);
     return 0;
   }
-  if (!yes && !(await confirm(entries))) return 1;
-  if (id === undefined) {
+  if (!yes && !(await confirm(entries, ask))) return 1;
+  if (yes && id === undefined) {
     const removed = await client.emptyTrash({});
     print([`Removed for good: ${entriesText(removed.entries ?? 0)}, ${bytesText(removed.bytes ?? 0)}.`]);
   } else {
-    await client.removeTrash({ id });
-    print([`Removed for good: ${sumOf(entries)}`]);
+    print([`Removed for good: ${sumOf(await removeShown(client, entries))}`]);
   }
   return 0;
 }
 
-async function confirm(entries: readonly TrashEntry[]): Promise<boolean> {
+/** Removes these, and nothing that came into the trash while a person was asked about them. */
+async function removeShown(client: Client, entries: readonly TrashEntry[]): Promise<TrashEntry[]> {
+  const removed: TrashEntry[] = [];
+  for (const { id } of entries) {
+    try {
+      removed.push(await client.removeTrash({ id: id ?? '' }));
+    } catch (error) {
+      // Restored or removed meanwhile.
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+    }
+  }
+  return removed;
+}
+
+async function confirm(entries: readonly TrashEntry[], ask: typeof askAtTerminal): Promise<boolean> {
   const question = [...tableOf(entries), '', `Remove ${sumOf(entries).replace(/\.$/, '')} for good? [y/N] `].join('\n');
-  const typed = await askAtTerminal(question);
+  const typed = await ask(question);
   if (isYes(typed)) return true;
   const why = typed === undefined ? ': this cannot be undone and there is no terminal to ask at. Add --yes' : '';
   process.stderr.write(`colloquy: Nothing was removed${why}.\n`);

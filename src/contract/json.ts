@@ -48,6 +48,20 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
+/** Values in one message or request: 20,000 documents of 50 fields. */
+export const VALUES_MAX = 1_000_000;
+const COMMA = 0x2c;
+
+/**
+ * Whether JSON text may hold more values than that: it has as many commas. Many tiny values take far longer to read, and
+ * far more memory, than their bytes tell.
+ */
+export function isCrowd(bytes: Buffer): boolean {
+  let commas = 0;
+  for (let at = bytes.indexOf(COMMA); at >= 0 && commas <= VALUES_MAX; at = bytes.indexOf(COMMA, at + 1)) commas += 1;
+  return commas > VALUES_MAX;
+}
+
 /** The JSON text of a value that may contain `bigint`s, which are written as numbers with all their digits. */
 export function stringifyJson(value: unknown): string {
   try {

@@ -129,3 +129,31 @@ async function openSocketFolder(folder: string): Promise<void> {
     refuse(folder, reasonOf(error), 'Use a shorter COLLOQUY_DATA_DIR.');
   }
 }
+
+/** How the names of folders begin that a restore makes: for what it brings, and for what it moves aside. */
+export const STAGED = 'restoring-';
+export const ASIDE = 'before-restore-';
+
+/** Folders of restores that are under way or were killed; `aside`: where what was stored before is, moved so far. */
+export async function unfinishedRestores(path: string): Promise<{ staged: string; aside: string | undefined }[]> {
+  const names = await readdir(path);
+  return names
+    .filter((one) => one.startsWith(STAGED))
+    .map((staged) => {
+      const aside = staged.replace(STAGED, ASIDE);
+      return { staged, aside: names.includes(aside) ? aside : undefined };
+    });
+}
+
+/**
+ * Throws `internal` where a restore has moved the database aside and has not put another in its place: whoever opened
+ * one there would begin with an empty one.
+ */
+export async function refuseHalfRestored({ path, databaseFile }: DataFolder): Promise<void> {
+  const half = (await unfinishedRestores(path)).find(({ aside }) => aside !== undefined);
+  if (half?.aside === undefined || existsSync(databaseFile)) return;
+  throw new ApiError(
+    'internal',
+    `Cannot serve the data folder "${path}": a restore is under way, or was killed, and has moved what was stored into "${half.aside}". If none runs, move those files back into the folder, remove "${half.staged}", and restore again.`,
+  );
+}

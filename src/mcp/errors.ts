@@ -15,7 +15,7 @@ const NEXT: Partial<Record<ErrorCode, string>> = {
   query_stopped: 'Tell the human, and do not run it again unless they say so.',
   already_exists: 'Use the one that exists, or choose another name.',
   dependent_resources: 'What depends on it has to go first; ask the human before removing any of it.',
-  content_too_large: 'Send fewer documents per call.',
+  content_too_large: 'Send less per call: fewer documents or values, or shorter texts.',
   unsupported_media_type: 'This is a fault of the connection, not of the arguments; tell the human.',
   internal: 'Try once more; if it fails again, tell the human, with the trace id.',
   not_ready: 'The service is starting or stopping: try again in a few seconds.',

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -254,6 +255,21 @@ describe('colloquy backup and restore', () => {
       expect(count()).toBe(3);
     },
   );
+
+  test('nothing begins anew where a restore was killed between its two moves', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    await leaveService(dataDir, { startMs: 0 });
+    const [staged, aside] = ['restoring-x', 'before-restore-x'].map((name) => join(dataDir, name));
+    const moved = ['_colloquy.duckdb', 'admin.key'];
+    for (const path of [staged ?? '', aside ?? '']) mkdirSync(path);
+    for (const name of moved) renameSync(join(dataDir, name), join(aside ?? '', name));
+    const refused = run(['call', 'list_collections']);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(/has moved what was stored into "before-restore-x".*move those files back/);
+    expect(existsSync(join(dataDir, '_colloquy.duckdb'))).toBe(false);
+    for (const name of moved) renameSync(join(aside ?? '', name), join(dataDir, name));
+    expect(count()).toBe(2);
+  });
 
   test('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
     const client = await fill(9_000_000);

@@ -68,6 +68,22 @@ describe('colloquy setup', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
+  test('writes every setting that it takes and the server heeds, where it is not the default', async () => {
+    const { stdout } = await run(['setup', '--print', '--idle-secs', '0', '--allow-dirs', '/data'], {
+      COLLOQUY_REQUEST_TIMEOUT_MS: '300000',
+    });
+    expect(JSON.parse(stdout.slice(stdout.indexOf('{'))).mcpServers.colloquy.args).toEqual([
+      BINARY,
+      '--allow-dirs',
+      '/data',
+      '--request-timeout-ms',
+      '300000',
+      '--idle-secs',
+      '0',
+      '--read-only',
+    ]);
+  });
+
   test('--print shows the change and writes nothing', async () => {
     const file = given('.cursor/mcp.json', '{}\n');
     const { code, stdout } = await run(['setup', '--print']);

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leaveService } from '../../src/cli/leave-service.ts';
+import { trash } from '../../src/cli/trash.ts';
+import { readConfig } from '../../src/config.ts';
 import { createClient } from '../../src/http/client.ts';
 
 const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
@@ -107,6 +109,19 @@ describe('colloquy trash', () => {
     });
     expect(run(['trash', 'empty', '--yes']).stdout).toMatch(/^Removed for good: 1 entry, \d+ B\.\n$/);
     expect(run(['trash', 'list']).stdout).toBe('The trash is empty; what is deleted stays there for 7 days.\n');
+    await client.close();
+  }, 60_000);
+
+  test('removes what the person was shown, and nothing that came while they were asked', async () => {
+    const { client, place } = await fill();
+    const config = readConfig('trash', { dataDir, logLevel: 'silent' }, {});
+    const ask = async (question: string) => {
+      expect(question).toContain('1 entry, 2 documents');
+      await client.deleteCollection(place);
+      return 'y';
+    };
+    expect(await trash({ config, action: 'empty', id: undefined, yes: false }, BIN, ask)).toBe(0);
+    expect(await client.listTrash({})).toMatchObject([{ kind: 'collection', name: 'docs', documents: 1 }]);
     await client.close();
   }, 60_000);
 

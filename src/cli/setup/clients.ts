@@ -168,3 +168,8 @@ export function entryFor({ entry, extra }: AssistantKind, server: StartedServer)
   const { command, args, env } = server;
   return { ...extra, command, args: [...args], ...(env === undefined ? {} : { env }) };
 }
+
+/** Whether an entry starts this program. */
+export function isOurs({ command, args }: Entry): boolean {
+  return [command, args].flat().some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
+}

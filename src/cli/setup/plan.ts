@@ -1,7 +1,9 @@
+import { isObject } from '../../contract/json.ts';
+import { SETTINGS } from '../../settings.ts';
 import { plainText } from '../log.ts';
-import { type AssistantKind, pathOf, SERVER_NAME } from './clients.ts';
+import { type AssistantKind, isOurs, pathOf, SERVER_NAME } from './clients.ts';
 import { backUp, type ConfigFile, readConfigFile, writeConfigFile } from './config-file.ts';
-import { type Entry, Refusal, withEntry } from './format.ts';
+import { type Entry, entryAt, Refusal, withEntry } from './format.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** The planned change to the configuration of one assistant. */
@@ -39,8 +41,40 @@ export async function planFor(kind: AssistantKind, path: string, entry: Entry): 
   if (odd !== undefined)
     throw new Refusal(`${JSON.stringify(odd)} holds a "$", which ${kind.name} may take for a variable`);
   const file = await readConfigFile(path);
-  const text = withEntry(kind.format, file.text ?? '', pathOf(kind), entry);
+  const before = file.text ?? '';
+  const text = withEntry(
+    kind.format,
+    before,
+    pathOf(kind),
+    withKept(entryAt(kind.format, before, pathOf(kind)), entry),
+  );
   return text === file.text ? undefined : { kind, file, text };
+}
+
+/** Variables for what an entry of this run says by itself. */
+const DECIDED: ReadonlySet<string> = new Set(
+  (['dataDir', 'url', 'apiKey', 'apiKeyFile', 'toolsets', 'profile', 'readOnly', 'allowDirs'] as const).map(
+    (setting) => SETTINGS[setting].env,
+  ),
+);
+
+/**
+ * The entry with what its user has added to an earlier one of this program: variables, such as the secrets that an
+ * assistant may refer to, and settings of the assistant's own, such as a time limit.
+ */
+function withKept(old: unknown, entry: Entry): Entry {
+  if (!isObject(old) || !isOurs(old)) return entry;
+  const merged: Record<string, unknown> = { ...old, ...entry };
+  // What assistants call the variables.
+  for (const key of ['env', 'environment']) {
+    if (!isObject(old[key])) continue;
+    const [before, now] = [old[key], entry[key]].map((value) => (isObject(value) ? value : {}));
+    const kept = Object.entries(before ?? {}).filter(([name]) => !DECIDED.has(name));
+    const variables = { ...Object.fromEntries(kept), ...now };
+    if (Object.keys(variables).length > 0) merged[key] = variables;
+    else delete merged[key];
+  }
+  return merged;
 }
 
 /** Writes the planned text, after copying the original file; resolves to the path of the copy, if there is one. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isObject } from '../../contract/json.ts';
-import { type AssistantKind, pathOf } from './clients.ts';
+import { type AssistantKind, isOurs, pathOf } from './clients.ts';
 import {
   backUp,
   type ConfigFile,
@@ -63,10 +63,6 @@ function leads(kind: AssistantKind, before: string, entry: Entry, after: string)
 
 function isEntry(value: unknown): value is Entry {
   return isObject(value);
-}
-
-function isOurs({ command, args }: Entry): boolean {
-  return [command, args].flat().some((one) => /(^|[\\/])colloquy(\.js)?$/.test(String(one)));
 }
 
 /** Carries out the undo. If the file has changed since setup, it is copied first; resolves to the path of that copy. */

@@ -197,6 +197,19 @@ function describeIssues(argument: Argument, issues: readonly z.core.$ZodIssue[],
     const path = issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
     const what = `argument "${argument.name}${path}"`;
     if (issue.code === 'too_small' && issue.origin === 'string') return `${what} must not be empty`;
-    return `${what}: ${issue.message.replace(/^Invalid input: /, '')}`;
+    const said = issue.message.replace(/^Invalid input: /, '');
+    const fields = fieldsAt(argument.schema, issue.path);
+    if (issue.code !== 'invalid_type' || fields.length === 0) return `${what}: ${said}`;
+    return `${what}: ${said.replace('expected object', `expected an object with ${quoted(fields)}`)}`;
   });
+}
+
+/** The fields of the object that the schema takes at `path`; none where it takes something else. */
+function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  const [step, ...rest] = path;
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray && step !== undefined) return fieldsAt(inner.element, rest);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const shape = inner.shape as Record<PropertyKey, unknown>;
+  return step === undefined ? Object.keys(shape) : fieldsAt(shape[step], rest);
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
+import { isCrowd, VALUES_MAX } from '../../contract/json.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
 /** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */
@@ -24,9 +25,6 @@ const INTERNAL_ERROR = -32_603;
 
 /** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
-/** Most values in one message: 20,000 documents of 50 fields. */
-const VALUES_MAX = 1_000_000;
-const COMMA = 0x2c;
 const CLOSE = { connection: 'close' };
 const MEBIBYTE = 1024 * 1024;
 
@@ -80,9 +78,7 @@ export async function readMessages(request: IncomingMessage, signal: AbortSignal
 
 /** Many tiny values take far more time and memory to parse than their size in bytes suggests. */
 function refuseCrowd(bytes: Buffer): void {
-  let commas = 0;
-  for (let at = bytes.indexOf(COMMA); at >= 0; at = bytes.indexOf(COMMA, at + 1)) commas += 1;
-  if (commas <= VALUES_MAX) return;
+  if (!isCrowd(bytes)) return;
   const most = VALUES_MAX.toLocaleString('en-US');
   throw new Refusal(413, REFUSED, `The message holds more than ${most} values. Write documents in smaller batches.`);
 }

@@ -17,7 +17,7 @@ export interface SessionsOptions {
   createServer: () => Server | McpServer;
   /** Most sessions at once; at the limit, the one idle for longest is closed. */
   max: number;
-  /** Whether the limit over all principals leaves room for another session. */
+  /** Whether the limit over all principals has room, counting the sessions that are being opened. */
   hasRoom: () => boolean;
   /** Called with errors outside any single call. */
   onError: (error: Error) => void;
@@ -25,6 +25,7 @@ export interface SessionsOptions {
 
 /** The sessions of one principal, out of reach for all others. */
 export interface Sessions {
+  /** With those that are being opened. */
   readonly size: number;
   /** Answers a request of the 2025 protocols. Throws `Refusal`. */
   handle(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void>;
@@ -37,6 +38,8 @@ export interface Sessions {
 
 export function createSessions({ createServer, max, hasRoom, onError }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
+  /** Sessions that are being opened: those that come at once have to count each other. */
+  let opening = 0;
 
   async function handle(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void> {
     const id = request.headers['mcp-session-id']?.toString();
@@ -57,10 +60,30 @@ export function createSessions({ createServer, max, hasRoom, onError }: Sessions
   }
 
   async function open(request: IncomingMessage, response: ServerResponse, message: unknown): Promise<void> {
-    await makeRoom();
+    let isOpening = true;
+    opening += 1;
+    const opened = () => {
+      if (isOpening) opening -= 1;
+      isOpening = false;
+    };
+    try {
+      await makeRoom();
+      await initialize(request, response, message, opened);
+    } finally {
+      opened();
+    }
+  }
+
+  async function initialize(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: unknown,
+    opened: () => void,
+  ): Promise<void> {
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
+        opened();
         sessions.set(id, session);
       },
     });
@@ -83,16 +106,20 @@ export function createSessions({ createServer, max, hasRoom, onError }: Sessions
     await session.transport.handleRequest(request, response, message);
   }
 
+  /** For the one that is counted as being opened. */
   async function makeRoom(): Promise<void> {
-    if (sessions.size < max && hasRoom()) return;
-    const idle = [...sessions.values()].filter((session) => session.open === 0);
-    const [oldest] = idle.sort((a, b) => a.lastUsedAt - b.lastUsedAt);
+    if (sessions.size + opening <= max && hasRoom()) return;
+    const idle = [...sessions].filter(([, session]) => session.open === 0);
+    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
     if (oldest === undefined) {
       const later = { 'retry-after': '30' };
       if (sessions.size === 0) throw new Refusal(503, REFUSED, 'There are too many sessions. Try again later.', later);
       throw new Refusal(429, REFUSED, `This API key has ${sessions.size} sessions in use. End one of them.`, later);
     }
-    await oldest.server.close();
+    const [id, { server }] = oldest;
+    // At once, or others would make room by the same one.
+    sessions.delete(id);
+    await server.close();
   }
 
   async function closeAll(chosen: Session[]): Promise<void> {
@@ -101,7 +128,7 @@ export function createSessions({ createServer, max, hasRoom, onError }: Sessions
 
   return {
     get size() {
-      return sessions.size;
+      return sessions.size + opening;
     },
     handle,
     closeIdle: (idleMs) => {

@@ -119,7 +119,7 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
     const sessions = createSessions({
       createServer: () => party.createServer('legacy'),
       max: limits.sessionsPerPartyMax,
-      hasRoom: () => [...seats.values()].reduce((sum, seat) => sum + seat.sessions.size, 0) < limits.sessionsMax,
+      hasRoom: () => [...seats.values()].reduce((sum, seat) => sum + seat.sessions.size, 0) <= limits.sessionsMax,
       onError: onerror,
     });
     const { isKnown } = caller;

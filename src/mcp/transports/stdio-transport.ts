@@ -3,6 +3,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { MESSAGE_BYTES_MAX, parseMessage } from './message.ts';
 
 const LINE_FEED = 0x0a;
+const INVALID_REQUEST = -32_600;
 
 interface Streams {
   input: Readable;
@@ -32,6 +33,7 @@ export function stdioTransport({ input, output }: Streams): { transport: Transpo
     } catch {
       // The parser's own message would quote the line, whatever it contains, in the log.
       transport.onerror?.(new Error('a line on stdin is no JSON-RPC message'));
+      for (const id of requestIds(line)) send(invalidRequest(id)).catch(() => undefined);
       return;
     }
     transport.onmessage?.(message);
@@ -72,6 +74,26 @@ export function stdioTransport({ input, output }: Streams): { transport: Transpo
   }
 
   return { transport, ended };
+}
+
+/** Whoever sent a request waits for an answer, so one that cannot be read is answered wherever its id can be. */
+function requestIds(line: string): (string | number)[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return [];
+  }
+  return (Array.isArray(value) ? value : [value]).flatMap((one: { id?: unknown; method?: unknown } | null) => {
+    const id = one?.id;
+    return one?.method !== undefined && (typeof id === 'string' || typeof id === 'number') ? [id] : [];
+  });
+}
+
+function invalidRequest(id: string | number): JSONRPCMessage {
+  const message =
+    'Invalid Request: the line is no JSON-RPC message of this protocol. Send one object per line, no batch, with "jsonrpc": "2.0" and an object as "params".';
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } };
 }
 
 /** Splits bytes into lines; a line that is too long is reported and not kept. */

@@ -14,7 +14,7 @@ import { handlers } from '../handlers.ts';
 import { lowerFirst, requireRole } from '../roles.ts';
 import type { AddressRange } from './addresses.ts';
 import { encodeAnswer } from './answer.ts';
-import { dataListOf, RawBody, readBody } from './body.ts';
+import { DEFINITION_BYTES_MAX, dataListOf, RawBody, readBody } from './body.ts';
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -78,7 +78,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   app.setNotFoundHandler((request) => {
     throw noSuchEndpoint(request.method, request.url);
   });
-  acceptJson(app);
+  acceptJson(app, (request) => stateOf(states, request).operation);
   app.addHook('onRequest', async (request, reply) => {
     states.set(request, begin(ctx, passes, request, reply));
     if (ctx.cors) allowOrigins(reply);
@@ -138,7 +138,7 @@ function hopsOf(ctx: AppContext, request: FastifyRequest): Hops {
   return { isLocal: ctx.isLocal(socket), peer: socket.remoteAddress, forwardedFor: forwardedFor?.toString() };
 }
 
-function acceptJson(app: FastifyInstance): void {
+function acceptJson(app: FastifyInstance, operationOf: (request: FastifyRequest) => string | null): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_CONTENT, async (request: FastifyRequest, payload: FastifyRequest['raw']) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -148,8 +148,17 @@ function acceptJson(app: FastifyInstance): void {
         `The request body has the Content-Encoding "${encoding}". Send it without.`,
       );
     }
-    return readBody(payload);
+    return readBody(payload, bytesMaxOf(operationOf(request)));
   });
+}
+
+function bytesMaxOf(operation: string | null): number {
+  const row: Row | undefined = allRows[operation as AnyOperation];
+  return row === undefined || row.effect === 'read' || takesDocuments(row) ? WRITE_BYTES_MAX : DEFINITION_BYTES_MAX;
+}
+
+function takesDocuments({ body }: Row): boolean {
+  return body !== undefined && Object.hasOwn(body.shape, 'data');
 }
 
 function allowOrigins(reply: FastifyReply): void {
@@ -176,6 +185,7 @@ function addOperation(
     // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
+    if (!takesDocuments(row)) body?.refuseCrowd();
     // Documents are not parsed here if the engine can take their text.
     const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
     const text =

@@ -3,7 +3,10 @@ import type { Readable } from 'node:stream';
 import { parse as parseLossless } from 'lossless-json';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { type JsonValue, parseJson } from '../../contract/json.ts';
+import { isCrowd, type JsonValue, parseJson, VALUES_MAX } from '../../contract/json.ts';
+
+/** Most bytes of a request that says what something is: what it makes stays in memory, and in every list. */
+export const DEFINITION_BYTES_MAX = 1024 * 1024;
 
 /** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
@@ -17,6 +20,7 @@ const ROOMS_MAX = 2;
 /** Smaller bodies do not use one of these buffers. */
 const ROOM_BYTES_MIN = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
+const MEBIBYTE = 1024 * 1024;
 
 /** A request body that has not been parsed yet. */
 export class RawBody {
@@ -42,6 +46,13 @@ export class RawBody {
     rooms.push(room);
     // Larger buffers fit more bodies.
     if (rooms.length > ROOMS_MAX) rooms.sort((a, b) => b.length - a.length).pop();
+  }
+
+  /** Throws `content_too_large` for more values than are read while nobody else is served. */
+  refuseCrowd(): void {
+    if (!isCrowd(this.#bytes)) return;
+    const most = VALUES_MAX.toLocaleString('en-US');
+    throw new ApiError('content_too_large', `The request body holds more than ${most} values. Send fewer at once.`);
   }
 
   /**
@@ -73,13 +84,15 @@ export function dataListOf({ bytes }: RawBody): ListPlace | undefined {
   return { start: head[0].length - 1, end: bytes.length - tail[0].length + 1 };
 }
 
-/** Reads a request body to its end. Throws `content_too_large` above 10 MiB. */
-export async function readBody(payload: Readable): Promise<RawBody> {
-  const { bytes, chunks } = await collect(payload);
-  if (bytes > WRITE_BYTES_MAX) {
+/** Reads a request body to its end. Throws `content_too_large` above `bytesMax`, by default 10 MiB. */
+export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): Promise<RawBody> {
+  const { bytes, chunks } = await collect(payload, bytesMax);
+  if (bytes > bytesMax) {
+    const what = bytesMax < WRITE_BYTES_MAX ? 'a request of this kind' : 'one request';
+    const fix = bytesMax < WRITE_BYTES_MAX ? 'Shorten its texts and lists.' : 'Send smaller batches.';
     throw new ApiError(
       'content_too_large',
-      `The request body is larger than ${WRITE_BYTES_MAX} bytes (10 MiB), the most that one request may have. Send smaller batches.`,
+      `The request body is larger than ${bytesMax} bytes (${bytesMax / MEBIBYTE} MiB), the most that ${what} may have. ${fix}`,
     );
   }
   return bytes < ROOM_BYTES_MIN ? new RawBody(Buffer.concat(chunks)) : inRoom(chunks, bytes);
@@ -94,14 +107,14 @@ function inRoom(chunks: readonly Buffer[], bytes: number): RawBody {
   return new RawBody(room.subarray(0, length), room);
 }
 
-async function collect(payload: Readable): Promise<{ bytes: number; chunks: Buffer[] }> {
+async function collect(payload: Readable, bytesMax: number): Promise<{ bytes: number; chunks: Buffer[] }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     // Giving up must not destroy the connection, which still carries the answer.
     for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes <= WRITE_BYTES_MAX) chunks.push(chunk);
+      if (bytes <= bytesMax) chunks.push(chunk);
       else if (bytes <= DRAIN_BYTES_MAX) chunks.length = 0;
       else break;
     }

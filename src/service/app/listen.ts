@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, unlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, unlinkSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
@@ -22,6 +22,8 @@ const LIMITS = {
   requestTimeout: 120_000,
   keepAliveTimeout: 60_000,
 };
+/** Connections of one TCP address. Whoever has no key can open as many. */
+const CONNECTIONS_MAX = 8_192;
 /** Time for a TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 
@@ -47,6 +49,7 @@ export async function listen(
   const sockets = socketsOf(server);
   server.on('clientError', answerClientError);
   if ('path' in address) server.on('connection', onLocal);
+  else server.maxConnections = connectionsMax();
   const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
   try {
     if ('path' in address) await removeStaleSocket(address.path);
@@ -73,6 +76,18 @@ function openTls({ cert, key }: TlsFiles, handle: RequestListener): Server {
     { ...LIMITS, cert, key, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
     handle,
   );
+}
+
+/** No more than half of the files that this process may have open: the engine and the local socket need some, too. */
+function connectionsMax(): number {
+  let limits = '';
+  try {
+    limits = readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // Only Linux says it so; elsewhere Node.js has raised the limit to what the system allows.
+  }
+  const files = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  return Math.min(CONNECTIONS_MAX, Math.floor(files / 2));
 }
 
 function socketsOf(server: Server): ReadonlySet<Socket> {

@@ -14,8 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { ASSISTANTS, type AssistantKind, entryFor, isHere } from '../../../src/cli/setup/clients.ts';
+import { ASSISTANTS, type AssistantKind, entryFor, isHere, pathOf } from '../../../src/cli/setup/clients.ts';
 import { readConfigFile, writeConfigFile } from '../../../src/cli/setup/config-file.ts';
+import { entryAt } from '../../../src/cli/setup/format.ts';
 import { carryOut, isRefused, type Plan, planFor, shownChange, tryFor } from '../../../src/cli/setup/plan.ts';
 import { carryOutUndo, planUndo } from '../../../src/cli/setup/undo.ts';
 import { userPlaces } from '../../../src/config.ts';
@@ -320,6 +321,56 @@ describe('TOML', () => {
     const after = readFileSync(file, 'utf8');
     expect(after).not.toMatch(/old|A = "b"/);
     expect(after).toContain('\n\n# next\n[tui]\nx = 1\n');
+  });
+});
+
+describe('an earlier entry of this program', () => {
+  it.each([
+    [
+      'cursor',
+      `{"mcpServers": {"colloquy": {
+  "command": "node", "args": ["/old/colloquy.js", "--profile", "explore"], "timeout": 60000,
+  "env": { "COLLOQUY_SECRET_DB": "s3cret", "COLLOQUY_TRASH_DAYS": "30", "HTTPS_PROXY": "p", "COLLOQUY_URL": "https://old" }
+}}}`,
+    ],
+    [
+      'codex',
+      '[mcp_servers.colloquy]\ncommand = "node"\nargs = ["/old/colloquy.js", "--profile", "explore"]\ntimeout = 60000\n\n' +
+        '[mcp_servers.colloquy.env]\nCOLLOQUY_SECRET_DB = "s3cret"\nCOLLOQUY_TRASH_DAYS = "30"\nHTTPS_PROXY = "p"\nCOLLOQUY_URL = "https://old"\n',
+    ],
+  ])('of %s keeps what its user has added, but for what this run decides', async (id, text) => {
+    const file = given(id, text);
+    const { kind } = await connected(id);
+    const entry = entryAt(kind.format, readFileSync(file, 'utf8'), pathOf(kind)) as Record<string, unknown>;
+    expect(entry['args']).toEqual(SERVER.args);
+    expect(Number(entry['timeout'])).toBe(60_000);
+    expect({ ...(entry['env'] as object) }).toEqual({
+      COLLOQUY_SECRET_DB: 's3cret',
+      COLLOQUY_TRASH_DAYS: '30',
+      HTTPS_PROXY: 'p',
+    });
+    expect(await planned(id)).toBeUndefined();
+    await undone(id);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  it('of opencode, which names the variables otherwise, keeps them as well', async () => {
+    const file = given(
+      'opencode',
+      '{"mcp":{"colloquy":{"type":"local","command":["node","/old/colloquy.js"],"environment":{"A":"b","COLLOQUY_URL":"u"}}}}',
+    );
+    const { kind } = await connected('opencode');
+    expect(entryAt(kind.format, readFileSync(file, 'utf8'), pathOf(kind))).toMatchObject({
+      command: [SERVER.command, ...SERVER.args],
+      environment: { A: 'b' },
+    });
+    expect(readFileSync(file, 'utf8')).not.toContain('COLLOQUY_URL');
+  });
+
+  it('that is of another kind is replaced as a whole', async () => {
+    const file = given('cursor', '{"mcpServers":{"colloquy":{"url":"https://x/mcp","headers":{"Authorization":"k"}}}}');
+    await connected('cursor');
+    expect(readFileSync(file, 'utf8')).not.toMatch(/url|headers/);
   });
 });
 

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../../src/contract/json.ts';
-import { bindParameters, convertParameter } from '../../../src/engine/duckdb/queries/parameters.ts';
+import {
+  bindParameters,
+  convertParameter,
+  PARAMETER_VALUES_MAX,
+} from '../../../src/engine/duckdb/queries/parameters.ts';
 import { readStatement } from '../../../src/engine/duckdb/sql/statement.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 
@@ -201,6 +205,24 @@ describe('bindParameters()', () => {
         ],
       ).size,
     ).toBe(2);
+  });
+
+  test('refuses more values than can be converted in a moment, wherever they are', () => {
+    const list = (length: number) => Array.from({ length }, (_, index) => index);
+    const bind = (...values: JsonValue[]) => {
+      const given = values.map((value, index) => ({ name: `p${index}`, value, type: 'array' }));
+      return bindParameters(
+        given.map(({ name }) => name),
+        given,
+      ).size;
+    };
+    const half = PARAMETER_VALUES_MAX / 2;
+    expect(bind(list(PARAMETER_VALUES_MAX))).toBe(1);
+    expect(bind(list(half), list(half))).toBe(2);
+    expect(() => bind(list(PARAMETER_VALUES_MAX + 1))).toThrow(/^With parameter "p0" .* more than 100,000 values/);
+    expect(() => bind(list(half), list(half + 1))).toThrow(/^With parameter "p1"/);
+    expect(() => bind(JSON.stringify(list(PARAMETER_VALUES_MAX + 1)))).toThrow(/Send fewer at once/);
+    expect(() => bind(list(half).map(() => [{ a: [] }]))).toThrow(/more than 100,000 values/);
   });
 
   test('refuses a name given twice', () => {

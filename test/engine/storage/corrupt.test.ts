@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.ts';
@@ -152,6 +152,23 @@ describe('a damaged log', () => {
     damageLog((bytes) => Buffer.concat([bytes, Buffer.alloc(4_096)]));
     await expect(open()).rejects.toMatchObject({ message: expect.stringContaining(`cut the log to ${whole} bytes`) });
     truncateSync(log(), whole);
+    expect(await rowsOf(await open(), 'SELECT count(*) FROM docs')).toEqual([[BATCHES * PER_BATCH]]);
+  });
+});
+
+describe('a log without its database file', () => {
+  test('is left as it is, and is read once the file is back', async () => {
+    cpSync(killed, dirname(folder.file), { recursive: true });
+    const before = readFileSync(log());
+    const elsewhere = `${folder.file}-moved`;
+    renameSync(folder.file, elsewhere);
+    await expect(openSmall(folder.file)).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringMatching(/_colloquy\.duckdb": it is missing.*Put the file back/),
+    });
+    expect(readFileSync(log()).equals(before)).toBe(true);
+    expect(existsSync(folder.file)).toBe(false);
+    renameSync(elsewhere, folder.file);
     expect(await rowsOf(await open(), 'SELECT count(*) FROM docs')).toEqual([[BATCHES * PER_BATCH]]);
   });
 });

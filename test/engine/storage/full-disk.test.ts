@@ -32,7 +32,7 @@ const WAYS = {
 /** Writes 4 MiB at a time until that fails, continues with small writes and queries, and reports. */
 const script = (file: string, way: keyof typeof WAYS) => `
   import { randomBytes } from 'node:crypto';
-  import { openEngine } from '../../../src/engine/duckdb/open.ts';
+  import { openEngine } from '../../src/engine/duckdb/open.ts';
   const engine = await openEngine({ file: ${JSON.stringify(file)}, limits: { threads: 2 } });
   await engine.commit([
     { do: 'createWorkspace', workspace: 'commons' },
@@ -90,7 +90,7 @@ describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
 
 /** Opens a file whose log has to be combined with that of an interrupted merge, while no file can be written. */
 const reading = (file: string) => `
-  import { openEngine } from '../../../src/engine/duckdb/open.ts';
+  import { openEngine } from '../../src/engine/duckdb/open.ts';
   const engine = await openEngine({ file: ${JSON.stringify(file)}, limits: { threads: 2 } });
   const { rows } = await engine.query({ sql: 'SELECT count(*) FROM docs' });
   const write = await engine.deleteDocuments('t', ['a']).catch((error) => error.message);

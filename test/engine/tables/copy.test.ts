@@ -70,7 +70,7 @@ describe('copyTo()', () => {
     const { line } = await runScript(
       folder.folder,
       `
-      import { openEngine } from '../../../src/engine/duckdb/open.ts';
+      import { openEngine } from '../../src/engine/duckdb/open.ts';
       const error = await openEngine({ file: ${JSON.stringify(folder.file)} }).then(() => ({ code: 'opened' }), (one) => one);
       process.stdout.write(error.code + '\\n', () => process.exit(0));
     `,

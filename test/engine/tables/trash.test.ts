@@ -186,7 +186,7 @@ describe('documents in the trash', () => {
     const { child } = await runScript(
       folder.folder,
       `
-      import { openEngine } from '../../../src/engine/duckdb/open.ts';
+      import { openEngine } from '../../src/engine/duckdb/open.ts';
       const engine = await openEngine({ file: ${JSON.stringify(join(folder.folder, 'other', 'd.duckdb'))}, limits: { threads: 2 } });
       await engine.commit([
         { do: 'createWorkspace', workspace: 'commons' },

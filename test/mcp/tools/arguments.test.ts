@@ -150,6 +150,18 @@ describe('readArguments()', () => {
     );
   });
 
+  it('says what an object is made of where a text stands in its place', () => {
+    expect(problem('create_lambda', { workspace: 'w', name: 'l', sql: 'SELECT 1' })).toContain(
+      'argument "sql": expected an object with "query", "default_parameters", received string',
+    );
+    expect(problem('delete_documents', { workspace: 'w', collection: 'c', data: ['1'] })).toContain(
+      'argument "data[0]": expected an object with "_id", received string',
+    );
+    expect(problem('patch_documents', { workspace: 'w', collection: 'c', data: [{ _id: '1', patch: [1] }] })).toContain(
+      'argument "data[0].patch[0]": expected an object with "op", ',
+    );
+  });
+
   it('names at most five problems', () => {
     const sent = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`x${index}`, 1]));
     expect(problem('list_workspaces', sent)).toMatch(/\(and 4 more\)\.$/);

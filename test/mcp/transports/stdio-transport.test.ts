@@ -39,6 +39,31 @@ describe('stdioTransport()', () => {
     expect(seen.closed).toBe(0);
   });
 
+  it('answers requests that it cannot read, so that nobody waits for ever', async () => {
+    const { input, output, seen, settle } = await open();
+    const broken = [
+      { jsonrpc: '2.0', id: 1, method: 'tools/list', params: [] },
+      [{ jsonrpc: '2.0', id: 'two', method: 'ping' }, null, { jsonrpc: '2.0', method: 'notifications/initialized' }],
+      { jsonrpc: '1.0', id: 3, method: 'ping' },
+      { jsonrpc: '2.0', id: null, method: 'ping' },
+      { jsonrpc: '2.0', id: 5, neither: 'a request nor an answer' },
+    ];
+    for (const message of broken) input.write(`${JSON.stringify(message)}\n`);
+    await settle();
+    const lines = String(output.read() ?? '')
+      .trim()
+      .split('\n');
+    const answers = lines.map((line) => JSON.parse(line));
+    expect(answers.map(({ id, error }) => [id, error.code])).toEqual([
+      [1, -32_600],
+      ['two', -32_600],
+      [3, -32_600],
+    ]);
+    expect(answers[0].error.message).toContain('Send one object per line');
+    expect(seen).toMatchObject({ messages: [], closed: 0 });
+    expect(seen.errors).toHaveLength(broken.length);
+  });
+
   it('closes once when the input ends', async () => {
     const { input, transport, ended, seen } = await open();
     input.end();

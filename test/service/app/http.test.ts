@@ -281,6 +281,41 @@ describe('request bodies', () => {
     expect(answer.body.message).toMatch(/10485760 bytes.*smaller batches/);
   });
 
+  it('more than 1 MiB of a definition is 413: it would stay in memory, and in every list', async () => {
+    const description = 'd'.repeat(1024 * 1024);
+    const sql = { query: 'SELECT 1' };
+    for (const [path, body] of [
+      [WS, { name: 'huge', description }],
+      [`${WS}/commons/lambdas`, { name: 'huge', description, sql }],
+      [
+        `${WS}/commons/lambdas/any/versions`,
+        { sql: { ...sql, default_parameters: [{ name: 'p', value: description }] } },
+      ],
+    ] as const) {
+      const answer = await service.call('POST', path, body);
+      expect(answer.status).toBe(413);
+      expect(answer.body.message).toMatch(/1048576 bytes \(1 MiB\).*Shorten/);
+    }
+    const query = { sql: { query: 'SELECT length(:p) AS n', parameters: [{ name: 'p', value: description }] } };
+    expect((await service.call('POST', '/v1/orgs/self/queries', query)).body.results).toEqual([{ n: 1024 * 1024 }]);
+  });
+
+  it('more than a million values are 413, whether they are used or not; those of documents are taken', async () => {
+    const crowd = `[${'[],'.repeat(1_000_000)}[]]`;
+    for (const rawBody of [
+      `{"sql":{"query":"SELECT 1"},"unknown":${crowd}}`,
+      `{"sql":{"query":"SELECT 1","parameters":[{"name":"p","type":"array","value":${crowd}}]}}`,
+    ]) {
+      const answer = await service.call('POST', '/v1/orgs/self/queries', undefined, { rawBody });
+      expect(answer.status).toBe(413);
+      expect(answer.body.message).toMatch(/more than 1,000,000 values\. Send fewer/);
+    }
+    await service.call('POST', `${WS}/commons/collections`, { name: 'crowd' });
+    const rawBody = `{"data":[{"_id":"a","v":[${'1,'.repeat(1_000_000)}1]}]}`;
+    const answer = await service.call('POST', `${WS}/commons/collections/crowd/docs`, undefined, { rawBody });
+    expect(answer.body.data).toMatchObject([{ status: 'ADDED' }]);
+  });
+
   it('20,001 documents are 413', async () => {
     const data = Array.from({ length: 20_001 }, () => ({}));
     for (const method of ['POST', 'DELETE', 'PATCH']) {

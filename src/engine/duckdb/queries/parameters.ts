@@ -136,16 +136,35 @@ function toTimestamp(value: JsonValue): Typed | undefined {
 
 function fromJson(isExpected: (value: JsonValue) => boolean): Conversion {
   return (value) => {
-    let json = value;
-    if (typeof value === 'string') {
-      try {
-        json = parseJson(value);
-      } catch {
-        return undefined;
-      }
-    }
-    return isExpected(json) ? typedJson(json) : undefined;
+    const json = typeof value === 'string' ? parsed(value) : value;
+    return json !== undefined && isExpected(json) ? typedJson(json) : undefined;
   };
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each value in a list or an object is converted by itself, while nobody else is served. */
+export const PARAMETER_VALUES_MAX = 100_000;
+
+/** How many values the lists and objects of a parameter hold, or one more than `max`. */
+function countValues({ type, value = null }: Parameter, max: number): number {
+  const isText = typeof value === 'string' && (type === 'array' || type === 'object');
+  const open: JsonValue[] = [(isText ? parsed(value) : value) ?? null];
+  let count = -1;
+  for (let one = open.pop(); one !== undefined && count <= max; one = open.pop()) {
+    count += 1;
+    if (typeof one !== 'object' || one === null) continue;
+    const inner = Array.isArray(one) ? (one as readonly JsonValue[]) : Object.values(one);
+    if (count + inner.length > max) return max + 1;
+    for (const item of inner) open.push(item);
+  }
+  return count;
 }
 
 const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
@@ -200,8 +219,8 @@ function hasValue(parameter: Parameter): boolean {
 /**
  * The values of the parameters that a statement uses, by name; unused ones are left out.
  *
- * Throws `invalid_input` for a value that its type does not accept or a name given twice, and `query_error` for a
- * parameter without a value, unless `allowMissing`: then it is left out.
+ * Throws `invalid_input` for a value that its type does not accept, a name given twice or too many values, and
+ * `query_error` for a parameter without a value, unless `allowMissing`: then it is left out.
  */
 export function bindParameters(
   used: readonly string[],
@@ -216,11 +235,15 @@ export function bindParameters(
     byName.set(name, parameter);
   }
   const bound = new Map<string, Typed>();
+  let room = PARAMETER_VALUES_MAX;
   for (const name of used) {
     // The engine folds parameter names like all others.
     const parameter = byName.get(name) ?? given.find((other) => other.name.toLowerCase() === name.toLowerCase());
-    if (parameter !== undefined && hasValue(parameter)) bound.set(name, convertParameter({ ...parameter, name }));
-    else if (!allowMissing) {
+    if (parameter !== undefined && hasValue(parameter)) {
+      room -= countValues(parameter, room);
+      if (room < 0) throw tooManyValues(name);
+      bound.set(name, convertParameter({ ...parameter, name }));
+    } else if (!allowMissing) {
       throw new ApiError(
         'query_error',
         `Parameter ":${name}" is used by the SQL and has no value. ` +
@@ -229,4 +252,12 @@ export function bindParameters(
     }
   }
   return bound;
+}
+
+function tooManyValues(name: string): ApiError {
+  const most = PARAMETER_VALUES_MAX.toLocaleString('en-US');
+  return new ApiError(
+    'invalid_input',
+    `With parameter "${name}" the parameters have more than ${most} values in lists and objects. Send fewer at once, or add them to a collection as documents and join that.`,
+  );
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
-import { findLogDamage, logDamageError } from './log-check.ts';
+import { findLogDamage, findOrphanedLog, logDamageError, orphanedLogError } from './log-check.ts';
 import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
 
 /** Name under which the file is attached: the catalog of everything stored. */
@@ -91,6 +91,8 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
 /** Attaches the file; returns whether a full disk allowed only reading it. */
 async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
   const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
+  const orphaned = findOrphanedLog(file);
+  if (orphaned !== undefined) throw orphanedLogError(file, orphaned);
   const damage = findLogDamage(file);
   if (damage !== undefined) {
     // Another process that has the file open is writing the log just now, so its content says nothing.

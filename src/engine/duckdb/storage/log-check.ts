@@ -40,6 +40,25 @@ export function findLogDamage(databaseFile: string): LogDamage | undefined {
   return undefined;
 }
 
+/**
+ * The log of a database whose own file is gone; undefined where there is none. The engine would make a new database, and
+ * remove the log with all the changes that are in it alone.
+ */
+export function findOrphanedLog(databaseFile: string): string | undefined {
+  const log = LOG_SUFFIXES.map((suffix) => databaseFile + suffix).find(
+    (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
+  // Looked for after the log: whoever is just making a database makes its file first.
+  return log !== undefined && statSync(databaseFile, { throwIfNoEntry: false }) === undefined ? log : undefined;
+}
+
+export function orphanedLogError(file: string, log: string): ApiError {
+  return new ApiError(
+    'internal',
+    `Cannot open the database "${file}": it is missing, and its log "${log}" is there with changes that are nowhere else. A restore that was killed leaves it so ("colloquy doctor" says where the rest is). Put the file back beside its log, restore a backup, or move the log away to begin with an empty database.`,
+  );
+}
+
 /** Reads the engine's refusal of a log, which names the entry whose checksum does not match. */
 export function readLogDamage(engineMessage: string): LogDamage | undefined {
   const [, file, position] = /WAL file "([^"]+)".*entry at byte position (\d+)/s.exec(engineMessage) ?? [];
