@@ -15,6 +15,8 @@ export interface AssistantKind {
   servers: readonly string[];
   /** Further keys that this assistant needs in an entry. */
   extra?: Entry;
+  /** The key of an entry's variables (default `env`). */
+  variables?: string;
   /** The entry, if it is not `command`, `args` and `env`. */
   entry?(server: StartedServer): Entry;
   /** The configuration file, which may not exist. */
@@ -115,6 +117,7 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     name: 'opencode',
     format: jsonc,
     servers: ['mcp'],
+    variables: 'environment',
     entry: ({ command, args, env }) => ({
       type: 'local',
       command: [command, ...args],

@@ -46,7 +46,7 @@ export async function planFor(kind: AssistantKind, path: string, entry: Entry): 
     kind.format,
     before,
     pathOf(kind),
-    withKept(entryAt(kind.format, before, pathOf(kind)), entry),
+    withKept(kind, entryAt(kind.format, before, pathOf(kind)), entry),
   );
   return text === file.text ? undefined : { kind, file, text };
 }
@@ -62,18 +62,14 @@ const DECIDED: ReadonlySet<string> = new Set(
  * The entry with what its user has added to an earlier one of this program: variables, such as the secrets that an
  * assistant may refer to, and settings of the assistant's own, such as a time limit.
  */
-function withKept(old: unknown, entry: Entry): Entry {
+function withKept({ variables: key = 'env' }: AssistantKind, old: unknown, entry: Entry): Entry {
   if (!isObject(old) || !isOurs(old)) return entry;
   const merged: Record<string, unknown> = { ...old, ...entry };
-  // What assistants call the variables.
-  for (const key of ['env', 'environment']) {
-    if (!isObject(old[key])) continue;
-    const [before, now] = [old[key], entry[key]].map((value) => (isObject(value) ? value : {}));
-    const kept = Object.entries(before ?? {}).filter(([name]) => !DECIDED.has(name));
-    const variables = { ...Object.fromEntries(kept), ...now };
-    if (Object.keys(variables).length > 0) merged[key] = variables;
-    else delete merged[key];
-  }
+  if (!isObject(old[key])) return merged;
+  const kept = Object.entries(old[key]).filter(([name]) => !DECIDED.has(name));
+  const variables = { ...Object.fromEntries(kept), ...(isObject(entry[key]) ? entry[key] : {}) };
+  if (Object.keys(variables).length > 0) merged[key] = variables;
+  else delete merged[key];
   return merged;
 }
 

@@ -2,7 +2,7 @@ import { nearest } from '../../../contract/nearest.ts';
 import { UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
-import { isNode, type Node } from '../sql/tree.ts';
+import { constantOf, listOf, type Node } from '../sql/tree.ts';
 
 const FORMATTING = new Set(['format', 'printf']);
 /** A width of many digits, or one given by an argument, which could make a value of any size. */
@@ -23,24 +23,20 @@ const SIZED = new Map([
   ['reservoir_quantile', { example: 'reservoir_quantile(x, 0.5, 1000)', numbers: 1, most: 100_000 }],
 ]);
 
-function constantOf(call: Node, index: number): unknown {
-  const argument = Array.isArray(call['children']) ? call['children'][index] : undefined;
-  if (!isNode(argument) || argument['class'] !== 'CONSTANT' || !isNode(argument['value'])) return undefined;
-  return argument['value']['value'];
-}
+const literalAt = (call: Node, index: number): unknown => constantOf(listOf(call['children'])[index]);
 
 /** The value of an argument that is a literal text; undefined for any other. */
 function constantArgument(call: Node, index: number): string | undefined {
-  const value = constantOf(call, index);
+  const value = literalAt(call, index);
   return typeof value === 'string' ? value : undefined;
 }
 
 function sizeRefusal(call: Node, name: string): string | null {
   const sized = SIZED.get(name.toLowerCase());
-  const count = Array.isArray(call['children']) ? call['children'].length : 0;
+  const count = listOf(call['children']).length;
   // The default is small.
   if (sized === undefined || (name.toLowerCase() === 'reservoir_quantile' && count < 3)) return null;
-  const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => constantOf(call, index));
+  const [last, before = 0] = [count - 1, count - 2].slice(0, sized.numbers).map((index) => literalAt(call, index));
   const isBounded = typeof last === 'number' && typeof before === 'number' && last - before <= sized.most;
   if (isBounded && count > sized.numbers) return null;
   return `${name}() needs whole numbers that are written out, and not more than ${sized.most}: ${sized.example}.`;
@@ -49,8 +45,8 @@ function sizeRefusal(call: Node, name: string): string | null {
 /** The index of the second argument in the call's list: `column.f(second)` has the first one before its name. */
 function secondOf(call: Node): number {
   const isQualified = call['schema'] !== undefined || call['catalog'] !== undefined;
-  const [, next] = Array.isArray(call['children']) ? call['children'] : [];
-  const isLast = next === undefined || (constantOf(call, 1) !== undefined && constantArgument(call, 1) === undefined);
+  const [, next] = listOf(call['children']);
+  const isLast = next === undefined || (literalAt(call, 1) !== undefined && constantArgument(call, 1) === undefined);
   return isQualified && isLast && constantArgument(call, 0) !== undefined ? 0 : 1;
 }
 

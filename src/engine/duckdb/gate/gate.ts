@@ -5,7 +5,7 @@ import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
+import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { type ByHashDraft, draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { refusalOf } from './function-calls.ts';
 import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
@@ -98,18 +98,8 @@ interface Walk {
   joins: number;
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** The offset, or undefined: the engine writes 2^64 - 1 if there is no position. */
-export function offsetOf(value: unknown): number | undefined {
-  const offset = Number(value ?? Number.NaN);
-  return Number.isSafeInteger(offset) ? offset : undefined;
-}
-
 function refuse(walk: Walk, node: Node, message: string): never {
-  throw errorAt(walk.statement, offsetOf(node['query_location']), message);
+  throw errorAt(walk.statement, offsetOf(node), message);
 }
 
 /** What a reference to a name of WITH adds; undefined if `name` is not one. */
@@ -243,7 +233,7 @@ function checkPattern(walk: Walk, node: Node): void {
 function renameFunction(walk: Walk, node: Node): void {
   const name = textOf(node['function_name']);
   const renamed = RENAMED_FUNCTIONS.get(foldName(name));
-  const at = offsetOf(node['query_location']);
+  const at = offsetOf(node);
   if (renamed === undefined || at === undefined || node['schema'] !== undefined) return;
   const length = Buffer.byteLength(name);
   if (foldName(walk.bytes.toString('utf8', at, at + length)) !== foldName(name)) return;
@@ -261,7 +251,7 @@ function checkColumn(walk: Walk, node: Node, scope: Scope): void {
     refuse(walk, node, `"${path[0]}" is not available in queries.`);
   }
   // workspace.collection.column: the workspace is replaced by the name of its schema.
-  const at = offsetOf(node['query_location']);
+  const at = offsetOf(node);
   const [workspace, name] = path;
   if (path.length < 3 || at === undefined || workspace === undefined || name === undefined) return;
   const table = walk.names.find(workspace, name);
@@ -302,7 +292,7 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
     return;
   }
   const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
-  const reference = { path, at: offsetOf(node['query_location']) };
+  const reference = { path, at: offsetOf(node) };
   // Not reported yet: the rest of the statement may be refused, which takes precedence.
   const missing = findMissing(walk, reference);
   if (missing !== null) {

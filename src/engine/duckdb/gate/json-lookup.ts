@@ -1,5 +1,4 @@
 import { foldName, ITEM, type JsonFields } from '../sql/names.ts';
-import { isNode, type Node } from '../sql/tree.ts';
 
 /** Finds the JSON field that a name in SQL refers to. In cases that are hard to tell, it finds none. */
 
@@ -27,10 +26,6 @@ export interface Scope {
   /** Names of WITH. */
   queries: ReadonlyMap<string, Relation>;
 }
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-export const nodesOf = (value: unknown): Node[] => listOf(value).filter(isNode);
-export const textsOf = (value: unknown): string[] => listOf(value).map(String);
 
 export function keyOf(schema: unknown, name: unknown): string {
   return `${foldName(String(schema))}\n${foldName(String(name))}`;

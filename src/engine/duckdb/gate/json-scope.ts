@@ -1,6 +1,6 @@
 import { foldName, type JsonFields, type NamedTable, type Names } from '../sql/names.ts';
-import { isNode, type Node } from '../sql/tree.ts';
-import { type Found, keyOf, nodesOf, type Relation, type Scope, textsOf } from './json-lookup.ts';
+import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
+import { type Found, keyOf, type Relation, type Scope } from './json-lookup.ts';
 import { foundIn, functionOf, itemOf } from './json-values.ts';
 
 /** The columns that a query returns and the scopes of its names, as far as JSON fields are concerned. */

@@ -1,7 +1,7 @@
 import { type NamedTable, type Names, quoteName } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
-import { isNode, type Node } from '../sql/tree.ts';
-import { type Found, nodesOf, type Relation, type Scope, textsOf } from './json-lookup.ts';
+import { isNode, type Node, nodesOf, offsetOf, textsOf } from '../sql/tree.ts';
+import type { Found, Relation, Scope } from './json-lookup.ts';
 import { inLambda, isColumn, isQuery, NO_SCOPE, relationsBy, visitQuery } from './json-scope.ts';
 import { foundIn, functionOf, itemOf, passedOn, textConstant } from './json-values.ts';
 
@@ -207,10 +207,11 @@ function referenceOf(walk: Walk, value: unknown): string {
 
 function nameOf({ bytes }: Walk, column: Node): string {
   const path = textsOf(column['column_names']);
-  const at = Number(column['query_location']);
+  const at = offsetOf(column);
+  if (at === undefined) return path.map(quoteName).join('.');
   let end = at - 1;
   for (const part of path) {
-    const written = Number.isSafeInteger(at) ? identifierAt(bytes, end + 1) : undefined;
+    const written = identifierAt(bytes, end + 1);
     if (written?.name !== part) return path.map(quoteName).join('.');
     end += 1 + written.length;
   }

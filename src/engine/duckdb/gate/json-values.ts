@@ -1,6 +1,6 @@
 import { foldName, ITEM } from '../sql/names.ts';
-import { isNode, type Node } from '../sql/tree.ts';
-import { type Found, find, nodesOf, type Scope, textsOf, within } from './json-lookup.ts';
+import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
+import { type Found, find, type Scope, within } from './json-lookup.ts';
 
 /** Finds the JSON field from which an expression's value comes unchanged. */
 

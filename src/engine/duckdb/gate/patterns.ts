@@ -2,7 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { isNode, type Node, nodesIn } from '../sql/tree.ts';
+import { constantOf, isNode, type Node, nodesIn, offsetOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
@@ -91,9 +91,8 @@ function expressionOf(parts: readonly Part[], ignoresCase: boolean): string {
   return `(?s)${parts.map(ofPart).join('')}`;
 }
 
-function textOf(value: unknown): string | undefined {
-  const held = isNode(value) && value['class'] === 'CONSTANT' ? value['value'] : undefined;
-  const text = isNode(held) ? held['value'] : undefined;
+function constantText(node: unknown): string | undefined {
+  const text = constantOf(node);
   return typeof text === 'string' ? text : undefined;
 }
 
@@ -166,22 +165,22 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
   // Here the pattern is matched with the names of columns, which are few and short.
   if (matching === undefined || (isNode(left) && left['class'] === 'STAR')) return {};
-  const pattern = textOf(constant);
+  const pattern = constantText(constant);
   const isLike = /^!?~~$/.test(String(node['function_name']));
   if (pattern === undefined) return ofParameters(constant, isLike);
-  const escaping = textOf(third) ?? '';
+  const escaping = constantText(third) ?? '';
   const parts = partsOf(pattern, matching.any, escaping);
   const wildcards = wildcardsIn(parts);
   if (wildcards < 2 || (isLike && !parts.some(({ kind }) => kind === 'one'))) return {};
-  const at = Number(node['query_location'] ?? Number.NaN);
+  const at = offsetOf(node);
   const isPlain =
     matching.any === '%' &&
     // A collation affects LIKE, but not regular expressions.
     !hasCollation(bytes) &&
     (third === undefined || /^[^\p{L}\p{N}]?$/u.test(escaping)) &&
     !parts.some((part) => part.kind === 'text' && part.text === '');
-  const length = isPlain && Number.isSafeInteger(at) ? lengthOf(bytes, at, pattern, third !== undefined) : null;
-  if (length === null) return wildcards > WILDCARDS_MAX ? { refusal: INSTEAD } : {};
+  const length = isPlain && at !== undefined ? lengthOf(bytes, at, pattern, third !== undefined) : null;
+  if (at === undefined || length === null) return wildcards > WILDCARDS_MAX ? { refusal: INSTEAD } : {};
   const expression = expressionOf(parts, matching.ignoresCase ?? false);
   rewrite(node, matching, left, constant, expression);
   return { splice: { at, length, text: ` ${matching.isNot ? '!~' : '~'} ${quoteText(expression)}` } };

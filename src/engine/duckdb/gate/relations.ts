@@ -1,4 +1,4 @@
-import { isNode } from '../sql/tree.ts';
+import { isNode, listOf } from '../sql/tree.ts';
 
 /** The shape of what queries and tables return, and of their combinations: see `widths.ts`. */
 
@@ -14,14 +14,6 @@ export interface Relation {
 }
 
 export const NO_COLUMNS: Relation = { columns: 0, width: 0, names: new Map(), rest: 0 };
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 export function widest({ names, rest }: Relation): number {
   let all = rest;

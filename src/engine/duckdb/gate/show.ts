@@ -1,17 +1,13 @@
 import type { JsonValue } from '../../../contract/json.ts';
 import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, type Node } from '../sql/tree.ts';
+import { isNode, type Node, textOf } from '../sql/tree.ts';
 import type { Rows } from '../values/rows.ts';
 
 export interface Show {
   what: 'tables' | 'all tables' | 'schemas';
   /** The workspace of SHOW TABLES FROM. */
   workspace: string | null;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** What a statement's tree asks to show; null if it is not such a statement. */

@@ -3,20 +3,8 @@ import { EXPRESSIONS_EXPANDED_MAX } from '../sql/expansion.ts';
 import { NESTING_FUNCTIONS } from '../sql/functions.ts';
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, type Node, nodesIn } from '../sql/tree.ts';
-import {
-  below,
-  beside,
-  eitherOf,
-  greatest,
-  listOf,
-  NO_COLUMNS,
-  type Relation,
-  renamed,
-  textOf,
-  unnamed,
-  widest,
-} from './relations.ts';
+import { isNode, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
 
 /*
  * How wide the results of a statement become: their number of columns, where a struct counts as many as it contains.
@@ -71,11 +59,6 @@ const PLAIN = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN']);
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE']);
 /** The number of columns of a table function or a SUMMARIZE. */
 const FUNCTION_COLUMNS = 12;
-
-function offsetOf(node: Node): number | undefined {
-  const at = Number(node['query_location'] ?? Number.NaN);
-  return Number.isSafeInteger(at) ? at : undefined;
-}
 
 function tooWide(context: Context, node: Node): never {
   throw errorAt(

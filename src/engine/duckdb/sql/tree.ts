@@ -5,6 +5,30 @@ export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A text of the tree; empty if there is none. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export const nodesOf = (value: unknown): Node[] => listOf(value).filter(isNode);
+export const textsOf = (value: unknown): string[] => listOf(value).map(String);
+
+/** Where a node stands in the text, or undefined: the engine writes 2^64 - 1 if there is no position. */
+export function offsetOf(node: Node): number | undefined {
+  const offset = Number(node['query_location'] ?? Number.NaN);
+  return Number.isSafeInteger(offset) ? offset : undefined;
+}
+
+/** The value of a literal; undefined for any other node. */
+export function constantOf(node: unknown): unknown {
+  const held = isNode(node) && node['class'] === 'CONSTANT' ? node['value'] : undefined;
+  return isNode(held) ? held['value'] : undefined;
+}
+
 /**
  * Whether two trees of the engine's parser are the same except for positions in the text.
  *
