@@ -45,17 +45,16 @@ export interface RowTool {
   listing: ToolListing;
 }
 
-const ROWS_OUTPUT: Schema = {
-  type: 'object',
-  properties: {
-    columns: { type: 'array' },
-    types: { type: 'array' },
-    rows: { type: 'array' },
-    returned: { type: 'integer' },
-    total: { type: 'integer' },
-    truncated: { type: 'boolean' },
-  },
+/** What an answer with rows holds. */
+export const ROWS_FIELDS: Readonly<Record<string, Schema>> = {
+  columns: { type: 'array' },
+  types: { type: 'array' },
+  rows: { type: 'array' },
+  returned: { type: 'integer' },
+  total: { type: 'integer' },
+  truncated: { type: 'boolean' },
 };
+const ROWS_OUTPUT: Schema = { type: 'object', properties: ROWS_FIELDS };
 const LIST_OUTPUT: Schema = {
   type: 'object',
   properties: {

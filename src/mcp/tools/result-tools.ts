@@ -7,6 +7,7 @@ import type { Fenced } from '../fence.ts';
 import { EXPORT_MIMES, exportUri } from '../resources/result-resources.ts';
 import { RESULT_VIEW_META } from '../result-view.ts';
 import { BUDGET, presentRows } from '../results.ts';
+import { ROWS_FIELDS } from './catalog.ts';
 import { handTool } from './hand-tool.ts';
 import type { Tool, ToolContext } from './tools.ts';
 
@@ -157,14 +158,7 @@ export function fetchResultTool(): Tool {
     description:
       'Page, project, filter or order the kept rows of an earlier query by its query_id, without running it again.',
     shape,
-    output: {
-      columns: { type: 'array' },
-      types: { type: 'array' },
-      rows: { type: 'array' },
-      returned: { type: 'integer' },
-      total: { type: 'integer' },
-      truncated: { type: 'boolean' },
-    },
+    output: ROWS_FIELDS,
     meta: RESULT_VIEW_META,
     run: fetchResult,
     nearest: async () => [],
