@@ -101,13 +101,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     { redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' } },
   );
   const trustedProxies = rangesOf(options.trustProxy ?? []);
-  let leave = (_why: string): void => {};
   const opening = openEngine({
     file: options.databaseFile,
     limits: options.limits,
     log,
     giveUp: options.giveUp,
-    onStuck: (why) => leave(why),
   });
   // The code that answers requests loads while the engine's own threads open the database.
   const loading = import('./app/app.ts');
@@ -116,9 +114,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const listeners: Listener[] = [];
   try {
     const { buildApp } = await loading;
-    const started = await startOn(engine, listeners, log, { ...options, buildApp, trustedProxies });
-    leave = started.leave;
-    return started.service;
+    return await startOn(engine, listeners, log, { ...options, buildApp, trustedProxies });
   } catch (error) {
     await stopListening(listeners);
     await engine.close();
@@ -168,7 +164,7 @@ async function startOn(
     buildApp: typeof buildApp;
     trustedProxies: readonly AddressRange[];
   },
-): Promise<{ service: Service; leave: (why: string) => void }> {
+): Promise<Service> {
   const { mounts = [] } = options;
   const catalog = openCatalog(engine);
   const nextOffset = await prepare(catalog, log);
@@ -282,5 +278,5 @@ async function startOn(
     log.info('the service is closed');
   }
 
-  return { service: { addresses, closed, close }, leave: closeInBackground };
+  return { addresses, closed, close };
 }

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
-import type { Change, Engine, EngineLimits } from '../engine.ts';
+import type { Change, Engine, EngineLimits, StuckStatement } from '../engine.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
@@ -27,10 +27,10 @@ export interface OpenOptions {
   /** Called with the reason when the only thing left is to end the process; default: ends it at once. */
   giveUp?: ((message: string) => void) | undefined;
   /**
-   * Called with the reason when queries that do not stop have kept others from running for a minute: close the engine,
-   * which finishes whatever else runs. Default: `giveUp`.
+   * Called when a statement does not stop: ten seconds after it was told to, and the process is busy meanwhile. Default:
+   * `giveUp`.
    */
-  onStuck?: ((message: string) => void) | undefined;
+  onStuck?: ((stuck: StuckStatement) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -41,8 +41,7 @@ function withDefaults(limits: Partial<EngineLimits> = {}): EngineLimits {
     resultRowsMax: limits.resultRowsMax ?? 100_000,
     resultBytesMax: limits.resultBytesMax ?? 64 * MIB,
     queriesMax: limits.queriesMax ?? 4,
-    queueMax: limits.queueMax ?? 64,
-    stuckMax: limits.stuckMax ?? 1,
+    queueMax: limits.queueMax ?? 128,
     // Measured against a lookup: scanning a thousand documents takes half the time, a million seven times as long.
     lookupRowsMin: limits.lookupRowsMin ?? 50_000,
     memoryBytes: limits.memoryBytes ?? Math.max(Math.floor(totalmem() / 4), 512 * MIB),
