@@ -314,6 +314,26 @@ export interface QueryRequest {
   timeoutMs?: number | undefined;
   /** Aborting stops the statement in the engine; a reason that is an `ApiError` is what `query` rejects with. */
   signal?: AbortSignal | undefined;
+  /** Names the request in the report of a statement that does not stop. */
+  requestId?: string | undefined;
+}
+
+/** A statement that was told to stop and did not. */
+export interface StuckStatement {
+  /** As its caller wrote it. */
+  sql: string;
+  /** Milliseconds since it was told to stop. */
+  toldMs: number;
+  /** As in its `QueryRequest`. */
+  requestId?: string | undefined;
+}
+
+/** Why only the end of the process is left. */
+export interface GiveUp {
+  why: 'memory' | 'stuck' | 'closing';
+  message: string;
+  /** The requests whose statements it is, as far as they are known. */
+  requestIds: readonly string[];
 }
 
 export interface QueryOutcome {

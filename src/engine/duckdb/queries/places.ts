@@ -1,10 +1,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { EngineLimits } from '../../engine.ts';
+import type { EngineLimits, StuckStatement } from '../../engine.ts';
 import { deadline, orStopped } from '../storage/deadline.ts';
 import { endProcess } from '../storage/end-process.ts';
 import { createSessions, type Sessions } from '../storage/session.ts';
 import { createScheduler, type Place } from './scheduler.ts';
+import { STUCK_AFTER_MS, stuckMessage, watchStop } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 
 /** How long a query that was told to stop keeps its place. */
@@ -14,6 +15,9 @@ const STOP_MS = 500;
 const CLOSE_WAIT_MS = 5_000;
 
 interface InPlaceRequest {
+  /** What runs, for the report of a statement that does not stop (default: empty). */
+  sql?: string | undefined;
+  requestId?: string | undefined;
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
   mayRestart?: boolean | undefined;
@@ -48,9 +52,12 @@ export interface PlacesContext {
   /** Current memory limit of the engine, in bytes. */
   memoryBytes: () => number;
   /** Ends the process if a query takes ever more memory and does not stop. */
-  giveUp?: (message: string) => void;
-  /** Called when queries that do not stop have blocked places for too long; default: `giveUp`. */
-  onStuck?: (message: string) => void;
+  giveUp?: (message: string, requestIds: readonly string[]) => void;
+  /**
+   * Called once for a statement that was told to stop by its time limit, its caller or a person, and still runs ten
+   * seconds later while the process is busy; default: `giveUp`.
+   */
+  onStuck?: (stuck: StuckStatement) => void;
 }
 
 interface Parts {
@@ -59,18 +66,20 @@ interface Parts {
   watchdog: Watchdog;
   /** The queries that run now. */
   running: Set<Watched>;
+  onStuck: (stuck: StuckStatement) => void;
 }
 
 /** Runs `work` in the given place, and frees the place when the engine is done with it. */
 function runOnce<T>(
-  { reading, sessions, watchdog, running }: Parts,
+  { reading, sessions, watchdog, running, onStuck }: Parts,
   place: Place,
   { signal, stop }: Pick<ReturnType<typeof deadline>, 'signal' | 'stop'>,
-  isPlain: boolean | undefined,
+  { isPlain, sql = '', requestId }: InPlaceRequest,
   work: (connection: DuckDBConnection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopped = AbortSignal.any([signal, place.recall]);
-  const watched = { stop };
+  const watched = { stop, requestId };
+  const unwatchStop = watchStop(signal, STUCK_AFTER_MS, (toldMs) => onStuck({ sql, toldMs, requestId }));
   const unwatch = watchdog.watch(watched);
   running.add(watched);
   let timer: NodeJS.Timeout | undefined;
@@ -81,6 +90,7 @@ function runOnce<T>(
     clearTimeout(timer);
     running.delete(watched);
     unwatch();
+    unwatchStop();
     place.leave();
   };
   const run = () => sessions.run(stopped, (connection) => work(connection, stopped), { isPlain, onIdle });
@@ -88,23 +98,26 @@ function runOnce<T>(
 }
 
 export function createPlaces(context: PlacesContext): Places {
-  const { connect, limits, memoryBytes, giveUp = endProcess, onStuck = giveUp } = context;
+  const { connect, limits, memoryBytes, giveUp = endProcess } = context;
+  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), stuck.requestId === undefined ? [] : [stuck.requestId]) } =
+    context;
   const scheduler = createScheduler({
     places: limits.queriesMax,
     queueMax: limits.queueMax,
     stuckMax: limits.stuckMax,
-    onLost: () => onStuck('queries do not stop and keep others from running, so this service ends.'),
   });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),
     sessions: createSessions(connect),
     watchdog: createWatchdog({ memoryBytes, giveUp }),
     running: new Set(),
+    onStuck,
   };
   let warming: Promise<void> | undefined;
 
   return {
-    async inPlace({ timeoutMs = limits.queryTimeoutMs, signal: asked, mayRestart, isPlain }, work) {
+    async inPlace(request, work) {
+      const { timeoutMs = limits.queryTimeoutMs, signal: asked, mayRestart } = request;
       const until = deadline(Math.min(timeoutMs, limits.queryTimeoutMs), asked);
       let queuedMs = 0;
       try {
@@ -114,7 +127,7 @@ export function createPlaces(context: PlacesContext): Places {
           queuedMs += performance.now() - askedAt;
           const queuedMicros = Math.round(queuedMs * 1_000);
           try {
-            return await runOnce(parts, place, until, isPlain, (connection, signal) =>
+            return await runOnce(parts, place, until, request, (connection, signal) =>
               work(connection, signal, queuedMicros),
             );
           } catch (error) {
