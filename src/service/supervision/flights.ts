@@ -29,7 +29,7 @@ export const BEAT = 0;
 export const CURRENT = 1;
 
 export const SLOT_BYTES = 4096;
-const SLOTS = 256;
+export const SLOTS = 256;
 const LENGTH_BYTES = 4;
 const NOTHING = Buffer.alloc(LENGTH_BYTES);
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { BEAT, type Flights, SLOT_BYTES } from './flights.ts';
+import { BEAT, type Flights, SLOT_BYTES, SLOTS } from './flights.ts';
 
 export interface ThreadWatchOptions {
   flights: Flights;
@@ -10,12 +10,16 @@ export interface ThreadWatchOptions {
 interface WatchData {
   board: Int32Array<SharedArrayBuffer>;
   fd: number | undefined;
+  slots: number;
   slotBytes: number;
+  /** Most requests that the message names. */
+  shownMax: number;
   endNoteFile: string;
   tickMs: number;
   ticksMax: number;
 }
 
+const SHOWN_MAX = 5;
 const TICK_MS = 500;
 /** Ticks without a beat after which the process ends: 6 seconds. Nothing that is allowed holds the thread for one. */
 const TICKS_MAX = 12;
@@ -28,7 +32,16 @@ const LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackS
  */
 export function watchThread({ flights, endNoteFile, onError }: ThreadWatchOptions): () => void {
   const { board, fd } = flights;
-  const data: WatchData = { board, fd, slotBytes: SLOT_BYTES, endNoteFile, tickMs: TICK_MS, ticksMax: TICKS_MAX };
+  const data: WatchData = {
+    board,
+    fd,
+    slots: SLOTS,
+    slotBytes: SLOT_BYTES,
+    shownMax: SHOWN_MAX,
+    endNoteFile,
+    tickMs: TICK_MS,
+    ticksMax: TICKS_MAX,
+  };
   const beat = setInterval(() => Atomics.add(board, BEAT, 1), TICK_MS).unref();
   // From its text, since a bundle has no file for it; so it may use nothing but what it is given.
   const worker = new Worker(`(${watch.toString()})()`, { eval: true, workerData: data, resourceLimits: LIMITS });
@@ -47,23 +60,23 @@ export function watchThread({ flights, endNoteFile, onError }: ThreadWatchOption
 function watch(): void {
   const { readSync, openSync, writeSync, fsyncSync, closeSync } = process.getBuiltinModule('node:fs');
   const { workerData } = process.getBuiltinModule('node:worker_threads');
-  const { board, fd, slotBytes, endNoteFile, tickMs, ticksMax } = workerData as WatchData;
+  const { board, fd, slots, slotBytes, shownMax, endNoteFile, tickMs, ticksMax } = workerData as WatchData;
   let last = -1;
   let silent = 0;
 
   const read = (slot: number): Record<string, unknown> | undefined => {
-    if (fd === undefined || slot === 0) return undefined;
     try {
       const bytes = Buffer.alloc(slotBytes);
-      readSync(fd, bytes, 0, slotBytes, slot * slotBytes);
-      return JSON.parse(bytes.toString('utf8', 4, 4 + bytes.readUInt32LE(0)));
+      const count = fd === undefined ? 0 : readSync(fd, bytes, 0, slotBytes, slot * slotBytes);
+      const length = count < 4 ? 0 : bytes.readUInt32LE(0);
+      return length === 0 ? undefined : JSON.parse(bytes.toString('utf8', 4, 4 + length));
     } catch {
       return undefined;
     }
   };
-  const say = (work: Record<string, unknown> | undefined) => {
-    const { startedAt, fingerprints, ...shown } = work ?? {};
-    const on = work === undefined ? 'nothing known' : JSON.stringify(shown);
+  const say = (works: readonly Record<string, unknown>[]) => {
+    const shown = works.map(({ startedAt, fingerprints, ...rest }) => JSON.stringify(rest));
+    const on = `${shown.length > 1 ? 'one of these: ' : ''}${shown.slice(0, shownMax).join(', ') || 'nothing known'}`;
     const message = `the service has not answered for ${(silent * tickMs) / 1000} s, and works on ${on}. It ends and starts again; what was acknowledged is on disk.`;
     try {
       writeSync(2, `colloquy: ${message}\n`);
@@ -71,7 +84,7 @@ function watch(): void {
       // Nobody reads standard error.
     }
   };
-  const end = (by: unknown[]) => {
+  const end = (by: readonly object[]) => {
     try {
       const note = openSync(endNoteFile, 'w', 0o600);
       writeSync(note, JSON.stringify({ pid: process.pid, at: new Date().toISOString(), why: 'hung', by }));
@@ -88,10 +101,12 @@ function watch(): void {
     silent = beat === last ? silent + 1 : 0;
     last = beat;
     if (silent < ticksMax) return;
-    const work = read(Atomics.load(board, 1));
-    say(work);
+    const slot = Atomics.load(board, 1);
+    const all = slot > 0 ? [slot] : Array.from({ length: slots - 1 }, (_, index) => index + 1);
+    const works = all.map(read).filter((work) => work !== undefined);
+    say(works);
     // Both may have waited for whoever reads standard error, a person who paused it for example. Then it goes on now.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, tickMs);
-    if (Atomics.load(board, 0) === beat) end(work === undefined ? [] : [work]);
+    if (Atomics.load(board, 0) === beat) end(works);
   }, tickMs);
 }
