@@ -15,7 +15,9 @@ export interface LocalService {
 /** Starts the service on a folder of its own and waits until it answers. */
 export async function startService(bin: string, folder: string): Promise<LocalService> {
   const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
-  const child = spawn(process.execPath, [bin, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  // The service itself, without the process that would start it again: its memory is what is measured.
+  const args = [bin, 'serve', '--supervised', '0', '--port', '0'];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] });
   const url = new URL('/mcp', await addressOf(child));
   const target = { socketPath: join(folder, 'service.sock') };
   for (let attempt = 0; ; attempt += 1) {

@@ -1,13 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
-import {
-  commandLine,
-  type Environment,
-  readConfig,
-  SETTING_ENTRIES,
-  type Texts,
-  UsageError,
-  VERSION,
-} from './config.ts';
+import { commandLine } from './command-line.ts';
+import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
 import { nearest } from './contract/nearest.ts';
 import { COMMANDS, type CommandName, type Config, folder, integer, SETTINGS } from './settings.ts';
 
@@ -26,7 +19,7 @@ export interface AuditFilter {
 export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
   | { command: 'stop'; config: Config; force: boolean }
-  | { command: 'serve'; config: Config; local: boolean }
+  | { command: 'serve'; config: Config; local: boolean; supervised: number | undefined }
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
@@ -139,6 +132,7 @@ export interface Subcommand {
 /** Values of the options below, by their names. */
 interface OwnOptions {
   local?: boolean;
+  supervised?: string;
   json?: boolean;
   yes?: boolean;
   force?: boolean;
@@ -158,8 +152,14 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'serve',
     description: 'run the data service in the foreground',
-    options: [new Option('--local').hideHelp()],
-    invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
+    // The process that assistants share; the one that `serve` starts, with the TCP port of the one before it.
+    options: [new Option('--local').hideHelp(), new Option('--supervised <port>').hideHelp()],
+    invoke: (config, _args, { local = false, supervised }) => ({
+      command: 'serve',
+      config,
+      local,
+      supervised: supervised === undefined ? undefined : Number(supervised),
+    }),
   },
   {
     name: 'setup',

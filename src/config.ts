@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { commandLine } from './command-line.ts';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
@@ -26,11 +27,6 @@ export const SETTING_ENTRIES: readonly [string, Setting][] = Object.entries(SETT
 
 /** A mistake in the command line or the environment; the message is for a person at a terminal. */
 export class UsageError extends Error {}
-
-/** The arguments of this process. */
-export function commandLine(): string[] {
-  return process.argv.slice(2);
-}
 
 /**
  * Reads the start of the MCP server if the command line has nothing but valid flags of it; otherwise undefined, and

@@ -2,6 +2,7 @@
 import module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandLine } from './command-line.ts';
 import type { Invocation } from './commands.ts';
 import { PLACES } from './places.ts';
 import { isPrivateFolder } from './private-folder.ts';
@@ -11,9 +12,10 @@ const { enableCompileCache } = module as { enableCompileCache?: (folder: string)
 const compiled = join(PLACES.cache, 'compiled');
 if (enableCompileCache !== undefined && isPrivateFolder(compiled)) enableCompileCache(compiled);
 
+const bin = fileURLToPath(import.meta.url);
+
 // Each command's code is loaded only when it runs, so that an MCP client does not wait for code that it does not use.
 async function run(invocation: Invocation): Promise<number> {
-  const bin = fileURLToPath(import.meta.url);
   switch (invocation.command) {
     case 'exit':
       process.stdout.write(invocation.stdout);
@@ -22,7 +24,8 @@ async function run(invocation: Invocation): Promise<number> {
     case 'stdio':
       return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
-      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local, bin);
+      if (!invocation.local && invocation.supervised === undefined) return supervised();
+      return (await import('./cli/serve.ts')).serve(invocation, bin);
     case 'setup':
       return (await import('./cli/setup.ts')).setup(invocation, bin);
     case 'call':
@@ -48,5 +51,18 @@ async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-const { readPlainStart } = await import('./config.ts');
-process.exitCode = await run(readPlainStart() ?? (await import('./commands.ts')).readInvocation());
+async function supervised(): Promise<number> {
+  return (await import('./cli/supervise.ts')).supervise(bin, commandLine());
+}
+
+/** Reads the command line, with no more code than it takes. */
+async function start(): Promise<number> {
+  const [command, ...flags] = commandLine();
+  // The process that starts the service again needs no settings: the service reads them, and complains if need be.
+  const isService = flags.some((flag) => flag === '--local' || flag === '--supervised');
+  if (command === 'serve' && !isService) return supervised();
+  const { readPlainStart } = await import('./config.ts');
+  return run(readPlainStart() ?? (await import('./commands.ts')).readInvocation());
+}
+
+process.exitCode = await start();

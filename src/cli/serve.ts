@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
-import { endProcess } from '../engine/duckdb/storage/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
@@ -17,6 +16,7 @@ import { createLog, errorLine } from './log.ts';
 import { mountedLater } from './mounted-later.ts';
 import { reachedUrl } from './reached-url.ts';
 import { givenSettings } from './service-settings.ts';
+import { type ServiceMessage, SIGNAL_EXIT_CODES, type StopMessage } from './supervise.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const MCP_PATH = '/mcp';
@@ -27,13 +27,19 @@ const CALLS_SHOWN = 50;
 const QUERIES_MAX = 12;
 /** A query occupies a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
-const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+export interface ServeCommand {
+  config: Config;
+  local: boolean;
+  /** Started by `supervise`, with the TCP port of the service before this one, or 0; undefined: by somebody else. */
+  supervised: number | undefined;
+}
 
 /**
  * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which exits
  * when idle, limits its log, and quietly gives way to a service that came first.
  */
-export async function serve(config: Config, local: boolean, bin: string): Promise<number> {
+export async function serve({ config, local, supervised }: ServeCommand, bin: string): Promise<number> {
   const log = createLog({ logLevel: levelOf(config, local, process.stderr.isTTY) });
   process.stdout.on('error', () => {});
   try {
@@ -45,10 +51,11 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       databaseFile: folder.databaseFile,
       adminKeyFile: folder.adminKeyFile,
       secretKeyFile: folder.secretKeyFile,
-      listen: addressesOf(config, folder, await readTlsFiles(config)),
+      listen: addressesOf(config, folder, await readTlsFiles(config), supervised || undefined),
       mounts: mountsOf(config, local, folder, bin, log),
       limits: limitsOf(config),
-      giveUp: (message) => endProcess(`${message} ${startsAgain(local)}`),
+      supervision: folder,
+      onClosing: () => tell({ is: 'closing' }),
       idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
       trustProxy: config.trustProxy,
       trashDays: config.trashDays,
@@ -59,7 +66,8 @@ export async function serve(config: Config, local: boolean, bin: string): Promis
       isForeground: !local,
       log,
     });
-    stopOnSignals(service);
+    stopWhenTold(service);
+    tell({ is: 'ready', endNoteFile: folder.endNoteFile, port: portOf(service) });
     if (!local) process.stdout.write(welcome(config, service, folder, ownCommand(config, bin)));
     await service.closed;
   } catch (error) {
@@ -92,11 +100,17 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-function addressesOf({ socket, port, host }: Config, folder: DataFolder, tls: TlsFiles | undefined) {
+function addressesOf(
+  { socket, port, host }: Config,
+  folder: DataFolder,
+  tls: TlsFiles | undefined,
+  earlierPort: number | undefined,
+) {
+  const rather = port === 0 ? earlierPort : undefined;
   return [
     { path: folder.socketPath },
     ...(socket === undefined ? [] : [{ path: socket }]),
-    ...(port === undefined ? [] : [{ host, port, tls }]),
+    ...(port === undefined ? [] : [{ host, port, rather, tls }]),
   ];
 }
 
@@ -106,11 +120,6 @@ function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bi
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
   const load = async () => (await import('./serve-mcp.ts')).mcpMount(MCP_PATH, { config, socketPath, bin, log });
   return [mountedLater(MCP_PATH, load)];
-}
-
-/** What happens after the process ends itself. */
-export function startsAgain(local: boolean): string {
-  return local ? 'The service starts again with the next request.' : 'Its supervisor has to start it again.';
 }
 
 /** How many queries run at once, given the number of native threads. */
@@ -128,19 +137,35 @@ function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Parti
   };
 }
 
-/** The first signal closes the service cleanly; a second one ends the process at once. */
-function stopOnSignals(service: Service): void {
-  let stopping = false;
-  for (const [signal, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
-    process.on(signal, () => {
-      if (stopping) process.exit(exitCode);
-      stopping = true;
-      service.close().catch((error: unknown) => {
-        process.stderr.write(errorLine(error));
-        process.exit(1);
-      });
+/** Says something to the process that started this one to supervise it, if that is so. */
+function tell(message: ServiceMessage): void {
+  if (process.connected) process.send?.(message, undefined, {}, () => {});
+}
+
+function portOf({ addresses }: Service): number | undefined {
+  const url = addresses.find((address) => address.startsWith('http'));
+  return url === undefined ? undefined : Number(new URL(url).port);
+}
+
+/**
+ * The first signal closes the service cleanly; a second one ends the process at once. The process that supervises this
+ * one tells how many it got: of those to a whole group, such as a terminal's, both have got one. Without it, nobody
+ * would end this one.
+ */
+function stopWhenTold(service: Service): void {
+  let signals = 0;
+  const stop = ({ stops, exitCode }: StopMessage) => {
+    if (stops > 1) process.exit(exitCode);
+    service.close().catch((error: unknown) => {
+      process.stderr.write(errorLine(error));
+      process.exit(1);
     });
+  };
+  for (const [signal, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
+    process.on(signal, () => stop({ stops: ++signals, exitCode }));
   }
+  process.on('message', stop);
+  process.on('disconnect', () => stop({ stops: 1, exitCode: 1 }));
 }
 
 function welcome(config: Config, { addresses }: Service, folder: DataFolder, command: string): string {

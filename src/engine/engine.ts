@@ -332,6 +332,24 @@ export interface StuckStatement {
   requestId?: string | undefined;
 }
 
+/** Why only the end of the process is left. */
+export interface GiveUp {
+  why: 'memory' | 'stuck' | 'closing';
+  message: string;
+  /** The requests whose statements it is, as far as they are known. */
+  requestIds: readonly string[];
+}
+
+/** A statement that was told to stop and did not. */
+export interface StuckStatement {
+  /** As its caller wrote it. */
+  sql: string;
+  /** Milliseconds since it was told to stop. */
+  toldMs: number;
+  /** As in its `QueryRequest`. */
+  requestId?: string | undefined;
+}
+
 export interface QueryOutcome {
   /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];

@@ -17,6 +17,12 @@ export interface DataFolder {
   /** Contains the key that encrypts stored secrets; mode 0600, created by the service when it stores the first one. */
   secretKeyFile: string;
   spawnLockFile: string;
+  /** What the service works on; outlives it unless it closes. */
+  inFlightFile: string;
+  /** What is known of the end of a service that did not close, until the next one reads it. */
+  endNoteFile: string;
+  /** Requests that ended a service, and are refused; for people to read and edit. */
+  stoppedByFile: string;
 }
 
 const DATABASE = '_colloquy.duckdb';
@@ -66,6 +72,9 @@ export async function openFolder(path: string): Promise<DataFolder> {
     adminKeyFile: join(real, 'admin.key'),
     secretKeyFile: join(real, 'secret.key'),
     spawnLockFile: join(real, 'spawn.lock'),
+    inFlightFile: join(real, 'in-flight'),
+    endNoteFile: join(real, 'ended.json'),
+    stoppedByFile: join(real, 'stopped-by.json'),
   };
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open, readFile, stat, unlink } from 'node:fs/promises';
+import { noteCrash } from './crash-note.ts';
 import type { DataFolder } from './folder.ts';
 import { boundLog } from './service-log.ts';
 
@@ -48,6 +49,7 @@ export async function spawnService({ folder, bin, env }: SpawnOptions): Promise<
     });
     child.once('exit', (code, signal) => {
       ended ??= code ?? signal ?? 'unknown';
+      noteCrash(folder.endNoteFile, child.pid, code, signal);
     });
     child.unref();
   } finally {

@@ -16,6 +16,7 @@ import type { PairedBrowsers } from './pages/paired-browsers.ts';
 import type { QueryLog } from './query-log.ts';
 import type { ResultFiles } from './result-files.ts';
 import type { Secrets } from './secrets.ts';
+import type { Supervision } from './supervision/supervision.ts';
 import type { Trash } from './trash-entries.ts';
 import type { Usage } from './usage.ts';
 
@@ -34,6 +35,7 @@ export interface ServiceContext {
   pairedBrowsers: PairedBrowsers;
   queryLog: QueryLog;
   trash: Trash;
+  supervision: Supervision;
   backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;

@@ -77,7 +77,6 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
         generateWarnings: sql.generate_warnings,
         ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
         caller: ctx.caller.keyHash,
-        requestId: queryId,
         signal,
       }),
     );

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ApiError } from '../contract/errors.ts';
-import { openEngine } from '../engine/duckdb/open.ts';
+import { endProcess, engineVersion, openEngine } from '../engine/duckdb/open.ts';
 import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { ensureAdminKey } from './admin-key.ts';
 import { type AddressRange, parseRange } from './app/addresses.ts';
@@ -25,6 +25,13 @@ import { createQueryLog } from './query-log.ts';
 import { createResultFiles, type FileLimits } from './result-files.ts';
 import { startRetention } from './retention.ts';
 import { openSecrets } from './secrets.ts';
+import {
+  createOutlasting,
+  createSupervision,
+  noteEnd,
+  type Supervision,
+  type SupervisionFiles,
+} from './supervision/supervision.ts';
 import { createTrash } from './trash-entries.ts';
 import { openUsage } from './usage.ts';
 
@@ -38,8 +45,10 @@ export interface ServiceOptions {
   limits?: Partial<EngineLimits> | undefined;
   /** The service closes by itself after this time without requests, in milliseconds. Default: never. */
   idleMs?: number | undefined;
-  /** Ends the process at once, giving the reason; default: as in `openEngine`. */
-  giveUp?: ((message: string) => void) | undefined;
+  /** Absent: nothing that a request does ends the process, and nothing is refused for what it did before. */
+  supervision?: SupervisionFiles | undefined;
+  /** Called when the service begins to close, for whatever reason. */
+  onClosing?: (() => void) | undefined;
   version: string;
   /** Build time of this program (ISO-8601). Default: run from the sources. */
   build?: string | undefined;
@@ -101,11 +110,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     { redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' } },
   );
   const trustedProxies = rangesOf(options.trustProxy ?? []);
+  const { supervision: files } = options;
+  const outlasting = createOutlasting();
   const opening = openEngine({
     file: options.databaseFile,
     limits: options.limits,
     log,
-    giveUp: options.giveUp,
+    giveUp: (reason) => {
+      if (files !== undefined) noteEnd(files.endNoteFile, outlasting, reason);
+      endProcess(reason.message);
+    },
   });
   // The code that answers requests loads while the engine's own threads open the database.
   const loading = import('./app/app.ts');
@@ -114,7 +128,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const listeners: Listener[] = [];
   try {
     const { buildApp } = await loading;
-    return await startOn(engine, listeners, log, { ...options, buildApp, trustedProxies });
+    const versions = `${options.version} ${engineVersion()}`;
+    const supervision = createSupervision({ files, engine, outlasting, versions, log });
+    try {
+      return await startOn(engine, supervision, listeners, log, { ...options, buildApp, trustedProxies });
+    } catch (error) {
+      supervision.close();
+      throw error;
+    }
   } catch (error) {
     await stopListening(listeners);
     await engine.close();
@@ -158,6 +179,7 @@ async function prepare(catalog: Catalog, log: Logger): Promise<() => string> {
 
 async function startOn(
   engine: Engine,
+  supervision: Supervision,
   listeners: Listener[],
   log: Logger,
   options: ServiceOptions & {
@@ -211,7 +233,8 @@ async function startOn(
     keyAccess,
     compute,
     secrets: openSecrets(options.secretKeyFile),
-    lambdaStates: createLambdaStates(engine, log),
+    supervision,
+    lambdaStates: createLambdaStates(supervision.engine, log),
     lambdaStats,
     trash,
     backups: createBackups({ ...options, engine, log }),
@@ -246,6 +269,7 @@ async function startOn(
   }
   const retention = startRetention({ engine, catalog, usage, trash, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
   lifecycle.ready();
+  supervision.watch();
   const addresses = listeners.map((listener) => listener.address);
   log.info({ addresses, version: options.version }, 'the service is ready');
 
@@ -255,6 +279,7 @@ async function startOn(
   }
 
   async function closeAll(): Promise<void> {
+    options.onClosing?.();
     lifecycle.close();
     approvals.close();
     pairedBrowsers.close();
@@ -275,6 +300,7 @@ async function startOn(
       .catch((error: unknown) => log.error({ err: error }, 'cannot store figures of Query Lambdas'));
     await app.close();
     await engine.close();
+    supervision.close();
     log.info('the service is closed');
   }
 

@@ -59,12 +59,13 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  const pid = await servicePid();
-  if (pid !== undefined) process.kill(pid, 'SIGKILL');
   for (const child of children) {
     child.kill('SIGKILL');
+    // Not before the service, too, has ended, which that process had started.
     await once(child, 'close');
   }
+  const pid = await servicePid();
+  if (pid !== undefined) process.kill(pid, 'SIGKILL');
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -228,12 +229,15 @@ describe('colloquy stop', () => {
   test('leaves a service that somebody runs in the foreground, unless it is told to', async () => {
     const served = start(['serve']);
     await printed(served, /Ctrl-C/);
+    const pid = await servicePid();
     expect(await run(['stop'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(new RegExp(`process ${served.pid}.*Ctrl-C.*--force`)),
+      stderr: expect.stringMatching(new RegExp(`process ${pid}.*Ctrl-C.*--force`)),
     });
-    expect(await servicePid()).toBe(served.pid);
+    expect(await servicePid()).toBe(pid);
+    const ended = once(served, 'close');
     expect(await run(['stop', '--force'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+    expect(await ended).toEqual([0, null]);
     expect(await servicePid()).toBeUndefined();
   });
 
@@ -295,13 +299,14 @@ describe('colloquy serve', () => {
   test('a second one on the same folder names the first', async () => {
     const first = start(['serve']);
     await printed(first, /Ctrl-C/);
+    const pid = await servicePid();
     expect(await run(['serve'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(new RegExp(`process ${first.pid} has it open[\\s\\S]* stop\n$`)),
+      stderr: expect.stringMatching(new RegExp(`process ${pid} has it open[\\s\\S]* stop\n$`)),
     });
     expect(await run(['serve', '--local'])).toMatchObject({ code: 75, stdout: '' });
-    expect(await servicePid()).toBe(first.pid);
+    expect(await servicePid()).toBe(pid);
   });
 
   test('says why it cannot listen', async () => {

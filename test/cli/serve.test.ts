@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { levelOf, placesOf, startsAgain } from '../../src/cli/serve.ts';
+import { levelOf, placesOf } from '../../src/cli/serve.ts';
 
 describe('levelOf()', () => {
   test.each([
@@ -22,12 +22,5 @@ describe('placesOf()', () => {
     [64, 12],
   ])('of %d threads: %d queries at once', (threads, places) => {
     expect(placesOf(threads)).toBe(places);
-  });
-});
-
-describe('startsAgain()', () => {
-  test('promises a new start only where something starts the service', () => {
-    expect(startsAgain(true)).toMatch(/with the next request/);
-    expect(startsAgain(false)).toMatch(/supervisor has to start it/);
   });
 });

@@ -20,9 +20,9 @@ function run(bin: string, folder: string, args: readonly string[], env: NodeJS.P
   return spawn(process.execPath, [bin, ...args], { env: own, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Starts a service without waiting for it. */
+/** Starts a service without waiting for it, and without the process that would start it again. */
 export function spawnService(bin: string, folder: string): ChildProcess {
-  return run(bin, folder, ['serve', '--mcp', 'off'], {
+  return run(bin, folder, ['serve', '--supervised', '0', '--mcp', 'off'], {
     COLLOQUY_LOG_LEVEL: 'warn',
     COLLOQUY_MEMORY_MB: MEMORY_MB,
   });

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../../src');
@@ -52,6 +52,10 @@ const imports: Import[] = files.flatMap((file) => {
 const inside = imports
   .filter(({ to }) => to.startsWith('.'))
   .map(({ from, to, typeOnly }) => ({ from, to: relative(SRC, resolve(SRC, dirname(from), to)), typeOnly }));
+
+/** Whether a file loads another only when it needs it. */
+const isLoadedLater = (from: string, to: string) =>
+  new RegExp(`import\\('[^']*${basename(to)}'\\)`).test(readFileSync(join(SRC, from), 'utf8'));
 
 const folderOf = (file: string) => file.split('/')[0] ?? '';
 
@@ -128,10 +132,29 @@ describe('packages', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('process.env and process.argv are read in config.ts only', () => {
-    const wrong = files.filter(
-      (file) => file !== 'config.ts' && /process\.(env|argv)\b/.test(readFileSync(join(SRC, file), 'utf8')),
-    );
-    expect(wrong).toEqual([]);
+  it.each([
+    ['process.env', 'config.ts'],
+    ['process.argv', 'command-line.ts'],
+  ])('%s is read in %s only', (what, reader) => {
+    const readers = files.filter((file) => new RegExp(`${what}\\b`).test(readFileSync(join(SRC, file), 'utf8')));
+    expect(readers).toEqual([reader]);
+  });
+
+  it('are not needed by the process that starts the service again, which is to be small', () => {
+    const loaded = new Set(['main.ts', 'cli/supervise.ts']);
+    for (const file of loaded) {
+      for (const { from, to, typeOnly } of inside) {
+        if (from === file && !typeOnly && !isLoadedLater(file, to)) loaded.add(to);
+      }
+    }
+    const small = [
+      'cli/supervise.ts',
+      'command-line.ts',
+      'local/crash-note.ts',
+      'main.ts',
+      'places.ts',
+      'private-folder.ts',
+    ];
+    expect([...loaded].toSorted()).toEqual(small);
   });
 });

@@ -1,10 +1,12 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
+import { version } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
-import type { Change, Engine, EngineLimits, StuckStatement } from '../engine.ts';
+import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
+import { stuckMessage } from './queries/stuck.ts';
 import { createResultStore } from './results/result-store.ts';
 import { endProcess } from './storage/end-process.ts';
 import { createLocks } from './storage/locks.ts';
@@ -24,14 +26,13 @@ export interface OpenOptions {
   /** Limits left out have the defaults documented in `EngineLimits`. */
   limits?: Partial<EngineLimits> | undefined;
   log?: Log | undefined;
-  /** Called with the reason when the only thing left is to end the process; default: ends it at once. */
-  giveUp?: ((message: string) => void) | undefined;
-  /**
-   * Called when a statement does not stop: ten seconds after it was told to, and the process is busy meanwhile. Default:
-   * `giveUp`.
-   */
-  onStuck?: ((stuck: StuckStatement) => void) | undefined;
+  /** Called when the only thing left is to end the process; default: ends it at once, with the message. */
+  giveUp?: ((reason: GiveUp) => void) | undefined;
 }
+
+export { endProcess };
+/** Of the engine's own program. */
+export const engineVersion = version;
 
 const MIB = 1024 * 1024;
 
@@ -69,14 +70,12 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options);
+    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp);
   } catch (error) {
     openFiles.delete(file);
     throw error;
   }
 }
-
-type Ends = Pick<OpenOptions, 'giveUp' | 'onStuck'>;
 
 /** Whether a change ends all writing to its table. */
 function isEnd(change: Change) {
@@ -87,8 +86,12 @@ function isRecord(change: Change) {
   return change.do === 'putRecord' || change.do === 'deleteRecord';
 }
 
-async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends): Promise<Engine> {
-  const { giveUp: end = endProcess, onStuck } = ends;
+async function compose(
+  file: string,
+  limits: EngineLimits,
+  log: Log,
+  end: OpenOptions['giveUp'] = ({ message }) => endProcess(message),
+): Promise<Engine> {
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -107,9 +110,9 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   const transaction = store.transaction.bind(store);
   const context = { file, catalog, locks, transaction, statement, select, knownIds, written: stats.forget };
   const resizes = createLocks();
-  const giveUp = (message: string) => {
-    log.error({}, message);
-    end(message);
+  const giveUp = (reason: GiveUp) => {
+    log.error({ why: reason.why, requests: reason.requestIds }, reason.message);
+    end(reason);
   };
   const results = createResultStore(file, limits, log);
   const queries = createQueries({
@@ -119,8 +122,13 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     names: catalog.names,
     limits,
     memoryBytes: () => store.size.memoryBytes,
-    giveUp,
-    ...(onStuck && { onStuck }),
+    giveUp: (message, requestIds) => giveUp({ why: 'memory', message, requestIds }),
+    onStuck: (stuck) =>
+      giveUp({
+        why: 'stuck',
+        message: stuckMessage(stuck),
+        requestIds: stuck.requestId === undefined ? [] : [stuck.requestId],
+      }),
   });
   void queries.warm();
   let closing: Promise<void> | undefined;
@@ -181,7 +189,11 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
         const stuck = await queries.close();
         // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)
-          giveUp(`${stuck} queries do not stop, so this service ends without them. What was written is safe.`);
+          giveUp({
+            why: 'closing',
+            message: `${stuck} queries do not stop, so this service ends without them. What was written is safe.`,
+            requestIds: [],
+          });
         results.close();
         await knownIds.close();
         await store.close();

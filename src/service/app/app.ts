@@ -11,7 +11,8 @@ import { requireAllowed } from '../allowlist.ts';
 import { authenticate, type Principal, requireCaller } from '../auth.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
 import { handlers } from '../handlers.ts';
-import { lowerFirst, requireRole } from '../roles.ts';
+import { lowerFirst, permits, requireRole } from '../roles.ts';
+import type { Guarded } from '../supervision/supervision.ts';
 import type { AddressRange } from './addresses.ts';
 import { encodeAnswer } from './answer.ts';
 import { DEFINITION_BYTES_MAX, dataListOf, RawBody, readBody } from './body.ts';
@@ -179,9 +180,13 @@ function addOperation(
   const row: Row = allRows[operation];
   // The handler takes what the row's schemas produce, which the compiler cannot infer for a row chosen at run time.
   const handler = handlers[operation] as (call: CallContext, input: unknown) => unknown;
-  const answer = async (request: FastifyRequest, body: RawBody | undefined): Promise<unknown> => {
-    const { caller, origin, signal } = stateOf(states, request);
-    if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+  const answer = async (
+    request: FastifyRequest,
+    caller: Principal,
+    body: RawBody | undefined,
+    { engine, working }: Guarded,
+  ): Promise<unknown> => {
+    const { origin, signal } = stateOf(states, request);
     // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
@@ -194,7 +199,8 @@ function addOperation(
         : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
     const input = read(text === undefined ? body?.parse() : { data: [] });
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
-    const result = await handler({ ...ctx, caller, origin, signal, keepRows, text }, input);
+    const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
+    working();
     return row.envelope === 'data' ? { data: result } : streamed(result);
   };
   app.route({
@@ -209,12 +215,20 @@ function addOperation(
       requireAllowed(ctx.catalog, state.origin);
       state.caller = await authenticate(ctx, request.headers.authorization);
       requireRole(state.caller.user, row);
+      // Whoever administers the service on its own machine has to be able to look what is wrong.
+      const isOperator = state.origin.isLocal && permits(state.caller.user.roles, 'admin');
+      if (!isOperator) ctx.supervision.refuseHeld(state.caller);
     },
     handler: async (request) => {
       const body = request.body instanceof RawBody ? request.body : undefined;
+      const { caller } = stateOf(states, request);
+      if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+      const { id: traceId, method, url } = request;
+      const guarded = ctx.supervision.begin({ traceId, operation, method, url, caller, body: body?.bytes });
       try {
-        return await answer(request, body);
+        return await answer(request, caller, body, guarded);
       } finally {
+        guarded.end();
         body?.release();
       }
     },

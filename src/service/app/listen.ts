@@ -6,8 +6,13 @@ import { type AddressInfo, connect, Server as NetServer, type Socket } from 'nod
 import { ApiError } from '../../contract/errors.ts';
 import { rawErrorResponse } from './failures.ts';
 
-/** A Unix socket (on Windows a named pipe), or a TCP address, with TLS if `tls` is given; port 0 picks a free port. */
-export type ListenAddress = { path: string } | { host: string; port: number; tls?: TlsFiles | undefined };
+/**
+ * A Unix socket (on Windows a named pipe), or a TCP address, with TLS if `tls` is given; port 0 picks a free port, or
+ * `rather` if that is free.
+ */
+export type ListenAddress =
+  | { path: string }
+  | { host: string; port: number; rather?: number | undefined; tls?: TlsFiles | undefined };
 
 /** A certificate with its chain, and its private key, both as PEM text. */
 export interface TlsFiles {
@@ -53,22 +58,33 @@ export async function listen(
   const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
   try {
     if ('path' in address) await removeStaleSocket(address.path);
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      // The socket file is created during this call; the mask keeps it closed to other users from the first moment.
-      const mask = process.umask(0o177);
-      try {
-        server.listen(address, resolve);
-      } finally {
-        process.umask(mask);
-      }
-    });
+    const rather = 'path' in address ? undefined : address.rather;
+    const isThere = rather !== undefined && (await bind(server, { ...address, port: rather }).then(...YES_OR_NO));
+    if (!isThere) await bind(server, address);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
   }
   const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);
   return { server, address: shown, sockets };
+}
+
+const YES_OR_NO = [() => true, () => false] as const;
+
+function bind(server: Server, address: ListenAddress): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    // The socket file is created during this call; the mask keeps it closed to other users from the first moment.
+    const mask = process.umask(0o177);
+    try {
+      server.listen(address, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    } finally {
+      process.umask(mask);
+    }
+  });
 }
 
 function openTls({ cert, key }: TlsFiles, handle: RequestListener): Server {

@@ -15,6 +15,7 @@ import { createPairedBrowsers } from '../../../src/service/pages/paired-browsers
 import { createQueryLog } from '../../../src/service/query-log.ts';
 import { createResultFiles } from '../../../src/service/result-files.ts';
 import { openSecrets } from '../../../src/service/secrets.ts';
+import { createOutlasting, createSupervision } from '../../../src/service/supervision/supervision.ts';
 import { createTrash } from '../../../src/service/trash-entries.ts';
 import { openUsage } from '../../../src/service/usage.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
@@ -88,6 +89,7 @@ describe('buildApp() before the service is ready', () => {
       },
       secrets: openSecrets(''),
       lambdaStates: createLambdaStates(engine, log),
+      supervision: createSupervision({ files: undefined, engine, outlasting: createOutlasting(), versions: '', log }),
       lambdaStats: openLambdaStats(catalog, log),
       backups: { create: () => Promise.reject(new Error('unused')), running: () => [] },
       approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),

@@ -51,7 +51,7 @@ export interface PlacesContext {
   /** Current memory limit of the engine, in bytes. */
   memoryBytes: () => number;
   /** Ends the process if a query takes ever more memory and does not stop. */
-  giveUp?: (message: string) => void;
+  giveUp?: (message: string, requestIds: readonly string[]) => void;
   /**
    * Called once for a statement that was told to stop by its time limit, its caller or a person, and still runs ten
    * seconds later while the process is busy; default: `giveUp`.
@@ -79,7 +79,7 @@ function runOnce<T>(
   work: (connection: DuckDBConnection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopped = AbortSignal.any([signal, place.recall]);
-  const watched = { stop };
+  const watched = { stop, requestId: request.requestId };
   const unwatch = watchdog.watch(watched);
   const unwatchStop = watchStop(request, signal);
   running.add(watched);
@@ -96,7 +96,8 @@ function runOnce<T>(
 
 export function createPlaces(context: PlacesContext): Places {
   const { connect, limits, memoryBytes, giveUp = endProcess, stuckAfterMs = STUCK_AFTER_MS } = context;
-  const { onStuck = (stuck) => giveUp(stuckMessage(stuck)) } = context;
+  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), stuck.requestId === undefined ? [] : [stuck.requestId]) } =
+    context;
   const scheduler = new Scheduler({ places: limits.queriesMax, queueMax: limits.queueMax });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),

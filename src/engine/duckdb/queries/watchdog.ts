@@ -28,6 +28,8 @@ function createResident(): () => number {
 
 /** A running query, as the watchdog sees it. */
 export interface Watched {
+  /** As in `QueryRequest`. */
+  requestId?: string | undefined;
   stop(reason: ApiError): void;
 }
 
@@ -38,8 +40,8 @@ export interface WatchdogOptions {
   residentBytes?: () => number;
   /** Total memory, in bytes; default: that of the machine or the container. */
   totalBytes?: number;
-  /** Ends the process: memory keeps growing although queries were told to stop. */
-  giveUp: (message: string) => void;
+  /** Ends the process: memory keeps growing although the queries of these requests were told to stop. */
+  giveUp: (message: string, requestIds: readonly string[]) => void;
 }
 
 export interface Watchdog {
@@ -93,6 +95,7 @@ export function createWatchdog({
       giveUp(
         `queries took ${Math.round(bytes / 1024 ** 2)} MiB of memory and do not stop, so this service ends. ` +
           'What was written is safe.',
+        [...stopped].flatMap(({ requestId }) => requestId ?? []),
       );
       return;
     }
