@@ -174,8 +174,16 @@ function checkListening({ host, tlsCert, tlsKey, behindTlsProxy }: Config, flags
 
 // The variables that a process of this program needs. Others, which may be secrets of other programs, are not passed
 // on.
-const PASSED_ON =
-  /^(PATH|HOME|USER|USERNAME|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|WINDIR|APPDATA|LOCALAPPDATA|USERPROFILE|XDG_\w+|ELECTRON_RUN_AS_NODE|UV_THREADPOOL_SIZE)$/i;
+const PASSED_ON: ReadonlySet<string> = new Set(
+  `PATH HOME USER USERNAME LOGNAME LANG TZ TMPDIR TEMP TMP SYSTEMROOT WINDIR APPDATA LOCALAPPDATA USERPROFILE
+  ELECTRON_RUN_AS_NODE UV_THREADPOOL_SIZE`.split(/\s+/),
+);
+const PASSED_ON_BEGINNINGS = ['LC_', 'XDG_'];
+
+function isPassedOn(variable: string): boolean {
+  const name = variable.toUpperCase();
+  return PASSED_ON.has(name) || PASSED_ON_BEGINNINGS.some((beginning) => name.startsWith(beginning));
+}
 
 /**
  * The environment for the local service that this process starts: its settings, however they were given to this
@@ -183,7 +191,7 @@ const PASSED_ON =
  */
 export function serviceEnvironment(config: Config, env: Environment = process.env): Record<string, string> {
   const passed = Object.entries(env).filter(
-    (entry): entry is [string, string] => PASSED_ON.test(entry[0]) && entry[1] !== undefined,
+    (entry): entry is [string, string] => isPassedOn(entry[0]) && entry[1] !== undefined,
   );
   const values: Record<string, unknown> = config;
   const own = SETTING_ENTRIES.flatMap(([key, setting]): [string, string][] => {

@@ -90,7 +90,10 @@ function names(rule: RegExp, message: string) {
 const folders = z
   .string()
   .transform((text) => {
-    const parts = text.split(new RegExp(`[,${delimiter}]`)).map((part) => part.trim());
+    const parts = text
+      .replaceAll(delimiter, ',')
+      .split(',')
+      .map((part) => part.trim());
     return parts.filter((part) => part !== '').map(folder);
   })
   .optional();
@@ -223,7 +226,7 @@ export const SETTINGS = {
     meaning: 'Also listen on this TCP port; 0 picks a free one',
   },
   host: {
-    schema: z.string().regex(/^([\w.-]+|[\da-f:.]*:[\da-f:.]*)$/i, 'expected a host name or an IP address'),
+    schema: z.string().regex(/^([\w.-]+|[\da-f.]*:[\da-f:.]*)$/i, 'expected a host name or an IP address'),
     env: 'COLLOQUY_HOST',
     flag: '--host <host>',
     commands: ['serve'],

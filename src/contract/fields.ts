@@ -24,14 +24,14 @@ export const Timestamp = z.string().describe('ISO-8601 timestamp, UTC');
 
 const NAME_RULE = 'letters, digits, "-" and "_", at most 128 characters, not starting with "_"';
 const NAME = /^(?!_)[A-Za-z0-9_-]{1,128}$/;
-const WORKSPACE_NAME = /^(?=.{1,128}$)(?!_)[A-Za-z0-9_-]+(\.(?!_)[A-Za-z0-9_-]+)*$/;
+const WORKSPACE_NAME = /^[A-Za-z0-9-][A-Za-z0-9_-]*(\.[A-Za-z0-9-][A-Za-z0-9_-]*)*$/;
+
+const WORKSPACE_NAME_RULE = `a workspace name is ${NAME_RULE}; dots separate parent and child`;
 
 /** A new collection's name. */
 export const NewName = z.string().regex(NAME, `a name is ${NAME_RULE}`);
 /** A new workspace's name; with a dot it is a child: `a.b` is in `a`. */
-export const NewWorkspaceName = z
-  .string()
-  .regex(WORKSPACE_NAME, `a workspace name is ${NAME_RULE}; dots separate parent and child`);
+export const NewWorkspaceName = z.string().regex(WORKSPACE_NAME, WORKSPACE_NAME_RULE).max(128, WORKSPACE_NAME_RULE);
 
 /** Names of things that should exist: any text is looked up, so that a wrong name is "not found". */
 export const WorkspaceParam = z.string().min(1);

@@ -18,14 +18,31 @@ export const INTEGRATION_KINDS = [
 
 export type IntegrationKind = (typeof INTEGRATION_KINDS)[number];
 
-const HOST = String.raw`(?:[^\s:,@/?#[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?`;
+/** The parts of a MongoDB connection string. */
+export interface MongodbUri {
+  scheme: string;
+  user: string | undefined;
+  password: string | undefined;
+  hosts: string;
+  database: string | undefined;
+  options: string | undefined;
+}
+
+const MONGODB_URI = /^(mongodb(?:\+srv)?):\/\/([^\s/?#]*)(?:\/([^\s@/?#]*))?(?:\?([^\s@?#]*))?$/;
+const MONGODB_HOST = /^(?:[^:[\]]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
 /**
- * A MongoDB connection string: user and password, both percent-encoded, hosts, database and options. Only one `@` is
- * allowed, so that no part of a password can be taken for a host.
+ * Reads a MongoDB connection string: user and password, both percent-encoded, hosts, database and options; undefined for
+ * any other text. Only one `@` is allowed, so that no part of a password can be taken for a host.
  */
-export const MONGODB_URI = new RegExp(
-  String.raw`^(?<scheme>mongodb(?:\+srv)?)://(?:(?<user>[^\s:@/?#[\]]*)(?::(?<password>[^\s:@/?#[\]]*))?@)?(?<hosts>${HOST}(?:,${HOST})*)(?:/(?<database>[^\s@/?#]*))?(?:\?(?<options>[^\s@?#]*))?$`,
-);
+export function readMongodbUri(text: string): MongodbUri | undefined {
+  const [, scheme, authority = '', database, options] = MONGODB_URI.exec(text) ?? [];
+  const [hosts = '', login, ...rest] = authority.split('@').toReversed();
+  const [user, password, ...more] = login?.split(':') ?? [];
+  if (scheme === undefined || rest.length + more.length > 0 || /[[\]]/.test(login ?? '')) return undefined;
+  if (!hosts.split(',').every((host) => MONGODB_HOST.test(host))) return undefined;
+  return { scheme, user, password, hosts, database, options };
+}
 
 const ShownAccessKey = resource({
   cloud_access_key_id: z.string(),
@@ -118,7 +135,7 @@ const given = {
         z
           .string()
           .refine(
-            (text) => MONGODB_URI.test(text),
+            (text) => readMongodbUri(text) !== undefined,
             'a MongoDB connection string is mongodb://user:password@host:27017/database, with : / ? # [ ] @ in user and password percent-encoded',
           )
           .describe('Holds a secret; never returned'),

@@ -21,7 +21,7 @@ export function isObject(value: unknown): boolean {
 
 // A double represents every integer of up to 15 digits exactly, so only longer ones need the slow, exact parser.
 // Fractions are doubles whatever their length. A text that only looks like such a number costs time, but is harmless.
-const LONG_INTEGER = /[[:,\s]-?\d{16,}(?=[\],}\s])|^-?\d{16,}$/;
+const LONG_INTEGER = /(?:^|[[:,\s])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
 function exactNumber(text: string): number | bigint {

@@ -12,15 +12,17 @@
 const HIDDEN = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Noncharacter_Code_Point}`;
 
 /** In these scripts letters join, and a joiner or non-joiner between two of them is a part of the spelling. */
-const JOINING = [
+const JOINING_SCRIPTS = [
   ...['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Adlam', 'Hanifi_Rohingya', 'Sogdian', 'Phags_Pa'],
   ...['Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala'],
   ...['Khmer', 'Myanmar', 'Tibetan', 'Balinese', 'Javanese', 'Tai_Tham'],
 ]
   .map((script) => `\\p{Script=${script}}`)
   .join('');
+const JOINING = new RegExp(`^[${JOINING_SCRIPTS}]`, 'u');
 /** After a virama a joiner decides how the consonant is drawn, also at the end of a word. */
-const VIRAMA = String.raw`\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca`;
+const VIRAMA = /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]$/;
+const JOINER = /^[\u200c\u200d]$/;
 
 const PICTOGRAPH = String.raw`\p{Extended_Pictographic}[\ufe0e\ufe0f]?\p{Emoji_Modifier}?`;
 const tags = (region: string) => String.raw`\u{1f3f4}${[...region].map(tag).join('')}\u{e007f}`;
@@ -28,14 +30,7 @@ const tag = (letter: string) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`;
 /** The three flags that are written with tags: England, Scotland and Wales. */
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'].map(tags).join('|');
 
-const KEPT = [
-  FLAGS,
-  String.raw`${PICTOGRAPH}(?:\u200d${PICTOGRAPH})*`,
-  String.raw`[#*0-9]\ufe0f\u20e3`,
-  String.raw`\r(?=\n)`,
-  String.raw`(?<=[${JOINING}]\p{M}{0,4})[\u200c\u200d](?=[${JOINING}])`,
-  String.raw`(?<=[${VIRAMA}])[\u200c\u200d](?![${HIDDEN}])`,
-].join('|');
+const KEPT = [FLAGS, String.raw`${PICTOGRAPH}(?:\u200d${PICTOGRAPH})*`, String.raw`[#*0-9]\ufe0f\u20e3`].join('|');
 
 /** Tested on every text, so it is a single character class; only texts that match are examined closer. */
 const SUSPECT = new RegExp(String.raw`[${HIDDEN}\p{Surrogate}]`, 'u');
@@ -52,10 +47,26 @@ const SAME_SHOWN_MAX = 3;
 /** `text` with invisible characters as escapes; a lone surrogate becomes U+FFFD. */
 export function visibleText(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  return text.replace(SHOWN, (found, hidden: string | undefined) => {
-    if (hidden !== undefined) return escapes(hidden);
+  return text.replace(SHOWN, (found, hidden: string | undefined, at: number) => {
+    if (hidden !== undefined) return isSpelling(text, at, hidden) ? hidden : escapes(hidden);
     return isHalf(found) ? '\ufffd' : found;
   });
+}
+
+/** Marks on a letter between which and the next letter a joiner stands. */
+const MARKS_MAX = 4;
+
+/** Whether hidden characters belong to the spelling of a word, or to the end of a line. */
+function isSpelling(text: string, at: number, hidden: string): boolean {
+  const end = at + hidden.length;
+  if (hidden === '\r') return text[end] === '\n';
+  if (!JOINER.test(hidden)) return false;
+  // The longest letter and mark have two units.
+  const before = [...text.slice(Math.max(0, at - 2 * (MARKS_MAX + 1)), at)].slice(-MARKS_MAX - 1);
+  if (VIRAMA.test(before.at(-1) ?? '')) return true;
+  if (!JOINING.test(text.slice(end, end + 2))) return false;
+  const letter = before.findLastIndex((character) => JOINING.test(character));
+  return letter !== -1 && before.slice(letter + 1).every((character) => /\p{M}/u.test(character));
 }
 
 /**

@@ -86,7 +86,9 @@ export function readFailure(exchange: Exchange, response: RawResponse, nowMs = D
     errorId: textIn(fields['error_id']),
     queryId: textIn(fields['query_id']),
     retryAfterMs: parseRetryAfter(headers['retry-after'], nowMs),
-    allow: textIn(headers['allow'])?.split(/\s*,\s*/),
+    allow: textIn(headers['allow'])
+      ?.split(',')
+      .map((method) => method.trim()),
   });
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
+import { withoutTrailing } from '../contract/text.ts';
 
 /** Where the service listens: an address, or a Unix socket (a named pipe on Windows). */
 export type Target = { url: string } | { socketPath: string };
@@ -61,6 +62,6 @@ export function resolveTarget(target: Target): Address {
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(target.url)) {
     refuse(shown, 'it holds a query or a fragment', 'Leave out everything from "?" or "#" on.');
   }
-  const basePath = url.pathname.replace(/\/+$/, '');
+  const basePath = withoutTrailing(url.pathname, '/');
   return { origin: url.origin, basePath, socketPath: undefined, label: `${url.origin}${basePath}` };
 }

@@ -27,16 +27,17 @@ const NEXT: Partial<Record<ErrorCode, string>> = {
   contract_mismatch: 'The address may belong to another service or version: tell the human.',
 };
 
+const CAST_JSON =
+  "A column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$'); a field: (x->>'$.field'); a list: from_json(x, '[\"VARCHAR\"]').";
+
 /** What to do about an SQL error, by patterns of its first line; the first match counts. */
 const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   [
-    /^((Table )?Function )?"[^"]*"( does not exist or)? is not available\b/i,
+    /is not available in queries\b/,
     'Use another function; files, settings and other systems cannot be reached from SQL.',
   ],
-  [
-    /^Malformed JSON|\bnot JSON$|cast value to numerical|No function matches .*\bJSON\b/,
-    "A column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$'); a field: (x->>'$.field'); a list: from_json(x, '[\"VARCHAR\"]').",
-  ],
+  [/^Malformed JSON|\bnot JSON$|cast value to numerical/, CAST_JSON],
+  [/^No function matches [^\n]*\bJSON\b/, CAST_JSON],
   [/at or near "-"/, 'Names with "-" or dots need quotes: "my-ws"."my-coll"; otherwise correct the SQL.'],
   [
     /^Could not convert string/,

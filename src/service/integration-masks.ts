@@ -1,4 +1,4 @@
-import { type IntegrationKind, MONGODB_URI } from '../contract/integrations.ts';
+import { type IntegrationKind, readMongodbUri } from '../contract/integrations.ts';
 import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
 
 /** Replaces a secret. Its length is fixed, so it does not reveal the secret's. */
@@ -89,7 +89,7 @@ function maskAll(value: JsonValue): JsonValue {
 }
 
 function maskUri(uri: string): string {
-  const { scheme, user, password, hosts, database, options } = MONGODB_URI.exec(uri)?.groups ?? {};
+  const { scheme, user, password, hosts, database, options } = readMongodbUri(uri) ?? {};
   // Cannot happen, since URIs are checked before they are stored; if it did, nothing would be shown.
   if (scheme === undefined) return MASK;
   const login = user === undefined ? '' : `${user}${password === undefined ? '' : `:${MASK}`}@`;

@@ -63,7 +63,13 @@ const PAGE_ROWS = 5_000;
 /** What the files are and whose; hidden, since the folder is for humans. */
 const INDEX = '.exports.json';
 /** We remove no other files from the folder. */
-const OURS = new RegExp(`^[0-9a-f-]{36}\\.(?:${EXPORT_FORMATS.join('|')})(?:\\.part)?$`);
+const UUID = /^[0-9a-f-]{36}$/;
+
+function isOurs(file: string): boolean {
+  const [id = '', format, part, ...more] = file.split('.');
+  const isPart = part === undefined || (part === 'part' && more.length === 0);
+  return UUID.test(id) && EXPORT_FORMATS.some((one) => one === format) && isPart;
+}
 
 export function createResultFiles(
   engine: Pick<Engine, 'results'>,
@@ -98,7 +104,7 @@ export function createResultFiles(
     await ready;
     const names = await readdir(folder).catch(() => []);
     const found = [];
-    for (const name of names.filter((one) => OURS.test(one) && !writing.has(one.replace(/\.part$/, '')))) {
+    for (const name of names.filter((one) => isOurs(one) && !writing.has(one.replace(/\.part$/, '')))) {
       const about = await stat(join(folder, name)).catch(() => undefined);
       if (about !== undefined) found.push({ name, bytes: about.size, at: about.mtimeMs });
     }
@@ -201,7 +207,7 @@ async function readIndex(folder: string): Promise<ExportedFile[]> {
     const noted = z.array(EXPORTED).parse(JSON.parse(await readFile(join(folder, INDEX), 'utf8')));
     return noted
       .map((file) => ({ ...file, path: join(folder, `${file.queryId}.${file.format}`) }))
-      .filter(({ queryId, format }) => OURS.test(`${queryId}.${format}`));
+      .filter(({ queryId, format }) => isOurs(`${queryId}.${format}`));
   } catch {
     return [];
   }

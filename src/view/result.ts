@@ -61,12 +61,19 @@ function structuredOf(answer: ToolResult): Readonly<Record<string, unknown>> {
   if (typeof answer.structuredContent === 'object' && answer.structuredContent !== null) {
     return recordOf(answer.structuredContent);
   }
-  const fenced = /^<(data-[0-9a-f]+)>[^\n]*\n([\s\S]*)\n<\/\1>/.exec(textIn(answer) ?? '');
   try {
-    return recordOf(JSON.parse(fenced?.[2] ?? '{}'));
+    return recordOf(JSON.parse(fencedIn(textIn(answer) ?? '') ?? '{}'));
   } catch {
     return {};
   }
+}
+
+/** The lines between the fence's markers. */
+function fencedIn(text: string): string | undefined {
+  const [, tag] = /^<(data-[0-9a-f]+)>/.exec(text) ?? [];
+  const start = text.indexOf('\n') + 1;
+  const end = text.lastIndexOf(`\n</${tag}>`);
+  return tag === undefined || start === 0 || end < start ? undefined : text.slice(start, end);
 }
 
 function textIn({ content }: ToolResult): string | undefined {

@@ -70,9 +70,11 @@ function cellOf({ kind }: Column, value: unknown): HTMLTableCellElement {
 
 /** A time without trailing zeros, which do not change it. */
 function timeText(text: string): string {
-  return text
-    .replace(/^([\d-]{10})T/, '$1 ')
-    .replace(/(\.\d*?)0+(?=Z|[+-]\d|$)/, (_, rest: string) => (rest === '.' ? '' : rest));
+  return text.replace(/^([\d-]{10})T/, '$1 ').replace(/\.\d+/, (fraction) => {
+    let end = fraction.length;
+    while (fraction[end - 1] === '0') end -= 1;
+    return end === 1 ? '' : fraction.slice(0, end);
+  });
 }
 
 function folded(line: string, whole: string, look: 'code' | 'prose'): HTMLElement {

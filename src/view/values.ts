@@ -4,7 +4,7 @@ export type Kind = 'number' | 'time' | 'boolean' | 'text' | 'nested';
 const NUMBER_TYPE = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL(\(.*\))?|BIGNUM)$/i;
 const TIME_TYPE = /^(TIMESTAMP|DATE$|DATETIME)/i;
 const NESTED_TYPE = /^(STRUCT\(|MAP\(|UNION\(|JSON$|object$|array$)|\]$/i;
-const NUMERAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const NUMERAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/;
 
 /** The kind of a column by the name of its type or, without one, by its values. */
@@ -54,7 +54,7 @@ export function timeOf(value: unknown): number | undefined {
 
 /** A decimal number as an integer and a power of ten: 12.50 is 1250 of 10^-2. */
 function decimalOf(text: string): { digits: bigint; scale: number } | undefined {
-  const parts = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?$/i.exec(text);
+  const parts = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,4}))?$/i.exec(text);
   if (parts === null) return undefined;
   const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
   const digits = BigInt(`${whole}${fraction}` || '0');

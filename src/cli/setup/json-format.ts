@@ -122,10 +122,12 @@ function commaBehind(text: string, position: number): number | undefined {
   return text[position + between] === ',' ? position + between : undefined;
 }
 
+const COMMENTS = /^(?:[ \t\r\n]*(?:\/\/[^\r\n]*|\/\*[\s\S]*?\*\/))+/;
+const COMMENTS_ON_LINE = /^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[\s\S]*?\*\/))+/;
+
 /** The end of the last comment from `from` on: on the same line, or in the whole rest of the table. */
 function behindComments(text: string, from: number, to: number, { isWholeTable }: { isWholeTable: boolean }): number {
-  const space = isWholeTable ? '[ \\t\\r\\n]*' : '[ \\t]*';
-  const rule = new RegExp(`^(?:${space}(?://[^\\r\\n]*|/\\*[\\s\\S]*?\\*/))+`);
+  const rule = isWholeTable ? COMMENTS : COMMENTS_ON_LINE;
   return from + (rule.exec(text.slice(from, to))?.[0].length ?? 0);
 }
 

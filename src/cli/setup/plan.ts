@@ -95,13 +95,22 @@ export function shownChange({ file, text }: Plan, secret?: string): string {
 /** A text with the secret, and whatever has the name of one, masked. */
 export function withoutSecrets(text: string, secret?: string): string {
   const masked = secret === undefined ? text : text.replaceAll(secret, MASK);
-  return masked.replace(
-    /(["']?)([\w.-]+)\1(\s*[:=]\s*)(["'])((?:\\.|(?!\4)[^\\])*)\4/g,
-    (whole, quote: string, name: string, between: string, mark: string) =>
-      SECRET_NAME.test(name) && !/_file$/i.test(name)
-        ? `${quote}${name}${quote}${between}${mark}${MASK}${mark}`
-        : whole,
-  );
+  return masked.replace(ASSIGNED, (whole, between: string, value: string, at: number) => {
+    const name = nameBefore(masked, at);
+    return SECRET_NAME.test(name) && !/_file$/i.test(name) ? `${between}${value[0]}${MASK}${value[0]}` : whole;
+  });
+}
+
+const ASSIGNED = /([:=]\s*)("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')/g;
+
+/** The name, perhaps in quotes, that ends at `end`; empty if there is none. */
+function nameBefore(text: string, end: number): string {
+  let last = end;
+  while (/\s/.test(text[last - 1] ?? '')) last -= 1;
+  if (/["']/.test(text[last - 1] ?? '')) last -= 1;
+  let first = last;
+  while (/[\w.-]/.test(text[first - 1] ?? '')) first -= 1;
+  return text.slice(first, last);
 }
 
 const MASK = '••••••';

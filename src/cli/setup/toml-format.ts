@@ -60,17 +60,25 @@ function inline(value: unknown): string {
  * table, the later comparison of the file's meaning notices it.
  */
 function blockOf(text: string, path: readonly string[]): { start: number; end: number } | undefined {
-  const name = path.map((key) => `["']?${key.replace(/[^\w-]/g, '\\$&')}["']?`).join('\\s*\\.\\s*');
-  const own = new RegExp(`^[ \\t]*\\[\\s*${name}\\s*(\\.[^\\]]*)?\\]`);
+  const isOwn = (line: string) => {
+    const keys = headerOf(line);
+    return keys !== undefined && path.every((key, at) => keys[at] === key);
+  };
   const lines = [...text.matchAll(/[^\n]*(?:\n|$)/g)].filter(([line]) => line !== '');
-  const first = lines.findIndex(([line]) => own.test(line));
+  const first = lines.findIndex(([line]) => isOwn(line));
   const start = lines[first]?.index;
   if (start === undefined) return undefined;
-  const next = lines.slice(first + 1).findIndex(([line]) => /^[ \t]*\[/.test(line) && !own.test(line));
+  const next = lines.slice(first + 1).findIndex(([line]) => /^[ \t]*\[/.test(line) && !isOwn(line));
   let last = next === -1 ? lines.length - 1 : first + next;
   while (last > first && /^\s*(#|$)/.test(lines[last]?.[0] ?? '')) last -= 1;
   const [line = ''] = lines[last] ?? [];
   return { start, end: (lines[last]?.index ?? start) + line.replace(/\r?\n$/, '').length };
+}
+
+/** The keys of a table's header, without their quotes; undefined for any other line. */
+function headerOf(line: string): string[] | undefined {
+  const inside = /^[ \t]*\[([^\]]*)\]/.exec(line)?.[1];
+  return inside?.split('.').map((key) => key.trim().replace(/^["']|["']$/g, ''));
 }
 
 /** Lines that contain only a comment. */

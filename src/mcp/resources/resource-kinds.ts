@@ -72,14 +72,28 @@ export function uriOf(uriTemplate: string, names: Names): string {
 
 /** The names in a URI of this kind; undefined if it does not match. */
 export function namesIn(uriTemplate: string, uri: string): Names | undefined {
-  const parts = uriTemplate.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const match = new RegExp(`^${parts.join('([^/?#]+)')}$`).exec(uri);
-  if (match === null) return undefined;
+  const values = valuesIn(uriTemplate.split(/\{\w+\}/), uri);
+  if (values === undefined) return undefined;
   try {
     return Object.fromEntries(
-      variablesOf(uriTemplate).map((variable, index) => [variable, decodeURIComponent(match[index + 1] ?? '')]),
+      variablesOf(uriTemplate).map((variable, index) => [variable, decodeURIComponent(values[index] ?? '')]),
     );
   } catch {
     return undefined;
   }
+}
+
+/** What stands between the fixed parts of a URI, of which each value ends at a "/", "?" or "#". */
+function valuesIn([first = '', ...parts]: readonly string[], uri: string): string[] | undefined {
+  if (!uri.startsWith(first)) return undefined;
+  const values: string[] = [];
+  let at = first.length;
+  for (const part of parts) {
+    const length = uri.slice(at).search(/[/?#]/);
+    const end = length === -1 ? uri.length : at + length;
+    if (end === at || !uri.startsWith(part, end)) return undefined;
+    values.push(uri.slice(at, end));
+    at = end + part.length;
+  }
+  return at === uri.length ? values : undefined;
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
+import { withoutTrailing } from '../../contract/text.ts';
 import type { Client } from '../../http/client.ts';
 
 /** The result columns of a statement, or why they cannot be determined. */
@@ -46,7 +47,7 @@ async function columnsOf(
   );
   const parameters: QueryParameter[] = [...given, ...assumed.map((name) => ({ name, type: 'null' as const }))];
   // The bracket is on a line of its own, so that a comment at the end of the SQL does not swallow it.
-  const none = `SELECT * FROM (\n${query.replace(/[\s;]+$/, '')}\n) AS answer LIMIT 0`;
+  const none = `SELECT * FROM (\n${withoutTrailing(query, ';')}\n) AS answer LIMIT 0`;
   try {
     const { column_fields: fields } = await client.runQuery({ sql: { query: none, parameters } }, { signal });
     if (!fields) return { kind: 'unknown', why: 'The service tells no columns of a result without rows.' };

@@ -20,7 +20,7 @@ const LEVELS_MAX = 32;
 const STRUCT = /STRUCT\(/y;
 const NAME = /\s*(?:"((?:[^"]|"")*)"|([^\s"(),[\]]+))\s+/y;
 /** A type without fields: words, with the contents of brackets, and quoted texts and names. */
-const PLAIN = /(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|[^"'(),[\]])+/y;
+const PLAIN = /(?:"[^"]*"|'[^']*'|[^"'(),[\]])+/y;
 const LIST = /\[\d*\]/y;
 
 /**

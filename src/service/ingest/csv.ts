@@ -1,5 +1,6 @@
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { isNumeral } from '../../contract/text.ts';
 import type { FileFormat } from '../records.ts';
 
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
@@ -15,7 +16,6 @@ export interface CsvReader {
 }
 
 const INTEGER = /^[+-]?\d{1,38}$/;
-const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /**
  * A reader for the pieces of one request. With `firstLineAsColumnNames`, the first line of the first piece names the
@@ -98,6 +98,6 @@ function cellOf(text: string, type: ColumnType): JsonValue | undefined {
     const exact = BigInt(trimmed.replace('+', ''));
     return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
   }
-  const number = FLOAT.test(trimmed) ? Number(trimmed) : Number.NaN;
+  const number = isNumeral(trimmed) ? Number(trimmed) : Number.NaN;
   return Number.isFinite(number) ? number : undefined;
 }

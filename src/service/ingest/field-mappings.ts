@@ -1,6 +1,7 @@
 import type { FieldMapping } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { withoutTrailing } from '../../contract/text.ts';
 import type { Computed, Engine } from '../../engine/engine.ts';
 import type { FieldMappingRecord } from '../records.ts';
 import { problemOfId } from './document-id.ts';
@@ -53,7 +54,7 @@ async function checkValue(
     await engine.checkExpression({ sql, parameters: parametersOf(mapping) });
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
-    const why = error.message.replace(/[.\s]+$/, '');
+    const why = withoutTrailing(error.message, '.');
     const { message } = refuse(`field_mappings[${index}].output_field.value ${JSON.stringify(sql)} is refused: ${why}`);
     throw new ApiError('query_error', message, { ...error.details, cause: error });
   }

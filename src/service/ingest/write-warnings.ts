@@ -50,7 +50,18 @@ function fieldWarning(field: NewJsonField, collection: string): string {
 
 /** The last name in a path, without quotes. */
 function lastKey(path: string): string {
-  return (/"((?:[^"]|"")*)"(?:\[\])*$/.exec(path)?.[1] ?? path).replaceAll('""', '"');
+  let end = path.length;
+  while (path.endsWith('[]', end)) end -= 2;
+  if (path[end - 1] !== '"') return path.replaceAll('""', '"');
+  let start = end - 1;
+  // Back to the quote that opens the name: two of them are one in it.
+  for (let at = end - 2; at >= 0; at--) {
+    if (path[at] !== '"') continue;
+    start = at;
+    if (path[at - 1] !== '"') break;
+    at -= 1;
+  }
+  return path.slice(start + 1, end - 1).replaceAll('""', '"');
 }
 
 function consequence({ before }: NewJsonField): string {

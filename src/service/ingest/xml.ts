@@ -1,5 +1,6 @@
 import { parseXml, XmlCdata, XmlElement, XmlText } from '@rgrove/parse-xml';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { withoutTrailing } from '../../contract/text.ts';
 import type { FileFormat } from '../records.ts';
 import { DEPTH_MAX } from '../values.ts';
 
@@ -36,7 +37,7 @@ function rootOf(text: string): XmlElement {
   } catch (error) {
     if (error instanceof RangeError) throw new Error('it is nested too deeply', { cause: error });
     const message = error instanceof Error ? error.message : String(error);
-    throw new Error((message.split('\n', 1)[0] ?? '').replace(/[.\s]+$/, ''), { cause: error });
+    throw new Error(withoutTrailing(message.split('\n', 1)[0] ?? '', '.'), { cause: error });
   }
   if (root === null) throw new Error('it has no element');
   return root;

@@ -1,6 +1,7 @@
 import { type NamedTable, type Names, quoteName } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
 import { isNode, type Node, nodesOf, offsetOf, textsOf } from '../sql/tree.ts';
+import type { Matches } from './column-patterns.ts';
 import type { Found, Relation, Scope } from './json-lookup.ts';
 import { inLambda, isColumn, isQuery, NO_SCOPE, relationsBy, visitQuery } from './json-scope.ts';
 import { foundIn, functionOf, itemOf, passedOn, textConstant } from './json-values.ts';
@@ -20,16 +21,20 @@ interface Used {
 interface Walk {
   bytes: Buffer;
   tables: ReadonlyMap<string, Relation>;
+  matches: Matches;
   /** By field. */
   uses: Map<string, Used>;
   visit(value: unknown, scope: Scope): void;
 }
 
 const FIELDS_MAX = 5;
-const SILENT_FUNCTIONS =
-  /^(json.*|to_json|from_json.*|.*_to_json|->>|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|mode|lag|lead|(first|last|nth)_value|nvl|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
-const ORDERING_FUNCTIONS = /^(min|max|greatest|least|median|quantile.*|arg_?(min|max).*|(min|max)_by)$/;
-const BY_FUNCTIONS = /^(arg_?(min|max).*|(min|max)_by)$/;
+const SILENT_FUNCTIONS: ReadonlySet<string> = new Set(
+  `->> typeof pg_typeof any_value arbitrary first last mode lag lead first_value last_value nth_value nvl list array_agg
+  list_value struct_pack row map unnest hash approx_count_distinct`.split(/\s+/),
+);
+const SILENT_FAMILIES = /^(?:json|from_json|count)|to_json$/;
+const ORDERING_FUNCTIONS = /^(?:(?:min|max|greatest|least|median)$|quantile)/;
+const BY_FUNCTIONS = /^(?:arg_?(?:min|max)|(?:min|max)_by$)/;
 const LIST_ORDERING = /^(list|array)_(min|max|sort|reverse_sort|grade_up|median|mode)$/;
 const LIST_COMPARING =
   /^(list|array)_(contains|has|has_any|has_all|position|indexof|distinct|unique|intersect|remove|except)$|^array_remove$|^contains$/;
@@ -45,6 +50,7 @@ export function jsonUses(
   sql: string,
   tables: readonly NamedTable[],
   schemaOf: Names['schemaOf'],
+  matches: Matches,
 ): string[] {
   const query = isNode(tree) ? tree['node'] : undefined;
   const relations = relationsBy(tables, schemaOf);
@@ -52,6 +58,7 @@ export function jsonUses(
   const walk: Walk = {
     bytes: Buffer.from(sql),
     tables: relations,
+    matches,
     uses: new Map(),
     visit: (value, scope) => visit(walk, value, scope),
   };
@@ -98,7 +105,7 @@ function useOf(node: Node): { use: Use; at?: number } | null {
   if (kind === undefined && node['expression'] !== undefined) return { use: 'order' };
   if (kind !== 'FUNCTION' && kind !== 'WINDOW') return null;
   const name = functionOf(node);
-  if (SILENT_FUNCTIONS.test(name)) return null;
+  if (SILENT_FUNCTIONS.has(name) || SILENT_FAMILIES.test(name)) return null;
   if (name === 'nullif') return { use: 'compare' };
   if (BY_FUNCTIONS.test(name)) return { use: 'order', at: 1 };
   if (ORDERING_FUNCTIONS.test(name)) return { use: 'order' };
@@ -165,18 +172,9 @@ function noteStar(walk: Walk, star: Node, { relations }: Scope, uses: Uses): voi
   const pattern = textConstant(star['expr']);
   for (const { columns } of relations) {
     for (const [name, found] of columns) {
-      if (found?.json !== 'json' || (pattern !== undefined && !hasMatch(pattern, name))) continue;
+      if (found?.json !== 'json' || (pattern !== undefined && !walk.matches(pattern, name))) continue;
       note(walk, found, { reference: quoteName(name) }, uses);
     }
-  }
-}
-
-/** An approximation: the engine's regular expressions differ, and the names here are folded. */
-function hasMatch(pattern: string, name: string): boolean {
-  try {
-    return new RegExp(pattern, 'i').test(name);
-  } catch {
-    return true;
   }
 }
 

@@ -8,6 +8,7 @@ import { tokens } from '../sql/tokens.ts';
 import { isSameTree } from '../sql/tree.ts';
 import { makeMacros } from '../storage/macros.ts';
 import { type ByHash, isByHash } from './by-hash.ts';
+import { columnPatterns } from './column-patterns.ts';
 import { type Passed, passGate } from './gate.ts';
 import { jsonUses } from './json-uses.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
@@ -157,7 +158,8 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
-  const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf);
+  const matches = await columnPatterns(connection, tree, passed.tables);
+  const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
   const innerNames = innerLooking(passed.sql, passed.tree);
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }

@@ -1,9 +1,11 @@
 import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
+import { between } from '../../../contract/text.ts';
 import { foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD } from '../sql/syntax-hints.ts';
 import { shortenCandidates } from '../sql/text-arguments.ts';
+import { type Token, tokens } from '../sql/tokens.ts';
 import { readEngineError } from '../storage/engine-error.ts';
 import { isDamage } from '../storage/storage-errors.ts';
 import { EXTRA_COLUMN } from '../tables/columns.ts';
@@ -16,34 +18,51 @@ export interface Failure {
   originOf(offset: number): number | undefined;
 }
 
-const MISSING_COLUMN = /^Referenced column "(.*?)" (?:was )?not found/;
-const MISSING_TABLE = /^Referenced table "(.*?)" not found/;
-const MISSING_IN_TABLE = /^(?:Table|Values list) ".*?" does not have a column named "(.*?)"(?:\n|$)/;
+function missingColumn(message: string): string | undefined {
+  const before = 'Referenced column "';
+  return between(message, before, '" not found') ?? between(message, before, '" was not found');
+}
+
+function missingInTable(message: string): string | undefined {
+  const [line = ''] = message.split('\n', 1);
+  const table = between(line, 'Table "', MISSING_IN_TABLE) ?? between(line, 'Values list "', MISSING_IN_TABLE);
+  if (table === undefined || !line.endsWith('"')) return undefined;
+  return line.slice(line.indexOf(MISSING_IN_TABLE) + MISSING_IN_TABLE.length, -1);
+}
+
+const MISSING_IN_TABLE = '" does not have a column named "';
 
 const INTERNAL_NAMES: [RegExp, string][] = [
-  // There is no word boundary after a literal \n, as in the text of a graph.
-  [/"_colloquy"\.|(?:\b|(?<=\\n))_colloquy\./g, ''],
-  [/(?:"_(?:data|meta)"|(?:\b|(?<=\\n))_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
-  [/\b_colloquy\b/g, 'the database'],
+  [/(?:"_colloquy"|_colloquy)\./g, ''],
+  [/(?:"_(?:data|meta)"|_(?:data|meta))\.(?:"[^"]*"|\w+)/g, 'collection'],
+  [/_colloquy\b/g, 'the database'],
 ];
 
-/** Parts of a name that is broken across two lines of a drawn box. */
-const BROKEN_NAMES: [RegExp, string][] = [
-  [/(?<=│\s*)_data(?=\s*│)/g, ''],
-  [/\.?\bc_[0-9a-f]{16}\b/g, 'collection'],
-];
+/** The rest of a collection's name that is broken across two lines of a drawn box. */
+const BROKEN_NAME = /\.?\bc_[0-9a-f]{16}\b/g;
+
+/** Whether no longer name ends at `at`. The n of a literal \n, as in the text of a graph, belongs to none. */
+function beginsName(text: string, at: number): boolean {
+  return text[at] === '"' || !/\w/.test(text[at - 1] ?? '') || text.startsWith('\\n', at - 2);
+}
 
 /** The engine's text without our internal names; drawn boxes (of plans) keep their width. */
 export function withoutInternalNames(text: string): string {
   const isDrawn = text.includes('│');
-  return [...INTERNAL_NAMES, ...(isDrawn ? BROKEN_NAMES : [])].reduce(
-    (cleaned, [pattern, by]) => cleaned.replace(pattern, (name) => (isDrawn ? by.padEnd(name.length) : by)),
-    text,
-  );
+  const hidden = (name: string, by: string) => (isDrawn ? by.padEnd(name.length) : by);
+  const cleaned = INTERNAL_NAMES.reduce((left, [pattern, by]) => {
+    return left.replace(pattern, (name, at: number) => (beginsName(left, at) ? hidden(name, by) : name));
+  }, text);
+  if (!isDrawn) return cleaned;
+  return cleaned
+    .split('│')
+    .map((cell) => (cell.trim() === '_data' ? cell.replace('_data', hidden('_data', '')) : cell))
+    .join('│')
+    .replace(BROKEN_NAME, (name) => hidden(name, 'collection'));
 }
 
 function nearestColumns(message: string, tables: readonly NamedTable[]): string {
-  const name = MISSING_COLUMN.exec(message)?.[1];
+  const name = missingColumn(message);
   if (name === undefined) return '';
   const columns = tables.flatMap((table) => [...table.columns()]);
   const near = nearest(name, columns).filter((column) => !message.includes(`"${column}"`));
@@ -53,19 +72,28 @@ function nearestColumns(message: string, tables: readonly NamedTable[]): string 
 const FIELDS_MAX = 20;
 const DATE_PART = /^(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond)s?$/i;
 
-/** Matches the end of what precedes a text in a comparison. */
-const COMPARED = /(?:[=<>]|\blike|\bin\s*\([^()]*)\s*$/i;
+const isMark = (token: Token | undefined, marks: string) => token?.kind === 'punctuation' && marks.includes(token.text);
+const isWord = (token: Token | undefined, word: RegExp) => token?.kind === 'word' && word.test(token.text);
+
+/** Whether the token at `index` is compared with what stands before it, or is in the brackets of an IN. */
+function isCompared(list: readonly Token[], index: number): boolean {
+  if (isMark(list[index - 1], '=<>') || isWord(list[index - 1], /^i?like$/i)) return true;
+  let open = index - 1;
+  while (open >= 0 && !isMark(list[open], '()')) open -= 1;
+  return isMark(list[open], '(') && isWord(list[open - 1], /^in$/i);
+}
 
 /** What a name that is not a column was probably meant to be, judging by how it is written. */
 function writtenFor(message: string, { body }: Statement, tables: readonly NamedTable[]): string {
-  const name = (MISSING_COLUMN.exec(message) ?? MISSING_TABLE.exec(message))?.[1];
+  const name = missingColumn(message) ?? between(message, 'Referenced table "', '" not found');
   if (name === undefined) return '';
   const columns = new Set(tables.flatMap((table) => table.columns().map(foldName)));
-  const paths = [...body.matchAll(/(\w+)\s*:\s*(\w+)/g)];
-  if (paths.some(([, object = '', field]) => field === name && columns.has(foldName(object))))
-    return `\n${COLON_INSTEAD}`;
-  const [before, ...after] = body.split(`"${name}"`);
-  if (after.length > 0 && COMPARED.test(before ?? '')) {
+  const list = [...tokens(body)];
+  const isBehindColon = (token: Token, index: number) =>
+    token.text === name && isMark(list[index - 1], ':') && columns.has(foldName(list[index - 2]?.text ?? ''));
+  if (list.some(isBehindColon)) return `\n${COLON_INSTEAD}`;
+  const quoted = list.findIndex(({ text }) => text === `"${name}"`);
+  if (quoted !== -1 && isCompared(list, quoted)) {
     return `\nDouble quotes name a field. A text stands in single ones: ${quoteText(name)}.`;
   }
   if (!DATE_PART.test(name)) return '';
@@ -74,7 +102,7 @@ function writtenFor(message: string, { body }: Statement, tables: readonly Named
 
 /** The fields of the object in which a field was not found, if it is clear which object that is. */
 function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
-  const [, name] = /^Could not find key "(.*?)" in struct/.exec(message) ?? [];
+  const name = between(message, 'Could not find key "', '" in struct');
   if (name === undefined) return '';
   const [, ...told] = [...message.matchAll(/"(.*?)"/g)].map(([, one = '']) => one);
   const objects = tables.flatMap((table) => table.objects?.() ?? []);
@@ -90,33 +118,45 @@ function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
 
 /** Where a field without a column may be: in any table with `_extra`. */
 function extraFields(message: string, tables: readonly NamedTable[]): string {
-  const name = (MISSING_COLUMN.exec(message) ?? MISSING_IN_TABLE.exec(message))?.[1];
+  const name = missingColumn(message) ?? missingInTable(message);
   if (name === undefined || !tables.some((table) => table.columns().includes(EXTRA_COLUMN))) return '';
   return `\nFields without a column of their own are in ${EXTRA_COLUMN}: ${EXTRA_COLUMN}->>${quoteText(jsonPath(name))}`;
 }
 
+type Says = (message: string) => boolean;
+
+const isAboutJson: Says = (message) =>
+  /^Malformed JSON|\bnot JSON$|cast value to (?:numerical|decimal)/.test(message) ||
+  (message.startsWith('No function matches') && /\bJSON\b/.test(message.split('\n', 1)[0] ?? ''));
+
+const isListWanted: Says = (message) =>
+  (between(message, 'Unimplemented type for cast (', ')')?.endsWith('[]') ?? false) ||
+  /^destination type \S+\[\]/.test(
+    message.slice(message.indexOf("can't be cast to the ") + "can't be cast to the ".length),
+  );
+
 /** Advice for messages that do not say what to do. */
-const ADVICE: [RegExp, string][] = [
+const ADVICE: [Says, string][] = [
+  [isAboutJson, "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$')."],
+  [isListWanted, '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).'],
   [
-    /^Malformed JSON|\bnot JSON$|cast value to (?:numerical|decimal)|No function matches .*\bJSON\b/,
-    "\nA column is JSON: cast it first. A number: TRY_CAST(x->>'$' AS DOUBLE); a text: (x->>'$').",
-  ],
-  [
-    /can't be cast to the destination type \S+\[\]|^Unimplemented type for cast \(\S+ -> \S+\[\]\)/,
-    '\nIN takes values one by one; with a list in a parameter write x = ANY(:list).',
-  ],
-  [
-    /matches the given name and argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/,
+    (message) => /argument types '(?:date|timestamp|datetime)_?(?:sub|add|trunc|diff)\(/.test(message),
     "\nWrite t + INTERVAL 1 DAY, t - INTERVAL 1 DAY, date_trunc('day', t) and date_diff('day', t1, t2).",
   ],
-  [/"strftime\(VARCHAR, STRING_LITERAL\)"/, "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d')."],
   [
-    /^Cannot extract field '.*?' from expression ".*?" because it is not a struct/s,
+    (message) => message.includes('"strftime(VARCHAR, STRING_LITERAL)"'),
+    "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d').",
+  ],
+  [
+    (message) => message.startsWith("Cannot extract field '") && message.includes(' because it is not a struct'),
     '\nOf a list x of objects: FROM t, UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field).',
   ],
-  [/^Key name for struct_extract needs/, '\nFor a key that is not constant, go through JSON: to_json(object)->>key.'],
   [
-    /json_group_object/,
+    (message) => message.startsWith('Key name for struct_extract needs'),
+    '\nFor a key that is not constant, go through JSON: to_json(object)->>key.',
+  ],
+  [
+    (message) => message.includes('json_group_object'),
     '\nMAP_AGG and OBJECT_AGG (json_group_object) take no DISTINCT, FILTER or ORDER BY, and no key that is null: filter and order in a subquery.',
   ],
 ];
@@ -157,7 +197,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const origin = offset === undefined ? undefined : failure.originOf(offset);
   const position = origin === undefined ? {} : failure.statement.locate(origin);
   const message = cleanMessage(text);
-  const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? '';
+  const advice = ADVICE.find(([says]) => says(message))?.[1] ?? '';
   const written = writtenFor(message, failure.statement, failure.tables);
   const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
   const short = shortenCandidates(message, failure.statement.body);

@@ -130,14 +130,16 @@ function failureOf(statement: Statement) {
   return { statement, tables: [], originOf: () => undefined };
 }
 
-const NEVER_BINDS: readonly [RegExp, string][] = [
-  [/cannot contain aggregates/, 'an aggregate needs many rows, and an expression sees the values of one'],
-  [/cannot contain window|UNNEST/i, 'it gives several rows, and one value is needed'],
-  [
-    /Referenced (?:column|table) "(.*?)"|table named "(.*?)"/,
-    '"$1$2" is no parameter: write it as ":$1$2", and declare it',
-  ],
-];
+/** Why an expression with this error of the binder binds with no values at all; undefined if it may with some. */
+function neverBinds(message: string): string | undefined {
+  if (message.includes('cannot contain aggregates')) {
+    return 'an aggregate needs many rows, and an expression sees the values of one';
+  }
+  if (/cannot contain window|UNNEST/i.test(message)) return 'it gives several rows, and one value is needed';
+  const name = /(?:Referenced column|Referenced table|table named) "([^"]*)"/.exec(message)?.[1];
+  return name === undefined ? undefined : `"${name}" is no parameter: write it as ":${name}", and declare it`;
+}
+
 const OTHER_FAULT = /"exception_type":"(?:Parser|Catalog)"|^(?:Parser|Catalog) Error/;
 
 /**
@@ -151,10 +153,8 @@ async function checkBinding(connection: DuckDBConnection, { statement, text }: C
       (await connection.prepare(sql)).destroySync();
     } catch (error) {
       const message = error instanceof Error ? error.message.replaceAll('\\"', '"') : String(error);
-      for (const [pattern, why] of NEVER_BINDS) {
-        const match = pattern.exec(message);
-        if (match !== null) throw notScalar(why.replaceAll('$1', match[1] ?? '').replaceAll('$2', match[2] ?? ''));
-      }
+      const why = neverBinds(message);
+      if (why !== undefined) throw notScalar(why);
       if (OTHER_FAULT.test(message)) {
         const { code, message: clean } = toQueryError(error, failureOf(statement));
         throw new ApiError(code, clean, { cause: error });
@@ -220,7 +220,7 @@ async function reasonOf(run: Run, error: unknown): Promise<Computed> {
   if (known.code !== 'query_error') throw known;
   await resume(run.connection);
   // Without the list of candidates: the message may be repeated for each row.
-  const message = known.message.replace(/\n\s*Candidate functions:.*/s, '');
+  const message = (known.message.split('\n\tCandidate functions:', 1)[0] ?? '').trimEnd();
   return { error: message.length > REASON_LENGTH_MAX ? `${message.slice(0, REASON_LENGTH_MAX)}…` : message };
 }
 

@@ -14,24 +14,25 @@ import {
 } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
 
 /** Undefined if the type does not accept the value: the caller of a conversion names the parameter. */
 type Conversion = (value: JsonValue) => Typed | undefined;
 
-const INTEGER_TEXT = /^\s*[+-]?\d+\s*$/;
-const NUMBER_TEXT = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+const INTEGER_TEXT = /^[+-]?\d{1,64}$/;
 const UNBOUNDED = new Map([
   ['nan', Number.NaN],
   ['infinity', Number.POSITIVE_INFINITY],
   ['+infinity', Number.POSITIVE_INFINITY],
   ['-infinity', Number.NEGATIVE_INFINITY],
 ]);
-const DATE_TEXT = /^\s*(\d{4})-(\d{1,2})-(\d{1,2})\s*$/;
-const TIME_TEXT = /^\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*$/;
-const ZONED_TEXT =
-  /^\s*(\d{4}-\d{1,2}-\d{1,2})(?:[T\s]\s*(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s*(Z|z|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?\s*$/;
+const DATE_TEXT = /^(\d{4})-(\d{1,2})-(\d{1,2})$/;
+const TIME_TEXT = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?$/;
+/** What begins with a date, and the rest. */
+const DATED_TEXT = /^(\d{4}-\d{1,2}-\d{1,2})(?:[T\s]\s*(\d[\d:.]*)\s*([^\s\d:.]\S*)?)?$/;
+const ZONE_TEXT = /^(?:Z|z|UTC|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?$/;
 
 const DAY_MS = 86_400_000;
 const DAY_MICROS = 86_400_000_000n;
@@ -39,18 +40,17 @@ const DAY_MICROS = 86_400_000_000n;
 function toInteger(value: JsonValue): Typed | undefined {
   if (typeof value === 'bigint') return integer(value);
   if (typeof value === 'number') return Number.isInteger(value) ? integer(BigInt(value)) : undefined;
-  return typeof value === 'string' && INTEGER_TEXT.test(value) && value.length <= 64
-    ? integer(BigInt(value.trim().replace(/^\+/, '')))
-    : undefined;
+  const text = typeof value === 'string' ? value.trim() : '';
+  return INTEGER_TEXT.test(text) ? integer(BigInt(text.replace('+', ''))) : undefined;
 }
 
 function toDouble(value: JsonValue): Typed | undefined {
   if (typeof value === 'number') return { type: DOUBLE, value };
-  const text = typeof value === 'bigint' ? value.toString() : value;
-  if (typeof text !== 'string') return undefined;
-  const unbounded = UNBOUNDED.get(text.trim().toLowerCase());
+  if (typeof value !== 'string' && typeof value !== 'bigint') return undefined;
+  const text = value.toString().trim();
+  const unbounded = text.length <= 'Infinity'.length + 1 ? UNBOUNDED.get(text.toLowerCase()) : undefined;
   if (unbounded !== undefined) return { type: DOUBLE, value: unbounded };
-  return NUMBER_TEXT.test(text) && !losesDigits(text) ? { type: DOUBLE, value: Number(text) } : undefined;
+  return isNumeral(text) && !losesDigits(text) ? { type: DOUBLE, value: Number(text) } : undefined;
 }
 
 /**
@@ -60,8 +60,8 @@ function toDouble(value: JsonValue): Typed | undefined {
 function losesDigits(text: string): boolean {
   const double = Number(text);
   if (!Number.isFinite(double)) return true;
-  if (Number.isSafeInteger(double) || !INTEGER_TEXT.test(text)) return false;
-  const integer = BigInt(text.trim().replace(/^\+/, ''));
+  if (Number.isSafeInteger(double) || /[.eE]/.test(text)) return false;
+  const integer = BigInt(text.replace('+', ''));
   // The shortest text of a double, as JavaScript writes it, denotes that double.
   return BigInt(double) !== integer && String(double) !== integer.toString();
 }
@@ -96,28 +96,28 @@ function microsOfDay(text: string): bigint | undefined {
   return BigInt((hours * 60 + minutes) * 60 + seconds) * 1_000_000n + BigInt(fraction);
 }
 
-function offsetMinutes(zone: string): number {
-  const match = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone);
-  if (match === null) return 0;
-  return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3] ?? 0));
+/** Minutes ahead of UTC. */
+function offsetMinutes(zone: string): number | undefined {
+  const match = ZONE_TEXT.exec(zone);
+  if (match === null) return undefined;
+  return (match[1] === '-' ? -1 : 1) * (Number(match[2] ?? 0) * 60 + Number(match[3] ?? 0));
 }
 
 /** Converts ISO-8601 text to microseconds since the epoch; without an offset it is UTC. */
 function microsOf(text: string): bigint | undefined {
-  const match = ZONED_TEXT.exec(text);
-  const days = match === null ? undefined : daysOf(match[1] ?? '');
-  const time = microsOfDay(match?.[2] ?? '00:00');
-  if (days === undefined || time === undefined) return undefined;
-  return BigInt(days) * DAY_MICROS + time - BigInt(offsetMinutes(match?.[3] ?? '')) * 60_000_000n;
+  const [, date = '', clock = '00:00', zone = ''] = DATED_TEXT.exec(text.trim()) ?? [];
+  const [days, time, offset] = [daysOf(date), microsOfDay(clock), offsetMinutes(zone)];
+  if (days === undefined || time === undefined || offset === undefined) return undefined;
+  return BigInt(days) * DAY_MICROS + time - BigInt(offset) * 60_000_000n;
 }
 
 function toDate(value: JsonValue): Typed | undefined {
-  const days = typeof value === 'string' ? daysOf(value) : undefined;
+  const days = typeof value === 'string' ? daysOf(value.trim()) : undefined;
   return days === undefined ? undefined : { type: DATE, value: new DuckDBDateValue(days) };
 }
 
 function toTime(value: JsonValue): Typed | undefined {
-  const micros = typeof value === 'string' ? microsOfDay(value) : undefined;
+  const micros = typeof value === 'string' ? microsOfDay(value.trim()) : undefined;
   return micros === undefined ? undefined : { type: TIME, value: new DuckDBTimeValue(micros) };
 }
 
@@ -134,35 +134,40 @@ function toTimestamp(value: JsonValue): Typed | undefined {
   return { type: TIMESTAMPTZ, value: new DuckDBTimestampTZValue(micros) };
 }
 
-function fromJson(isExpected: (value: JsonValue) => boolean): Conversion {
-  return (value) => {
-    const json = typeof value === 'string' ? parsed(value) : value;
-    return json !== undefined && isExpected(json) ? typedJson(json) : undefined;
-  };
-}
-
-function parsed(text: string): JsonValue | undefined {
+/** The value of a list or object that was given as its JSON text; any other as it is. */
+function read({ type, value = null }: Parameter): JsonValue {
+  if (typeof value !== 'string' || (type !== 'array' && type !== 'object')) return value;
   try {
-    return parseJson(text);
+    return parseJson(value);
   } catch {
-    return undefined;
+    // Not of the type, as the conversion will say.
+    return value;
   }
 }
 
 /** Each value in a list or an object is converted by itself, while nobody else is served. */
 export const PARAMETER_VALUES_MAX = 100_000;
+/** Most parameters given with a statement. */
+export const PARAMETERS_MAX = 10_000;
+/** Most levels of lists and objects in one parameter: types nest as deeply, and are worked on level by level. */
+export const PARAMETER_DEPTH_MAX = 100;
 
-/** How many values the lists and objects of a parameter hold, or one more than `max`. */
-function countValues({ type, value = null }: Parameter, max: number): number {
-  const isText = typeof value === 'string' && (type === 'array' || type === 'object');
-  const open: JsonValue[] = [(isText ? parsed(value) : value) ?? null];
+/** How many values the lists and objects of a parameter hold. Throws if they are more than `max`, or too deep. */
+function countValues(name: string, value: JsonValue, max: number): number {
+  let level: readonly JsonValue[] = [value];
   let count = -1;
-  for (let one = open.pop(); one !== undefined && count <= max; one = open.pop()) {
-    count += 1;
-    if (typeof one !== 'object' || one === null) continue;
-    const inner = Array.isArray(one) ? (one as readonly JsonValue[]) : Object.values(one);
-    if (count + inner.length > max) return max + 1;
-    for (const item of inner) open.push(item);
+  for (let depth = 0; level.length > 0; depth++) {
+    count += level.length;
+    if (count > max) throw tooManyValues(name);
+    if (depth > PARAMETER_DEPTH_MAX) throw tooDeep(name);
+    const inner: JsonValue[] = [];
+    for (const one of level) {
+      if (typeof one !== 'object' || one === null) continue;
+      const items = Array.isArray(one) ? (one as readonly JsonValue[]) : Object.values(one);
+      if (count + inner.length + items.length > max) throw tooManyValues(name);
+      for (const item of items) inner.push(item);
+    }
+    level = inner;
   }
   return count;
 }
@@ -179,14 +184,8 @@ const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
   ['time', { convert: toTime, expects: 'a time as HH:MM:SS, with up to 6 decimals' }],
   ['datetime', { convert: toDatetime, expects: 'a date and time as YYYY-MM-DDTHH:MM:SS' }],
   ['timestamp', { convert: toTimestamp, expects: 'ISO-8601 such as 2026-01-31T12:00:00Z, or microseconds since 1970' }],
-  ['array', { convert: fromJson(Array.isArray), expects: 'a JSON array' }],
-  [
-    'object',
-    {
-      convert: fromJson((value) => isObject(value)),
-      expects: 'a JSON object',
-    },
-  ],
+  ['array', { convert: (value) => (Array.isArray(value) ? typedJson(value) : undefined), expects: 'a JSON array' }],
+  ['object', { convert: (value) => (isObject(value) ? typedJson(value) : undefined), expects: 'a JSON object' }],
   ['null', { convert: () => ({ type: SQLNULL, value: null }), expects: 'nothing' }],
   ['', { convert: typedJson, expects: 'a JSON value' }],
 ]);
@@ -194,7 +193,12 @@ const CONVERSIONS = new Map<string, { convert: Conversion; expects: string }>([
 const SHOWN_MAX = 80;
 
 /** Converts a value to its declared type. Throws `invalid_input` naming parameter, type and value. */
-export function convertParameter({ name, type = '', value = null }: Parameter): Typed {
+export function convertParameter(parameter: Parameter): Typed {
+  return convert(parameter, read(parameter));
+}
+
+/** `value` is the parameter's, as `read`. */
+function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   const conversion = CONVERSIONS.get(type);
   if (conversion === undefined) {
     const types = [...CONVERSIONS.keys()].filter((known) => known !== '').join(', ');
@@ -227,22 +231,26 @@ export function bindParameters(
   given: readonly Parameter[],
   allowMissing = false,
 ): Map<string, Typed> {
+  if (given.length > PARAMETERS_MAX) throw tooMany(given.length);
   const byName = new Map<string, Parameter>();
+  const byFolded = new Map<string, Parameter>();
   for (const parameter of given) {
     // `:name` is an unambiguous slip.
     const name = parameter.name.replace(/^[:$]/, '');
     if (byName.has(name)) throw new ApiError('invalid_input', `Parameter "${name}" is given twice.`);
     byName.set(name, parameter);
+    const folded = name.toLowerCase();
+    if (!byFolded.has(folded)) byFolded.set(folded, parameter);
   }
   const bound = new Map<string, Typed>();
   let room = PARAMETER_VALUES_MAX;
   for (const name of used) {
     // The engine folds parameter names like all others.
-    const parameter = byName.get(name) ?? given.find((other) => other.name.toLowerCase() === name.toLowerCase());
+    const parameter = byName.get(name) ?? byFolded.get(name.toLowerCase());
     if (parameter !== undefined && hasValue(parameter)) {
-      room -= countValues(parameter, room);
-      if (room < 0) throw tooManyValues(name);
-      bound.set(name, convertParameter({ ...parameter, name }));
+      const value = read(parameter);
+      room -= countValues(name, value, room);
+      bound.set(name, convert({ ...parameter, name }, value));
     } else if (!allowMissing) {
       throw new ApiError(
         'query_error',
@@ -252,6 +260,21 @@ export function bindParameters(
     }
   }
   return bound;
+}
+
+function tooMany(count: number): ApiError {
+  const [most, given] = [PARAMETERS_MAX, count].map((number) => number.toLocaleString('en-US'));
+  return new ApiError(
+    'invalid_input',
+    `There are ${given} parameters; at most ${most} may be given. Send lists as one parameter each.`,
+  );
+}
+
+function tooDeep(name: string): ApiError {
+  return new ApiError(
+    'invalid_input',
+    `Parameter "${name}" has lists and objects more than ${PARAMETER_DEPTH_MAX} levels deep, which is the limit. Send it as text, and read it with json functions.`,
+  );
 }
 
 function tooManyValues(name: string): ApiError {

@@ -147,7 +147,7 @@ async function within<T>(parts: readonly { part: Part; text: string; from: numbe
     if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
     const { line, ...details } = error.details;
     const at = parts.findLast(({ from }) => line !== undefined && line > from);
-    const hint = /^(?:Collection|Workspace with name) "|^There is no \w+ in queries/.test(error.message)
+    const hint = /^Collection "|^Workspace with name "|^There is no /.test(error.message)
       ? ' Only the kept result can be named here, as "result"; collections need a query of their own.'
       : '';
     const where = at === undefined || error.message.startsWith(at.part) ? '' : `In ${at.part}: `;

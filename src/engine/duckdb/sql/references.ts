@@ -33,7 +33,7 @@ export interface Missing {
 }
 
 const POSSIBLE_NAME = /^(?!_)[A-Za-z0-9_-]{1,128}$/;
-const POSSIBLE_WORKSPACE = /^(?!_)[A-Za-z0-9_-]+(?:\.(?!_)[A-Za-z0-9_-]+)*$/;
+const POSSIBLE_WORKSPACE = /^[A-Za-z0-9-][A-Za-z0-9_-]*(?:\.[A-Za-z0-9-][A-Za-z0-9_-]*)*$/;
 
 /** A name as it is written in SQL. */
 function sqlName(name: string): string {

@@ -1,24 +1,44 @@
+import { VALUES_OF } from './compat.ts';
 import type { NamedTable } from './names.ts';
+import { tokens } from './tokens.ts';
 import { nodesIn } from './tree.ts';
 
 /**
  * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
  */
 export function asWritten(name: string): string {
-  return name
-    .replace(/(?:"_colloquy"|\b_colloquy)\.(?:"(?:[^"]|"")*"|\w+)\./g, '')
-    .replace(/\bmain\.(?:"(\w+)"|(\w+))(?=\()/g, '$1$2')
-    .replace(/\bo_vals(?=\()/g, 'values')
-    .replaceAll('\u0001', '%')
-    .replaceAll('\u0002', '');
+  if (!isInnerLooking(name)) return name;
+  const list = [...tokens(name)];
+  const parts: string[] = [];
+  let at = 0;
+  const replace = (from: number, to: number, text: string) => {
+    parts.push(name.slice(at, from), text);
+    at = to;
+  };
+  for (const [index, { text, start, end }] of list.entries()) {
+    const [dot, inner, next] = [list[index + 1], list[index + 2], list[index + 3]];
+    const isPath = dot?.text === '.' && (inner?.kind === 'word' || inner?.kind === 'quoted');
+    if (start < at) continue;
+    if (/^"?_colloquy"?$/.test(text) && isPath && next?.text === '.') replace(start, next.end, '');
+    else if (text === 'main' && isPath && next?.text === '(') {
+      const plain = /^"(\w+)"$/.exec(inner.text)?.[1] ?? inner.text;
+      if (/^\w+$/.test(plain)) replace(start, inner.end, plain);
+    } else if (text === VALUES_OF && dot?.text === '(') replace(start, end, 'values');
+  }
+  parts.push(name.slice(at));
+  return parts.join('').replaceAll('\u0001', '%').replaceAll('\u0002', '');
 }
 
-const INNER = ['_colloquy', 'main.', 'o_vals', '\u0001', '\u0002'];
+const INNER = ['_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
+
+function isInnerLooking(text: string): boolean {
+  return INNER.some((inner) => text.includes(inner));
+}
 
 /** The texts of a statement that `asWritten` would change: a column with such a name got it from the caller. */
 export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
   const found = new Set<string>();
-  if (!INNER.some((text) => sql.includes(text))) return found;
+  if (!isInnerLooking(sql)) return found;
   for (const node of nodesIn(tree)) {
     for (const text of Object.values(node).flat()) {
       if (typeof text === 'string' && asWritten(text) !== text) found.add(text);

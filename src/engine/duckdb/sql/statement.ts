@@ -2,7 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { parsedTokens } from './expansion.ts';
 import { ownForms } from './forms.ts';
 import { replacePlaceholders } from './placeholders.ts';
-import { tokens, WIDE_SPACES } from './tokens.ts';
+import { tokens, WIDE_SPACE } from './tokens.ts';
 
 /** Maximum length of SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
 const SQL_BYTES_MAX = 256 * 1024;
@@ -90,8 +90,6 @@ function openBacktick(sql: string): number | undefined {
 }
 
 /** The engine accepts spaces outside ASCII, but it shifts positions when it replaces them. */
-const WIDE_SPACE = new RegExp(`[${WIDE_SPACES}]`, 'g');
-
 function plainSpaces(sql: string): string {
   if (sql.search(WIDE_SPACE) === -1) return sql;
   const blank = (text: string) => text.replace(WIDE_SPACE, (space) => ' '.repeat(Buffer.byteLength(space)));

@@ -1,7 +1,8 @@
+import { between } from '../../../contract/text.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /** Messages that list the forms of a function after a call that fits none of them, with the types of its arguments. */
-const NO_MATCH = /^No function matches the given name and argument types '(\S+?)\((.*?)\)'/;
+const NO_MATCH = "No function matches the given name and argument types '";
 const CANDIDATES_MAX = 6;
 const TIME = /^(?:DATE|TIME|TIMESTAMP|INTERVAL)\b/;
 const NUMBER = /^(?:DECIMAL|DOUBLE|BIGINT)$/;
@@ -10,8 +11,10 @@ const typesIn = (list: string) => (list === '' ? [] : list.split(', '));
 
 /** A message about a call that fits no form of its function: shorter, and with a cast where an argument is text. */
 export function shortenCandidates(message: string, sql: string): string {
-  const [, name, types] = NO_MATCH.exec(message) ?? [];
-  if (name === undefined || types === undefined) return message;
+  const call = between(message, NO_MATCH, ")'");
+  const bracket = call?.indexOf('(') ?? -1;
+  if (call === undefined || bracket === -1) return message;
+  const [name, types] = [call.slice(0, bracket), call.slice(bracket + 1)];
   const [head = '', ...lines] = message.split(/\n\tCandidate functions:|\n(?=\t)/);
   const forms = lines.filter((line) => line.startsWith('\t')).map((line) => line.trim());
   const hint = textHint(name, typesIn(types), forms, sql);
@@ -23,7 +26,7 @@ export function shortenCandidates(message: string, sql: string): string {
 
 /** What to write for the first argument that is text and that no form takes as text. */
 function textHint(name: string, types: readonly string[], forms: readonly string[], sql: string): string | null {
-  const taken = forms.map((form) => typesIn(/\((.*?)\) ->/.exec(form)?.[1] ?? ''));
+  const taken = forms.map((form) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? ''));
   const at = types.findIndex((type, index) => {
     return (
       type === 'VARCHAR' && taken.some((one) => one[index] !== undefined && !/^(?:VARCHAR|ANY|T)/.test(one[index]))
@@ -40,10 +43,22 @@ function textHint(name: string, types: readonly string[], forms: readonly string
   return `${column} is text: ${isTime ? time : number}`;
 }
 
-const NAME = String.raw`(?:[A-Za-z_]\w*|"[^"]+")(?:\.(?:[A-Za-z_]\w*|"[^"]+"))*`;
-const NAME_ALONE = new RegExp(`^\\s*(${NAME})\\s*$`);
-const NAME_BEFORE = new RegExp(`(${NAME})\\s*$`);
-const NAME_AFTER = new RegExp(`^\\s*(${NAME})`);
+const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
+const isDot = (token: Token | undefined) => token?.text === '.';
+
+/** Index of the last token of the name, with dots, that begins at `first`; -1 if none does. */
+function nameEnd(list: readonly Token[], first: number): number {
+  let last = first;
+  while (isName(list[last]) && isDot(list[last + 1]) && isName(list[last + 2])) last += 2;
+  return isName(list[last]) ? last : -1;
+}
+
+/** Index of the first token of the name, with dots, that ends at `last`; -1 if none does. */
+function nameStart(list: readonly Token[], last: number): number {
+  let first = last;
+  while (isName(list[first]) && isDot(list[first - 1]) && isName(list[first - 2])) first -= 2;
+  return isName(list[first]) ? first : -1;
+}
 
 /** Argument `at` of a call if it is just a name; for an operator, the name directly beside it. */
 function argumentIn(sql: string, call: string, at: number): string | undefined {
@@ -52,27 +67,24 @@ function argumentIn(sql: string, call: string, at: number): string | undefined {
   const index = list.findIndex(
     ({ text }, place) => text.toLowerCase() === call.toLowerCase() && (isOperator || list[place + 1]?.text === '('),
   );
-  const found = list[index];
-  if (found === undefined) return undefined;
-  if (isOperator && at === 0) return NAME_BEFORE.exec(sql.slice(0, found.start))?.[1];
-  if (isOperator) return NAME_AFTER.exec(sql.slice(found.end))?.[1];
-  return NAME_ALONE.exec(argumentText(sql, list.slice(index + 2), at))?.[1];
+  if (index === -1) return undefined;
+  const first = isOperator ? (at === 0 ? nameStart(list, index - 1) : index + 1) : argumentStart(list, index + 2, at);
+  const last = nameEnd(list, first);
+  const isAlone = isOperator || list[last + 1]?.text === ',' || list[last + 1]?.text === ')';
+  return last === -1 || !isAlone ? undefined : sql.slice(list[first]?.start, list[last]?.end);
 }
 
-/** The text of argument `at`, given the tokens after the opening parenthesis of the call. */
-function argumentText(sql: string, list: readonly Token[], at: number): string {
+/** Index of the first token of argument `at`, given that of the first token of the first one; -1 without such an argument. */
+function argumentStart(list: readonly Token[], first: number, at: number): number {
   let depth = 0;
   let left = at;
-  let start = list[0]?.start ?? 0;
-  for (const { text, start: here, end } of list) {
-    const isEnd = depth === 0 && (text === ',' || text === ')');
-    if (isEnd && left === 0) return sql.slice(start, here);
-    if (isEnd && text === ')') break;
-    if (isEnd) {
-      left -= 1;
-      start = end;
-    } else if (/^[([{]$/.test(text)) depth += 1;
+  let index = first;
+  for (; left > 0 && index < list.length; index++) {
+    const text = list[index]?.text ?? '';
+    if (text === ',' && depth === 0) left -= 1;
+    else if (/^[([{]$/.test(text)) depth += 1;
     else if (/^[)\]}]$/.test(text)) depth -= 1;
+    if (depth < 0) return -1;
   }
-  return '';
+  return left === 0 ? index : -1;
 }

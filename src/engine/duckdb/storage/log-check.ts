@@ -61,8 +61,9 @@ export function orphanedLogError(file: string, log: string): ApiError {
 
 /** Reads the engine's refusal of a log, which names the entry whose checksum does not match. */
 export function readLogDamage(engineMessage: string): LogDamage | undefined {
-  const [, file, position] = /WAL file "([^"]+)".*entry at byte position (\d+)/s.exec(engineMessage) ?? [];
-  return file === undefined ? undefined : checkLog(file, Number(position));
+  const file = /WAL file "([^"]+)"/.exec(engineMessage)?.[1];
+  const position = /entry at byte position (\d+)/.exec(engineMessage)?.[1];
+  return file === undefined || position === undefined ? undefined : checkLog(file, Number(position));
 }
 
 /**

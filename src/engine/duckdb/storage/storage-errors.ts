@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
+import { withoutTrailing } from '../../../contract/text.ts';
 import type { EngineSize } from '../../engine.ts';
 import { engineErrorText as messageOf } from './engine-error.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
@@ -59,13 +60,16 @@ export function isHeldError(error: unknown): boolean {
   return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
 }
 
-/** The last one means a truncated file; the engine's files for large queries, which may be full, have other names. */
-const DAMAGED =
-  /Corrupt database file|checksum .* does not match|Could not read enough bytes from file "[^"]*\.duckdb"/i;
-
 /** Whether what was read of the file is not what was written. */
 export function isDamage(error: unknown): boolean {
-  return DAMAGED.test(messageOf(error));
+  const message = messageOf(error).toLowerCase();
+  const checksum = message.indexOf('checksum ');
+  return (
+    message.includes('corrupt database file') ||
+    (checksum !== -1 && message.includes(' does not match', checksum)) ||
+    // A truncated file; the engine's files for large queries, which may be full, have other names.
+    (message.includes('could not read enough bytes from file "') && message.includes('.duckdb"'))
+  );
 }
 
 /** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */
@@ -109,9 +113,13 @@ export function openError(file: string, error: unknown): ApiError {
   });
 }
 
+function isReadOnly(message: string): boolean {
+  return message.includes('Cannot open file ') && message.includes(' in read-only');
+}
+
 function openReason(error: unknown, message: string): string {
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (/Permission denied|Read-only file system|Cannot open file .* in read-only/i.test(message) || code === 'EACCES') {
+  if (/Permission denied|Read-only file system/i.test(message) || isReadOnly(message) || code === 'EACCES') {
     return 'no permission to read and write it. Make the folder and the file writable for this user.';
   }
   if (code === 'EROFS') return 'the file system is read-only. Use a data folder that can be written.';
@@ -171,5 +179,5 @@ export function resizeError({ threads, memoryBytes }: EngineSize, error: unknown
 }
 
 function firstLine(message: string): string {
-  return (message.split('\n', 1)[0] ?? message).slice(0, 300).replace(/[.\s]+$/, '');
+  return withoutTrailing((message.split('\n', 1)[0] ?? message).slice(0, 300), '.');
 }

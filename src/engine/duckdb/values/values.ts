@@ -14,6 +14,7 @@ import {
   type DuckDBVector,
 } from '@duckdb/node-api';
 import { type JsonValue, parseJson } from '../../../contract/json.ts';
+import { withoutTrailing } from '../../../contract/text.ts';
 import { quoteName } from '../sql/names.ts';
 import { dateText, timestampText } from './value-text.ts';
 
@@ -78,8 +79,8 @@ function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
 
 /** A double holds every decimal of 15 digits; a longer one becomes text, with all its digits. */
 export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
-  const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
-  return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
+  const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString();
+  return withoutTrailing(digits, '0').length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
 }
 
 function withNumbers(value: JsonValue, integer: Numbers['integer']): JsonValue {

@@ -1,0 +1,30 @@
+/*
+ * Plain work on text, without a pattern: one pass each, however long the text is. What a text from outside has to be
+ * searched for more than that is scanned or parsed; every pattern in use is proven linear by `test/structure`.
+ */
+
+const NUMERAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** A double needs 17 digits and an integer of 128 bits 39; a fraction may be written out a little further. */
+const NUMERAL_CHARS_MAX = 1_000;
+
+/** Whether a text is a decimal number, as CSV, SQL and JSON write it, a sign included, and of a sane length. */
+export function isNumeral(text: string): boolean {
+  return text.length <= NUMERAL_CHARS_MAX && NUMERAL.test(text);
+}
+
+/** The text without spaces of any kind and these characters at its end. */
+export function withoutTrailing(text: string, marks: string): string {
+  let end = text.length;
+  for (; end > 0; end--) {
+    const character = text[end - 1] ?? '';
+    if (!marks.includes(character) && character.trim() !== '') break;
+  }
+  return text.slice(0, end);
+}
+
+/** What stands after `before`, with which the text has to begin, up to the next `after`; undefined without either. */
+export function between(text: string, before: string, after: string): string | undefined {
+  if (!text.startsWith(before)) return undefined;
+  const end = text.indexOf(after, before.length);
+  return end === -1 ? undefined : text.slice(before.length, end);
+}
