@@ -1,4 +1,5 @@
-import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
+import { createJsonReader, type ReadNumber } from './json-reader.ts';
+import { createPace } from './turns.ts';
 
 /** A JSON value; an integer that a double cannot hold is a `bigint`. */
 export type JsonValue =
@@ -24,7 +25,8 @@ export function isObject(value: unknown): boolean {
 const LONG_INTEGER = /(?:^|[[:,\s])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
-function exactNumber(text: string): number | bigint {
+/** A number, exact if it is an integer. */
+export function exactNumber(text: string): number | bigint {
   const number = Number(text);
   return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
 }
@@ -35,31 +37,45 @@ function exactNumber(text: string): number | bigint {
  */
 export function parseJson(text: string): JsonValue {
   const value = JSON.parse(text) as JsonValue;
-  if (!LONG_INTEGER.test(text)) return value;
+  return LONG_INTEGER.test(text) ? readExactly(text) : value;
+}
+
+function readExactly(text: string): JsonValue {
+  const reader = createJsonReader(text, exactNumber);
+  reader.read(Number.POSITIVE_INFINITY);
+  return reader.value;
+}
+
+/** Texts up to this length are parsed in one go: `JSON.parse` takes a few milliseconds. */
+const AT_ONCE_CHARS = 128 * 1024;
+/** How much of a longer one is read between two looks at the clock. */
+const STEP_CHARS = 16 * 1024;
+
+/** As `parseJson`, while others get their turn. Throws `JsonTextError` with the position of what is wrong. */
+export async function parseJsonInTurns(text: string): Promise<JsonValue> {
+  if (text.length > AT_ONCE_CHARS) return readInTurns(text, exactNumber);
   try {
-    // As in JSON.parse, the last of several equal keys counts.
-    return parseLossless(text, null, {
-      parseNumber: exactNumber,
-      onDuplicateKey: ({ newValue }) => newValue,
-    }) as JsonValue;
+    return parseJson(text);
   } catch (error) {
-    if (error instanceof RangeError) throw new SyntaxError('the JSON is nested too deeply');
+    // The built-in parser does not always say where.
+    if (error instanceof SyntaxError) return readExactly(text);
     throw error;
   }
 }
 
-/** Values in one message or request: 20,000 documents of 50 fields. */
-export const VALUES_MAX = 1_000_000;
-const COMMA = 0x2c;
+/** Throws `JsonTextError` if a text is not JSON, while others get their turn. */
+export async function checkJson(text: string): Promise<void> {
+  await readInTurns(text, undefined);
+}
 
-/**
- * Whether JSON text may hold more values than that: it has as many commas. Many tiny values take far longer to read, and
- * far more memory, than their bytes tell.
- */
-export function isCrowd(bytes: Buffer): boolean {
-  let commas = 0;
-  for (let at = bytes.indexOf(COMMA); at >= 0 && commas <= VALUES_MAX; at = bytes.indexOf(COMMA, at + 1)) commas += 1;
-  return commas > VALUES_MAX;
+async function readInTurns(text: string, readNumber: ReadNumber | undefined): Promise<JsonValue> {
+  const reader = createJsonReader(text, readNumber);
+  const pace = createPace();
+  while (!reader.read(STEP_CHARS)) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  return reader.value;
 }
 
 /** The JSON text of a value that may contain `bigint`s, which are written as numbers with all their digits. */
@@ -67,7 +83,24 @@ export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof TypeError && /BigInt/.test(error.message)) return stringifyLossless(value) ?? 'null';
+    if (error instanceof TypeError && /BigInt/.test(error.message)) return exactTextOf(value) ?? 'null';
     throw error;
   }
+}
+
+/** As `JSON.stringify`, which has no way to write a `bigint`. */
+function exactTextOf(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null || hasOwnText(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => exactTextOf(item) ?? 'null').join(',')}]`;
+  const members: string[] = [];
+  for (const [key, member] of Object.entries(value)) {
+    const text = exactTextOf(member);
+    if (text !== undefined) members.push(`${JSON.stringify(key)}:${text}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+function hasOwnText(value: { toJSON?: unknown }): boolean {
+  return typeof value.toJSON === 'function';
 }

@@ -56,8 +56,8 @@ export interface DocumentList {
   /** Offset of the list's `[`; `end` is that of the byte after its `]`. */
   start: number;
   end: number;
-  /** Throws `invalid_input` for anything but a JSON list. */
-  parse(): readonly JsonValue[];
+  /** Throws `invalid_input` for anything but a JSON list, and names the limit for what is over one. */
+  parse(): Promise<readonly JsonValue[]>;
 }
 
 /** What one call of an operation may use. */

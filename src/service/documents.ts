@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../contract/json.ts';
+import { ITEM_BYTES_MAX } from '../contract/json-scan.ts';
+import { mapInTurns } from '../contract/turns.ts';
 import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../engine/engine.ts';
 import type { CallContext, DocumentList } from './context.ts';
 import { newDocumentId } from './ingest/document-id.ts';
@@ -31,7 +33,7 @@ export async function addDocuments(
 ): Promise<WriteResult> {
   const added = ctx.text === undefined ? undefined : await addText(ctx, input, ctx.text);
   if (added !== undefined) return added;
-  const data = ctx.text === undefined ? input.data : ctx.text.parse();
+  const data = ctx.text === undefined ? input.data : await ctx.text.parse();
   requireAtMostMax('add', data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const prepared = await takeIn(ctx, collection, data);
@@ -48,7 +50,7 @@ export async function addDocuments(
   let next = 0;
   let tooOld = 0;
   let near1970 = 0;
-  const rows = prepared.map((one) => {
+  const rows = await mapInTurns(prepared, (one) => {
     if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
     const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if (outcome.status !== 'error') bytes.inserted += one.bytes;
@@ -83,7 +85,7 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   if (outcomes === undefined) return undefined;
   const size = { inserted: 0, overwritten: 0 };
   const countIn = (ids: ReadonlySet<string>) => (ids.size === 0 ? 0 : outcomes.filter(({ id }) => ids.has(id)).length);
-  const rows = outcomes.map((outcome) => {
+  const rows = await mapInTurns(outcomes, (outcome) => {
     size.inserted += outcome.bytes;
     if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
     return row(collection, outcome.id, outcome);
@@ -128,6 +130,7 @@ export async function patchDocuments(
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const sizes: number[] = [];
   const turned: NewJson[] = [];
+  const fields = await fieldsOf(input.data);
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.changeDocuments(
       collection.table,
@@ -139,12 +142,12 @@ export async function patchDocuments(
         sizes[index] = changed.bytes;
         return changed.document;
       },
-      fieldsOf(input.data.flatMap((entry) => entry.patch)),
+      fields,
       (one) => turned.push(one),
     ),
   );
   const bytes = { inserted: 0, overwritten: 0 };
-  const rows = input.data.map((entry, index) => {
+  const rows = await mapInTurns(input.data, (entry, index) => {
     const outcome = outcomes[index] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if (outcome.status === 'error') return row(collection, entry._id, outcome);
     bytes.inserted += sizes[index] ?? 0;
@@ -159,6 +162,9 @@ function patched(id: string, before: JsonObject, operations: readonly PatchOpera
   if (!Object.hasOwn(before, '_id')) delete document['_id'];
   const { bytes, problem } = measure(document);
   if (problem !== undefined) throw new Error(`the patched document ${problem}`);
+  if (bytes > ITEM_BYTES_MAX) {
+    throw new Error(`the patched document has ${bytes} bytes, and one document may have ${ITEM_BYTES_MAX}`);
+  }
   return { document, bytes };
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import { isCrowd, VALUES_MAX } from '../../contract/json.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { scanJson } from '../../contract/json-scan.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
 /** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */
@@ -66,21 +67,16 @@ export async function readMessages(request: IncomingMessage, signal: AbortSignal
     throw new Refusal(415, REFUSED, 'The message has a Content-Encoding. Send it without.');
   }
   const bytes = await untilClosing(collect(request), signal);
-  refuseCrowd(bytes);
-  const text = decode(bytes);
   try {
-    return parseMessages(text);
-  } catch {
+    await scanJson(bytes, { what: 'The message' });
+    return await parseMessages(decode(bytes));
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    if (error instanceof ApiError)
+      throw new Refusal(error.code === 'content_too_large' ? 413 : 400, REFUSED, error.message);
     // The parser's own message would quote the text, whatever it contains.
     throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid JSON.');
   }
-}
-
-/** Many tiny values take far more time and memory to parse than their size in bytes suggests. */
-function refuseCrowd(bytes: Buffer): void {
-  if (!isCrowd(bytes)) return;
-  const most = VALUES_MAX.toLocaleString('en-US');
-  throw new Refusal(413, REFUSED, `The message holds more than ${most} values. Write documents in smaller batches.`);
 }
 
 async function collect(request: IncomingMessage): Promise<Buffer> {

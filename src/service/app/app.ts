@@ -2,20 +2,22 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type AnyOperation, allRows } from '../../contract/contract.ts';
-import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
+import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json.ts';
+import type { ScanOptions } from '../../contract/json-scan.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
 import { requireAllowed } from '../allowlist.ts';
 import { authenticate, type Principal, requireCaller } from '../auth.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
 import { handlers } from '../handlers.ts';
+import { tooManyDocuments } from '../ingest/intake.ts';
 import { lowerFirst, permits, requireRole } from '../roles.ts';
 import type { Guarded } from '../supervision/supervision.ts';
 import type { AddressRange } from './addresses.ts';
 import { encodeAnswer } from './answer.ts';
-import { DEFINITION_BYTES_MAX, dataListOf, RawBody, readBody } from './body.ts';
+import { DEFINITION_BYTES_MAX, dataListOf, RawBody, READ_BYTES_MAX, readBody } from './body.ts';
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -155,11 +157,17 @@ function acceptJson(app: FastifyInstance, operationOf: (request: FastifyRequest)
 
 function bytesMaxOf(operation: string | null): number {
   const row: Row | undefined = allRows[operation as AnyOperation];
-  return row === undefined || row.effect === 'read' || takesDocuments(row) ? WRITE_BYTES_MAX : DEFINITION_BYTES_MAX;
+  if (row === undefined || takesDocuments(row)) return WRITE_BYTES_MAX;
+  return row.effect === 'read' ? READ_BYTES_MAX : DEFINITION_BYTES_MAX;
 }
 
 function takesDocuments({ body }: Row): boolean {
   return body !== undefined && Object.hasOwn(body.shape, 'data');
+}
+
+/** What a scan looks for in a write of documents; a list that is only a little too long is counted first. */
+function documentsOf(row: Row): ScanOptions['data'] {
+  return { max: 2 * DOCUMENTS_MAX, tooMany: () => tooManyDocuments(lowerFirst(row.title), 'far too many') };
 }
 
 function allowOrigins(reply: FastifyReply): void {
@@ -190,14 +198,14 @@ function addOperation(
     // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
-    if (!takesDocuments(row)) body?.refuseCrowd();
+    const parse = async () => read(await body?.parse(takesDocuments(row) ? documentsOf(row) : undefined));
     // Documents are not parsed here if the engine can take their text.
     const list = operation === 'addDocuments' && body !== undefined ? dataListOf(body) : undefined;
     const text =
       body === undefined || list === undefined
         ? undefined
-        : { bytes: body.bytes, ...list, parse: () => read(body.parse())['data'] as readonly JsonValue[] };
-    const input = read(text === undefined ? body?.parse() : { data: [] });
+        : { bytes: body.bytes, ...list, parse: async () => (await parse())['data'] as readonly JsonValue[] };
+    const input = await (text === undefined ? parse() : read({ data: [] }));
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
     working();

@@ -1,12 +1,17 @@
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { parse as parseLossless } from 'lossless-json';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { isCrowd, type JsonValue, parseJson, VALUES_MAX } from '../../contract/json.ts';
+import { checkJson, isObject, type JsonValue, parseJson, parseJsonInTurns } from '../../contract/json.ts';
+import { JsonTextError } from '../../contract/json-reader.ts';
+import { type ListPlace, type ScanOptions, scanJson } from '../../contract/json-scan.ts';
+import { createPace } from '../../contract/turns.ts';
 
 /** Most bytes of a request that says what something is: what it makes stays in memory, and in every list. */
 export const DEFINITION_BYTES_MAX = 1024 * 1024;
+/** Most bytes of a request that only reads: a statement with its parameters. */
+export const READ_BYTES_MAX = 4 * 1024 * 1024;
 
 /** How much of an oversized body is read before the answer, which a client that still writes may not read otherwise. */
 const DRAIN_BYTES_MAX = 8 * WRITE_BYTES_MAX;
@@ -20,6 +25,8 @@ const ROOMS_MAX = 2;
 /** Smaller bodies do not use one of these buffers. */
 const ROOM_BYTES_MIN = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
+/** Longer entries are parsed in turns. */
+const ENTRY_CHARS = 64 * 1024;
 const MEBIBYTE = 1024 * 1024;
 
 /** A request body that has not been parsed yet. */
@@ -48,41 +55,82 @@ export class RawBody {
     if (rooms.length > ROOMS_MAX) rooms.sort((a, b) => b.length - a.length).pop();
   }
 
-  /** Throws `content_too_large` for more values than are read while nobody else is served. */
-  refuseCrowd(): void {
-    if (!isCrowd(this.#bytes)) return;
-    const most = VALUES_MAX.toLocaleString('en-US');
-    throw new ApiError('content_too_large', `The request body holds more than ${most} values. Send fewer at once.`);
-  }
-
   /**
-   * The JSON value, with integers of any size kept exactly; undefined if the body is empty. Throws `invalid_input`,
-   * with the position, for text that is not JSON.
+   * The JSON value, with integers of any size kept exactly; undefined if the body is empty. The list `data` may have
+   * `itemsMax` entries, each bounded by itself; without it, the whole is. Throws `invalid_input`, with the position, for
+   * text that is not JSON, and names the limit for what is over one.
    */
-  parse(): JsonValue | undefined {
-    const text = decode(this.bytes);
-    return text.trim() === '' ? undefined : parseBody(text);
+  async parse(data?: ScanOptions['data']): Promise<JsonValue | undefined> {
+    const { bytes } = this;
+    const list = await scanJson(bytes, { what: 'The request body', ...(data === undefined ? {} : { data }) });
+    if (!isUtf8(bytes)) {
+      throw new ApiError('invalid_input', 'The request body is not valid UTF-8. Send JSON text encoded as UTF-8.');
+    }
+    if (list !== undefined) return parseWithList(bytes, list);
+    const text = decode(bytes);
+    if (text.trim() === '') return undefined;
+    return withPlace(text, async () => {
+      if (data !== undefined && bytes.length > DEFINITION_BYTES_MAX) {
+        await checkJson(text);
+        throw tooMuchBeside(bytes.length);
+      }
+      return parseJsonInTurns(text);
+    });
   }
 }
 
-/** A list in a body: the offset of its `[`, and of the byte after its `]`. */
-export interface ListPlace {
-  start: number;
-  end: number;
+/** Stands for the list `data` while what is around it is parsed: nobody can send it, or know it. */
+const PLACEHOLDER = JSON.stringify(`data ${randomUUID()}`);
+
+/** Parses a body entry by entry, so that no text is long. */
+async function parseWithList(bytes: Buffer, { start, end, items }: ListPlace): Promise<JsonValue> {
+  const beside = bytes.length - (end - start);
+  if (beside > DEFINITION_BYTES_MAX) throw tooMuchBeside(beside);
+  const around = decode(Buffer.concat([bytes.subarray(0, start), Buffer.from(PLACEHOLDER), bytes.subarray(end)]));
+  try {
+    const body = await parseJsonInTurns(around);
+    // Another key may mean `data` as well, if it is written with escapes, and then the last one counts.
+    if (!isObject(body) || body['data'] !== JSON.parse(PLACEHOLDER)) return body;
+    const pace = createPace();
+    const entries: JsonValue[] = [];
+    for (let at = 0; at < items.length; at += 2) {
+      entries.push(await parseEntry(bytes.toString('utf8', items[at], items[at + 1])));
+      const turn = pace();
+      if (turn !== undefined) await turn;
+    }
+    return { ...body, data: entries };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const text = decode(bytes);
+    // Again, for the position in the whole.
+    await withPlace(text, () => checkJson(text));
+    throw error;
+  }
+}
+
+function parseEntry(text: string): JsonValue | Promise<JsonValue> {
+  return text.length > ENTRY_CHARS ? parseJsonInTurns(text) : parseJson(text);
+}
+
+function tooMuchBeside(bytes: number): ApiError {
+  return new ApiError(
+    'content_too_large',
+    `The request body has ${bytes} bytes beside the list "data", and ${DEFINITION_BYTES_MAX} are the most.`,
+  );
+}
+
+/** Where the list is in a body of the form `{"data": […]}` in UTF-8; undefined for any other body. */
+export function dataListOf({ bytes }: RawBody): Pick<ListPlace, 'start' | 'end'> | undefined {
+  const head = DATA_LIST.exec(bytes.toString('latin1', 0, EDGE_BYTES));
+  const tail = LIST_END.exec(bytes.toString('latin1', Math.max(0, bytes.length - EDGE_BYTES)));
+  if (head === null || tail === null || !isUtf8(bytes)) return undefined;
+  return { start: head[0].length - 1, end: bytes.length - tail[0].length + 1 };
 }
 
 const DATA_LIST = /^[ \t\r\n]*\{[ \t\r\n]*"data"[ \t\r\n]*:[ \t\r\n]*\[/;
 const LIST_END = /\][ \t\r\n]*\}[ \t\r\n]*$/;
 /** Only this many bytes at each end are searched, since there is rarely more white space. */
 const EDGE_BYTES = 256;
-
-/** Where the list is in a body of the form `{"data": […]}` in UTF-8; undefined for any other body. */
-export function dataListOf({ bytes }: RawBody): ListPlace | undefined {
-  const head = DATA_LIST.exec(bytes.toString('latin1', 0, EDGE_BYTES));
-  const tail = LIST_END.exec(bytes.toString('latin1', Math.max(0, bytes.length - EDGE_BYTES)));
-  if (head === null || tail === null || !isUtf8(bytes)) return undefined;
-  return { start: head[0].length - 1, end: bytes.length - tail[0].length + 1 };
-}
 
 /** Reads a request body to its end. Throws `content_too_large` above `bytesMax`, by default 10 MiB. */
 export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): Promise<RawBody> {
@@ -126,54 +174,28 @@ async function collect(payload: Readable, bytesMax: number): Promise<{ bytes: nu
   return { bytes, chunks };
 }
 
+/** Without a byte order mark. */
 function decode(bytes: Buffer): string {
+  return new TextDecoder('utf-8').decode(bytes);
+}
+
+/** Runs `work` on a text; if that is not JSON, the error says where. */
+async function withPlace<T>(text: string, work: () => Promise<T>): Promise<T> {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return await work();
   } catch (error) {
-    throw new ApiError('invalid_input', 'The request body is not valid UTF-8. Send JSON text encoded as UTF-8.', {
-      cause: error,
-    });
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new ApiError('invalid_input', `The request body is not valid JSON${placeOf(text, error)}: ${error.message}.`);
   }
 }
 
-function parseBody(text: string): JsonValue {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    throw new ApiError(
-      'invalid_input',
-      `The request body is not valid JSON${positionOf(text, error)}: ${whyOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+/** The place of an error, as ` at line 2, column 7 (position 15)`. */
+function placeOf(text: string, { position }: JsonTextError): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = text.indexOf('\n'); at >= 0 && at < position; at = text.indexOf('\n', lineStart)) {
+    line += 1;
+    lineStart = at + 1;
   }
-}
-
-/** The parser's message without its excerpt of the body, which may contain part of a secret. */
-function whyOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return /is not valid JSON$/.test(message) ? 'unexpected character' : message;
-}
-
-/** The position, as ` at line 2, column 7 (position 15)`; some messages of the built-in parser lack it. */
-function positionOf(text: string, error: unknown): string {
-  const position = positionIn(error) ?? positionIn(locate(text));
-  if (position === undefined) return '';
-  const before = text.slice(0, position).split('\n');
-  return ` at line ${before.length}, column ${(before.at(-1) ?? '').length + 1} (position ${position})`;
-}
-
-function locate(text: string): unknown {
-  try {
-    parseLossless(text);
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
-
-function positionIn(error: unknown): number | undefined {
-  const match = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message) : null;
-  return match === null ? undefined : Number(match[1]);
+  return ` at line ${line}, column ${position - lineStart + 1} (position ${position})`;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Row } from '../../contract/row.ts';
+import { createPace } from '../../contract/turns.ts';
 import { lowerFirst } from '../roles.ts';
 
 const ISSUES_SHOWN_MAX = 3;
@@ -13,31 +14,63 @@ export interface RawInput {
   body: unknown;
 }
 
+/** How many entries of a list are checked between two looks at the clock. */
+const ENTRIES_AT_ONCE = 100;
+
 /**
  * The flat, checked input of an operation: path parameters, query-string parameters and body fields, without unknown
  * ones. Throws `invalid_input`, naming the path of each wrong field and what was expected.
  */
-export function parseInput(row: Row, raw: RawInput): Record<string, unknown> {
-  const body = parsePart(row, row.body, bodyFields(row, raw.body));
+export async function parseInput(row: Row, raw: RawInput): Promise<Record<string, unknown>> {
+  const body = await parseBody(row, raw.body);
   return { ...body, ...parseQuery(row, raw), ...parsePart(row, row.params, raw.params) };
+}
+
+/** The body's fields; null in an optional field counts as absent. A long list `data` is checked bit by bit. */
+async function parseBody(row: Row, body: unknown): Promise<Record<string, unknown>> {
+  if (row.body === undefined || body === undefined) return parsePart(row, row.body, {});
+  const list: unknown = row.body.shape['data'];
+  const entries = isObject(body) ? body['data'] : undefined;
+  if (!(list instanceof z.ZodArray) || !Array.isArray(entries)) {
+    return parsePart(row, row.body, withoutNulls(row.body, body));
+  }
+  const data: unknown[] = [];
+  const pace = createPace();
+  for (let from = 0; from < entries.length; from += ENTRIES_AT_ONCE) {
+    const some = entries.slice(from, from + ENTRIES_AT_ONCE);
+    const parsed = list.safeParse(withoutNulls(list, some), { reportInput: true });
+    if (!parsed.success)
+      throw invalid(
+        row,
+        parsed.error.issues.map((issue) => movedBy(from, issue)),
+      );
+    for (const entry of parsed.data) data.push(entry);
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  return { ...parsePart(row, row.body, withoutNulls(row.body, { ...body, data: [] })), data };
+}
+
+/** An issue of some entries of `data`, as one of the whole body. */
+function movedBy(from: number, issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  const [index, ...rest] = issue.path;
+  return { ...issue, path: ['data', from + Number(index), ...rest] };
 }
 
 function parsePart(row: Row, schema: z.ZodObject | undefined, value: unknown): Record<string, unknown> {
   if (schema === undefined) return {};
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
-  const more = parsed.error.issues.length - issues.length;
-  throw new ApiError(
-    'invalid_input',
-    `Cannot ${lowerFirst(row.title)}: ${issues.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
-  );
+  throw invalid(row, parsed.error.issues);
 }
 
-/** The body's fields; null in an optional field counts as absent. */
-function bodyFields(row: Row, body: unknown): unknown {
-  if (row.body === undefined || body === undefined) return {};
-  return withoutNulls(row.body, body);
+function invalid(row: Row, issues: readonly z.core.$ZodIssue[]): ApiError {
+  const shown = issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
+  const more = issues.length - shown.length;
+  return new ApiError(
+    'invalid_input',
+    `Cannot ${lowerFirst(row.title)}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+  );
 }
 
 function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {

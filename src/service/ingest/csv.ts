@@ -1,6 +1,8 @@
-import { type CsvError, parse } from 'csv-parse/sync';
+import { type CsvError, parse } from 'csv-parse';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import { KEYS_MAX } from '../../contract/json-scan.ts';
 import { isNumeral } from '../../contract/text.ts';
+import { createPace, mapInTurns } from '../../contract/turns.ts';
 import type { FileFormat } from '../records.ts';
 
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
@@ -12,10 +14,13 @@ export type Parsed = { document: JsonObject } | { problem: string };
 /** Reads the pieces of one CSV file, in order. */
 export interface CsvReader {
   /** The documents of a piece, which consists of whole lines; stops after `max` + 1. */
-  read(text: string, max: number): Parsed[];
+  read(text: string, max: number): Promise<Parsed[]>;
 }
 
 const INTEGER = /^[+-]?\d{1,38}$/;
+
+/** How much text the parser is given at once. */
+const STEP_CHARS = 16 * 1024;
 
 /**
  * A reader for the pieces of one request. With `firstLineAsColumnNames`, the first line of the first piece names the
@@ -24,22 +29,43 @@ const INTEGER = /^[+-]?\d{1,38}$/;
 export function csvReader(format: CsvFormat): CsvReader {
   let header: string[] | undefined;
   return {
-    read(text, max) {
+    async read(text, max) {
       let records: string[][];
       try {
-        records = parseCsv(text, format, max + 2);
+        records = await parseCsv(text, format, max + 2);
       } catch (error) {
         return [{ problem: `is no CSV: ${(error as CsvError).message}` }];
       }
       if (format.firstLineAsColumnNames && isHeader(records[0], header)) header = records.shift();
       const names = format.columnNames.length > 0 ? format.columnNames : (header ?? []);
-      return records.map((record, index) => csvDocument(record, names, format.columnTypes, index));
+      if (names.length > KEYS_MAX) {
+        return [{ problem: `has ${names.length} columns, and at most ${KEYS_MAX.toLocaleString('en-US')} are read` }];
+      }
+      return mapInTurns(records, (record, index) => csvDocument(record, names, format.columnTypes, index));
     },
   };
 }
 
-function parseCsv(text: string, format: CsvFormat, max: number): string[][] {
-  return parse(text, { ...csvRules(format), to: max });
+/** The first `max` records of a text. Throws `CsvError`. */
+async function parseCsv(text: string, format: CsvFormat, max: number): Promise<string[][]> {
+  const records: string[][] = [];
+  const parser = parse({ ...csvRules(format), on_record: (record: string[]) => void records.push(record) });
+  let failure: unknown;
+  parser.on('error', (error) => {
+    failure = error;
+  });
+  parser.resume();
+  const pace = createPace();
+  for (let from = 0; from < text.length && failure === undefined && records.length < max; from += STEP_CHARS) {
+    await new Promise((resolve) => parser.write(text.slice(from, from + STEP_CHARS), resolve));
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  if (failure === undefined && records.length < max) {
+    await new Promise((resolve) => parser.once('close', resolve).end());
+  } else parser.destroy();
+  if (failure !== undefined) throw failure;
+  return records.slice(0, max);
 }
 
 /** The options of the parser. */

@@ -1,6 +1,7 @@
 import { DOCUMENTS_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonValue } from '../../contract/json.ts';
+import { createPace, mapInTurns } from '../../contract/turns.ts';
 import type { NewDocument } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
 import type { CollectionRecord } from '../records.ts';
@@ -28,16 +29,18 @@ export async function takeIn(
   collection: CollectionRecord,
   data: readonly JsonValue[],
 ): Promise<Prepared[]> {
-  const drafts = draftsOf(collection, data);
+  const drafts = await draftsOf(collection, data);
   requireAtMostMax('add', drafts.length);
   const { fieldMappings, eventTimeInfo } = collection;
   if (fieldMappings.length > 0) {
     // Values that cannot be stored cannot be passed to the engine either.
-    for (const draft of drafts) draft.problem ??= problemOfFields(draft);
+    await mapInTurns(drafts, (draft) => {
+      draft.problem ??= problemOfFields(draft);
+    });
     await mapFields(ctx.engine, fieldMappings, drafts, ctx.signal);
   }
   const times = eventTimeInfo === null ? [] : await readEventTimes(ctx.engine, eventTimeInfo, drafts);
-  return drafts.map((draft, index) => prepare(draft, times[index] ?? null));
+  return mapInTurns(drafts, (draft, index) => prepare(draft, times[index] ?? null));
 }
 
 /** Whether a collection stores documents as received, without field mappings or event time settings. */
@@ -54,25 +57,32 @@ export function readGiven(document: JsonValue): NewDocument | undefined {
 
 /** Throws `content_too_large` if a write has too many entries. */
 export function requireAtMostMax(verb: string, count: number): void {
-  if (count <= DOCUMENTS_MAX) return;
-  throw new ApiError(
+  if (count > DOCUMENTS_MAX) throw tooManyDocuments(`${verb} documents`, String(count));
+}
+
+/** The error for a write with too many entries. */
+export function tooManyDocuments(what: string, count: string): ApiError {
+  return new ApiError(
     'content_too_large',
-    `Cannot ${verb} documents: "data" has ${count > 2 * DOCUMENTS_MAX ? 'far too many' : count} entries and one request may have ${DOCUMENTS_MAX}. Send smaller batches.`,
+    `Cannot ${what}: "data" has ${count} entries and one request may have ${DOCUMENTS_MAX}. Send smaller batches.`,
   );
 }
 
-function draftsOf(collection: CollectionRecord, data: readonly JsonValue[]): Draft[] {
+async function draftsOf(collection: CollectionRecord, data: readonly JsonValue[]): Promise<Draft[]> {
   const format = formatOf(collection.sources);
+  const pace = createPace();
   let reader: PieceReader | undefined;
   const drafts: Draft[] = [];
   for (const [index, item] of data.entries()) {
     const place = `data[${index}]`;
     if (typeof item === 'string' && format !== null) {
       reader ??= pieceReader(format);
-      for (const draft of reader.read(item, place, DOCUMENTS_MAX)) drafts.push(draft);
+      for (const draft of await reader.read(item, place, DOCUMENTS_MAX)) drafts.push(draft);
       requireAtMostMax('add', drafts.length);
     } else if (isObject(item)) drafts.push(draftOf(item, false));
     else drafts.push(refusedDraft(`${place} must be a JSON object${textHint(collection, item)}`, false));
+    const turn = pace();
+    if (turn !== undefined) await turn;
   }
   return drafts;
 }

@@ -1,5 +1,6 @@
 import { PATCH_OPERATIONS, type PatchOperation } from '../../contract/documents.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
+import { createPace } from '../../contract/turns.ts';
 import { parsePointer } from './pointer.ts';
 
 // Why not the npm package `rfc6902`: version 5.4.0 skips `__proto__` and `constructor` in paths, sees inherited
@@ -24,7 +25,8 @@ const FIXED: Readonly<Record<string, string>> = {
  * one fails, throws an `Error` whose message names the operation, its path and why.
  */
 export function applyPatch(document: JsonObject, operations: readonly PatchOperation[]): JsonObject {
-  const root = { '': structuredClone(document) as JsonValue };
+  const root: Root = { '': null, room: WORK_MAX };
+  root[''] = copyOf(root, document);
   operations.forEach((operation, index) => {
     try {
       applyOne(root, operation);
@@ -36,20 +38,51 @@ export function applyPatch(document: JsonObject, operations: readonly PatchOpera
   return root[''] as JsonObject;
 }
 
-/** The fields that operations read or write; undefined if one concerns the whole document. */
-export function fieldsOf(operations: readonly PatchOperation[]): Set<string> | undefined {
+/** Values that a patch may copy, and items that it may move to make room for one; it is applied in one go. */
+const WORK_MAX = 1_000_000;
+/** Items that are moved in the time of copying one value. */
+const MOVED_AT_ONCE = 100;
+
+/** The document, and how much more work may be done on it. */
+interface Root {
+  '': JsonValue;
+  room: number;
+}
+
+function work(root: Root, amount: number): void {
+  root.room -= amount;
+  if (root.room < 0) throw new Error('the patch copies or moves too many values; send it in several');
+}
+
+/** A copy of a value; text is shared, and its length counts because a copy may be copied again. */
+function copyOf(root: Root, value: JsonValue): JsonValue {
+  work(root, typeof value === 'string' ? 1 + value.length / MOVED_AT_ONCE : 1);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => copyOf(root, item));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(root, member)]));
+}
+
+/** The fields that the operations of patches read or write; undefined if one concerns a whole document. */
+export async function fieldsOf(
+  patches: readonly { patch: readonly PatchOperation[] }[],
+): Promise<Set<string> | undefined> {
   const fields = new Set<string>();
-  for (const { path, from } of operations) {
-    for (const pointer of from === undefined ? [path] : [path, from]) {
-      const field = parsePointer(pointer)?.[0];
-      if (field === undefined) return undefined;
-      if (!Object.hasOwn(FIXED, field)) fields.add(field);
+  const pace = createPace();
+  for (const { patch } of patches) {
+    for (const { path, from } of patch) {
+      for (const pointer of from === undefined ? [path] : [path, from]) {
+        const field = parsePointer(pointer)?.[0];
+        if (field === undefined) return undefined;
+        if (!Object.hasOwn(FIXED, field)) fields.add(field);
+      }
     }
+    const turn = pace();
+    if (turn !== undefined) await turn;
   }
   return fields;
 }
 
-function applyOne(root: { '': JsonValue }, operation: PatchOperation): void {
+function applyOne(root: Root, operation: PatchOperation): void {
   const name = operation.op.toLowerCase() as Name;
   if (!PATCH_OPERATIONS.includes(name)) {
     throw new Error(`"${operation.op}" is no operation; there are ${PATCH_OPERATIONS.join(', ')}`);
@@ -61,17 +94,17 @@ function applyOne(root: { '': JsonValue }, operation: PatchOperation): void {
       requireEqual(get(root, path), operandOf(operation));
       break;
     case 'add':
-      add(root, path, structuredClone(operandOf(operation)));
+      add(root, path, copyOf(root, operandOf(operation)));
       break;
     case 'replace':
       get(root, path);
-      set(root, path, structuredClone(operandOf(operation)));
+      set(root, path, copyOf(root, operandOf(operation)));
       break;
     case 'remove':
       removeAt(root, path);
       break;
     case 'copy':
-      add(root, path, structuredClone(get(root, fromOf(operation))));
+      add(root, path, copyOf(root, get(root, fromOf(operation))));
       break;
     case 'move':
       move(root, fromOf(operation), path);
@@ -81,7 +114,7 @@ function applyOne(root: { '': JsonValue }, operation: PatchOperation): void {
   }
 }
 
-function move(root: { '': JsonValue }, from: readonly string[], path: readonly string[]): void {
+function move(root: Root, from: readonly string[], path: readonly string[]): void {
   refuseFixed(from);
   const value = get(root, from);
   if (from.length < path.length && from.every((token, index) => token === path[index])) {
@@ -92,7 +125,7 @@ function move(root: { '': JsonValue }, from: readonly string[], path: readonly s
   add(root, path, value);
 }
 
-function add(root: { '': JsonValue }, path: readonly string[], value: JsonValue): void {
+function add(root: Root, path: readonly string[], value: JsonValue): void {
   const place = placeOf(root, path);
   if (place === null) {
     set(root, path, value);
@@ -105,19 +138,23 @@ function add(root: { '': JsonValue }, path: readonly string[], value: JsonValue)
   const index = place.key === '-' ? place.parent.length : indexOf(place.key);
   if (index > place.parent.length)
     throw new Error(`the array has ${place.parent.length} items, so "${place.key}" is past its end`);
+  work(root, (place.parent.length - index) / MOVED_AT_ONCE);
   place.parent.splice(index, 0, value);
 }
 
-function removeAt(root: { '': JsonValue }, path: readonly string[]): void {
+function removeAt(root: Root, path: readonly string[]): void {
   get(root, path);
   const place = placeOf(root, path);
   if (place === null) throw new Error('the whole document cannot be removed by a patch; use deleteDocuments');
-  if (Array.isArray(place.parent)) place.parent.splice(indexOf(place.key), 1);
-  else delete place.parent[place.key];
+  if (Array.isArray(place.parent)) {
+    const index = indexOf(place.key);
+    work(root, (place.parent.length - index) / MOVED_AT_ONCE);
+    place.parent.splice(index, 1);
+  } else delete place.parent[place.key];
 }
 
 /** Sets an existing value, or the whole document. */
-function set(root: { '': JsonValue }, path: readonly string[], value: JsonValue): void {
+function set(root: Root, path: readonly string[], value: JsonValue): void {
   const place = placeOf(root, path);
   if (place !== null) {
     if (Array.isArray(place.parent)) place.parent[indexOf(place.key)] = value;
@@ -138,7 +175,7 @@ function withFixedOf(before: JsonObject, after: JsonObject): JsonObject {
   return { ...kept, ...after };
 }
 
-function get(root: { '': JsonValue }, path: readonly string[]): JsonValue {
+function get(root: Root, path: readonly string[]): JsonValue {
   let value: JsonValue = root[''];
   for (const token of path) {
     const next = childOf(value, token);
@@ -148,7 +185,7 @@ function get(root: { '': JsonValue }, path: readonly string[]): JsonValue {
   return value;
 }
 
-function placeOf(root: { '': JsonValue }, path: readonly string[]): Place {
+function placeOf(root: Root, path: readonly string[]): Place {
   const key = path.at(-1);
   if (key === undefined) return null;
   const parent = get(root, path.slice(0, -1));

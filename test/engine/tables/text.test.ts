@@ -364,11 +364,11 @@ describe('a text', () => {
     expect(await texts(asText)).toEqual(await texts(asDocuments));
   });
 
-  test('in which each document has a field that is new is read once, and not again for each of them', () => {
+  test('in which each document has a field that is new is read once, and not again for each of them', async () => {
     const documents = Array.from({ length: 5_000 }, (_, n) => ({
       [`c${n % 100}`]: { [`f${Math.floor(n / 100)}`]: n },
     }));
-    const scanned = scanText({ ...textOf(stringifyJson(documents)), max: documents.length }, NO_COLUMNS);
+    const scanned = await scanText({ ...textOf(stringifyJson(documents)), max: documents.length }, NO_COLUMNS);
     expect(scanned?.documents).toHaveLength(documents.length);
     expect(scanned?.shape).toEqual(shapeOf(documents));
   });

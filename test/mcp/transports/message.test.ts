@@ -18,10 +18,10 @@ describe('parseMessages()', () => {
   const call = (n: string) =>
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"n":${n}}}}`;
 
-  it('keeps the digits in a message and in each of a batch', () => {
+  it('keeps the digits in a message and in each of a batch', async () => {
     const exact = { params: { arguments: { n: 9_007_199_254_740_993n } } };
-    expect(parseMessages(call('9007199254740993'))).toMatchObject(exact);
-    expect(parseMessages(`[${call('9007199254740993')}, 7, null, ${call('2')}]`)).toMatchObject([
+    expect(await parseMessages(call('9007199254740993'))).toMatchObject(exact);
+    expect(await parseMessages(`[${call('9007199254740993')}, 7, null, ${call('2')}]`)).toMatchObject([
       exact,
       7,
       null,
@@ -29,14 +29,14 @@ describe('parseMessages()', () => {
     ]);
   });
 
-  it('leaves what is no message to whoever checks it', () => {
+  it('leaves what is no message to whoever checks it', async () => {
     for (const text of [
       '12345678901234567890',
       '"1234567890123456789"',
       '{"method":"tools/call","params":1234567890123456789}',
     ]) {
-      expect(parseMessages(text)).toEqual(JSON.parse(text));
+      expect(await parseMessages(text)).toEqual(JSON.parse(text));
     }
-    expect(() => parseMessages('{')).toThrow(SyntaxError);
+    await expect(parseMessages('{')).rejects.toThrow(SyntaxError);
   });
 });

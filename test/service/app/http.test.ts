@@ -300,7 +300,7 @@ describe('request bodies', () => {
     expect((await service.call('POST', '/v1/orgs/self/queries', query)).body.results).toEqual([{ n: 1024 * 1024 }]);
   });
 
-  it('more than a million values are 413, whether they are used or not; those of documents are taken', async () => {
+  it('more than 200,000 values are 413, whether they are used or not; in a document 100,000 are', async () => {
     const crowd = `[${'[],'.repeat(1_000_000)}[]]`;
     for (const rawBody of [
       `{"sql":{"query":"SELECT 1"},"unknown":${crowd}}`,
@@ -308,12 +308,21 @@ describe('request bodies', () => {
     ]) {
       const answer = await service.call('POST', '/v1/orgs/self/queries', undefined, { rawBody });
       expect(answer.status).toBe(413);
-      expect(answer.body.message).toMatch(/more than 1,000,000 values\. Send fewer/);
+      expect(answer.body.message).toMatch(/more than 200,000 values\. Send fewer/);
     }
     await service.call('POST', `${WS}/commons/collections`, { name: 'crowd' });
-    const rawBody = `{"data":[{"_id":"a","v":[${'1,'.repeat(1_000_000)}1]}]}`;
-    const answer = await service.call('POST', `${WS}/commons/collections/crowd/docs`, undefined, { rawBody });
-    expect(answer.body.data).toMatchObject([{ status: 'ADDED' }]);
+    const documents = (count: number) => {
+      const list = `[${'1,'.repeat(count - 1)}1]`;
+      const rawBody = `{"data":[{"_id":"a","v":${list}},{"_id":"b","v":${list}},{"_id":"c","v":${list}}]}`;
+      return service.call('POST', `${WS}/commons/collections/crowd/docs`, undefined, { rawBody });
+    };
+    // The first are parsed, and the next are of a known shape.
+    for (const status of ['ADDED', 'REPLACED']) {
+      expect((await documents(99_990)).body.data).toMatchObject([{ status }, { status }, { status }]);
+      const answer = await documents(100_001);
+      expect(answer.status).toBe(413);
+      expect(answer.body.message).toBe('"data[0]" holds more than 100,000 values. Split it into several.');
+    }
   });
 
   it('20,001 documents are 413', async () => {

@@ -207,9 +207,12 @@ describe('XML', () => {
     ['', 'is no XML: '],
     ['<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "Named entity isn't defined"],
     ['<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "Named entity isn't defined"],
-    ['<a>'.repeat(100_000), 'nested too deeply'],
+    ['<a>'.repeat(100_000), 'more than 20000 tags'],
+    [`${'<a>'.repeat(2_000)}${'</a>'.repeat(2_000)}`, 'nested more than 200 levels'],
+    [`<a>${'&amp;'.repeat(20_001)}</a>`, 'more than 20000 entities'],
+    [`<a>${'x'.repeat(1024 * 1024)}</a>`, 'more than 1048576 characters'],
     [`${'<a>'.repeat(250)}${'</a>'.repeat(250)}`, 'nested more than 200 levels deep'],
-    [`<a>${'<b/>'.repeat(500_000)}</a>`, 'more than 500000 tags'],
+    [`<a>${'<b/>'.repeat(500_000)}</a>`, 'more than 20000 tags'],
   ])('%.40s is an ERROR row', async (text, why) => {
     const name = await create({ xml: {} });
     const answer = await add(name, text, '<a>fine</a>');

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json.ts';
+import { createPace } from '../../../contract/turns.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
 import type { Passed } from '../gate/gate.ts';
 import { admit, parse } from '../gate/parse.ts';
@@ -183,6 +184,7 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
   const [, type] = result.columnTypes();
   if (type === undefined) throw new Error('the statement has no value');
   const read = readerOf(type, AS_NUMBERS);
+  const pace = createPace();
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     if (run.signal.aborted) throw run.signal.reason;
     const [indexes, values] = [chunk.getColumnVector(0), chunk.getColumnVector(1)];
@@ -193,6 +195,8 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
       const index = Number(indexes.getItem(row));
       if (!isTried) run.answers[index] = checked(value);
       else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue);
+      const turn = pace();
+      if (turn !== undefined) await turn;
     }
   }
 }
@@ -277,7 +281,7 @@ export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: Eng
         const compiled = await compile(connection, expression, signal);
         const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
         const run: Run = { connection, signal, compiled, bytesLeft: limits.resultBytesMax, answers };
-        for (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
+        for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
         return answers.map((answer) => answer ?? { error: 'it gives no value' });
       });
     },

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../contract/json.ts';
+import { mapInTurns } from '../../../contract/turns.ts';
 import type { NewDocument, WriteOutcome } from '../../engine.ts';
 import { describeFault } from './faults.ts';
 
@@ -22,9 +23,9 @@ export interface Acceptance {
   errors: readonly (string | undefined)[];
 }
 
-export function acceptDocuments(given: readonly NewDocument[]): Acceptance {
+export async function acceptDocuments(given: readonly NewDocument[]): Promise<Acceptance> {
   const documents = new Map<string, AcceptedDocument>();
-  const errors = given.map(({ id, eventTimeMicros, fields }) => {
+  const errors = await mapInTurns(given, ({ id, eventTimeMicros, fields }) => {
     const fault = faultOf(id, eventTimeMicros, fields);
     if (fault !== null) return `Cannot store document ${JSON.stringify(id)}: ${fault}.`;
     const eventTime = eventTimeMicros ?? documents.get(id)?.eventTimeMicros ?? null;

@@ -32,7 +32,7 @@ export interface FittedDocument {
  */
 export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
-  for (const lines of batchesOfLines(documents, lineOf)) {
+  for await (const lines of batchesOfLines(documents, lineOf)) {
     await run(insertStatement(name, table.shape, linesIn('$1::VARCHAR', 10, lines.length)), lines.join('\n'));
   }
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
+import { createPace } from '../../../contract/turns.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
 import { foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
@@ -42,13 +43,18 @@ export function turnedFields(before: TableShape, after: TableShape): TurnedField
 }
 
 /** What a wider shape of a table turns into JSON, given the documents that widened it, in order; undefined: nothing. */
-export function newJsonOf(before: TableShape, after: TableShape, documents: readonly Written[]): NewJson | undefined {
+export async function newJsonOf(
+  before: TableShape,
+  after: TableShape,
+  documents: readonly Written[],
+): Promise<NewJson | undefined> {
   const turned = turnedFields(before, after);
   const spellings = newSpellings(before, after);
   if (turned.length === 0 && spellings.length === 0) return undefined;
-  const fields = turned.slice(0, FIELDS_MAX).map(({ path, from }): NewJsonField => {
-    return { path: pathText(path), before: typeOf(from), cause: causeOf(path, from, documents) };
-  });
+  const fields: NewJsonField[] = [];
+  for (const { path, from } of turned.slice(0, FIELDS_MAX)) {
+    fields.push({ path: pathText(path), before: typeOf(from), cause: await causeOf(path, from, documents) });
+  }
   return { count: turned.length, fields, ...(spellings.length > 0 ? { spellings } : {}) };
 }
 
@@ -74,9 +80,16 @@ function pathText(path: readonly Step[]): string {
 }
 
 /** Goes through the values at a path again, as they widened it. */
-function causeOf(path: readonly Step[], from: Shape, documents: readonly Written[]): NewJsonField['cause'] {
+async function causeOf(
+  path: readonly Step[],
+  from: Shape,
+  documents: readonly Written[],
+): Promise<NewJsonField['cause']> {
+  const pace = createPace();
   let shape = from;
   for (const { id, fields } of documents) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
     for (const value of valuesAt(fields, path)) {
       shape = widen(shape, value, path.length - 1);
       if (shape === 'json') return { id, value: inWords(value, from) };

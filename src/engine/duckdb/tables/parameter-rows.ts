@@ -1,4 +1,5 @@
 import { type JsonValue, stringifyJson } from '../../../contract/json.ts';
+import { createPace } from '../../../contract/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
@@ -26,13 +27,16 @@ interface BatchParameter {
  * Groups rows by the types of their values. A value's type must not depend on the rows beside it, or a document would
  * come out differently in another batch: so rows of different types are separated.
  */
-export function* batchesOf(
+export async function* batchesOf(
   rows: readonly (readonly JsonValue[])[],
   places: ReadonlyMap<string, number>,
-): Generator<Batch, void, void> {
+): AsyncGenerator<Batch, void, void> {
   const names = [...places.keys()];
   const groups = new Map<string, { parameters: BatchParameter[]; indexes: number[] }>();
+  const pace = createPace();
   for (const [index, row] of rows.entries()) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
     const parameters = names.map((name) => parameterOf(name, row[places.get(name) ?? -1] ?? null));
     const key = parameters.map(({ type }) => type).join('\n');
     const group = groups.get(key);
@@ -41,7 +45,9 @@ export function* batchesOf(
   }
   for (const { parameters, indexes } of groups.values()) {
     let at = 0;
-    for (const lines of batchesOfLines(indexes, (index) => lineOf(index, parameters, rows[index] ?? [], places))) {
+    for await (const lines of batchesOfLines(indexes, (index) =>
+      lineOf(index, parameters, rows[index] ?? [], places),
+    )) {
       yield { parameters, indexes: indexes.slice(at, at + lines.length), lines };
       at += lines.length;
     }

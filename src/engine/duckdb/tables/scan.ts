@@ -1,3 +1,4 @@
+import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../../contract/json-scan.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { ID_COLUMN, type TableShape } from './columns.ts';
 
@@ -121,28 +122,18 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Where the object or list that starts at `start` ends, assuming that it is JSON; -1 if it does not end. */
-export function skipNested(bytes: Uint8Array, start: number): number {
-  let depth = 0;
-  for (let at = start; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
-    } else if (byte === OPEN || byte === OPEN_LIST) depth += 1;
-    else if ((byte === CLOSE || byte === CLOSE_LIST) && --depth === 0) return at + 1;
-  }
-  return -1;
-}
-
 /** Counts objects, to tell whether a field was already seen in the current one. */
 let objects = 0;
 
 /** A scanner of text, which must be valid UTF-8. */
 export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   let id: string | null = null;
+  /** Values in the document so far. */
+  let values = 0;
 
   /** All of these functions return where the value ends, or -1. */
   function value(of: Pattern, at: number): number {
+    values += 1;
     const byte = bytes[at];
     if (byte === 0x6e && of.kind !== Kind.Id) return word(at, 'null');
     switch (of.kind) {
@@ -316,7 +307,9 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   return {
     fits(start) {
       id = null;
-      return bytes[start] === OPEN ? object(documents, start) : -1;
+      values = 0;
+      const end = bytes[start] === OPEN ? object(documents, start) : -1;
+      return end - start > ITEM_BYTES_MAX || values > ITEM_VALUES_MAX ? -1 : end;
     },
     get id() {
       return id;

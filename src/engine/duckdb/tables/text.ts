@@ -1,10 +1,12 @@
 import { type JsonObject, parseJson } from '../../../contract/json.ts';
+import { endOfItem } from '../../../contract/json-scan.ts';
+import { createPace } from '../../../contract/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { faultOf } from './accept.ts';
 import { type TableShape, type TableWidening, widenTable } from './columns.ts';
 import { turnedFields } from './new-json.ts';
-import { createScanner, patternOf, type Scanner, skipNested, skipSpace } from './scan.ts';
+import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
 
 /** A document in a text. */
 export interface TextDocument {
@@ -31,6 +33,7 @@ export interface ScannedText {
   shape: TableShape;
 }
 
+const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
@@ -44,10 +47,10 @@ const PARSED_BYTES_PER_FIELD = 32;
 
 /**
  * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
- * Undefined if one cannot be stored, two have the same id, or fractions that were already read become JSON after all,
+ * Undefined if one cannot be stored or is over a limit, two have the same id, or fractions that were already read become JSON after all,
  * which would keep them as spelled.
  */
-export function scanText(text: DocumentsText, shape: TableShape): ScannedText | undefined {
+export async function scanText(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined> {
   const { bytes } = text;
   const widening = widenTable(shape);
   let known = shape;
@@ -56,6 +59,7 @@ export function scanText(text: DocumentsText, shape: TableShape): ScannedText | 
   let { changes } = widening;
   let parsedBytes = 0;
   const documents: TextDocument[] = [];
+  const pace = createPace();
   let at = skipSpace(bytes, text.start + 1);
   if (bytes[at] === CLOSE_LIST) return undefined;
   for (;;) {
@@ -73,6 +77,8 @@ export function scanText(text: DocumentsText, shape: TableShape): ScannedText | 
       changes = widening.changes;
       parsedBytes = 0;
     }
+    const turn = pace();
+    if (turn !== undefined) await turn;
     at = skipSpace(bytes, document.end);
     if (bytes[at] === CLOSE_LIST) break;
     if (bytes[at] !== COMMA) return undefined;
@@ -111,7 +117,7 @@ function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): Te
 }
 
 function parseOne(text: DocumentsText, widening: TableWidening, start: number): TextDocument | undefined {
-  const end = skipNested(text.bytes, start);
+  const end = text.bytes[start] === OPEN ? endOfItem(text.bytes, start) : -1;
   const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
   if (document === undefined) return undefined;
   const { id, eventTimeMicros, fields } = document;

@@ -1,4 +1,5 @@
 import { type JsonObject, stringifyJson } from '../../../contract/json.ts';
+import { createPace } from '../../../contract/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { exactText } from '../values/exact-text.ts';
@@ -14,11 +15,14 @@ export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableSha
 }
 
 /** Whether documents fit into the columns without widening them. */
-export function fits(shape: TableShape, documents: Iterable<JsonObject>): boolean {
+export async function fits(shape: TableShape, documents: Iterable<JsonObject>): Promise<boolean> {
   const widening = widenTable(shape);
+  const pace = createPace();
   for (const document of documents) {
     widening.add(document);
     if (widening.changes > 0) return false;
+    const turn = pace();
+    if (turn !== undefined) await turn;
   }
   return true;
 }
@@ -37,7 +41,7 @@ export async function updateRows(
   const statement = updateStatement(table, key, part);
   const lineOf = ([row, fields]: readonly [FoundRow, JsonObject]) =>
     `{"k":${stringifyJson(key.of(row))},"f":${exactText(fields)}}`;
-  for (const lines of batchesOfLines(documents, lineOf)) {
+  for await (const lines of batchesOfLines(documents, lineOf)) {
     const [counted] = await sql(statement, lines.join('\n'));
     requireAll(lines, Number(counted?.[0]));
   }

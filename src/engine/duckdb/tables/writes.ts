@@ -1,4 +1,5 @@
 import { type JsonObject, parseJson } from '../../../contract/json.ts';
+import { mapInTurns } from '../../../contract/turns.ts';
 import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';
@@ -87,7 +88,7 @@ export function createWrites(context: WritesContext): Writes {
   return {
     addDocuments: (id, documents, onNewJson) =>
       withTable(id, async (table) => {
-        const acceptance = acceptDocuments(documents);
+        const acceptance = await acceptDocuments(documents);
         const existed = await storeDocuments(context, table, [...acceptance.documents.values()], { onNewJson });
         return outcomesOf(documents, acceptance, existed);
       }),
@@ -95,10 +96,10 @@ export function createWrites(context: WritesContext): Writes {
     async addText(id, text, onNewJson) {
       // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
       const { shape } = requireTable(catalog, id);
-      const scanned = scanText(text, shape);
+      const scanned = await scanText(text, shape);
       if (scanned === undefined) return undefined;
       return withTable(id, async (table) => {
-        const now = table.shape === shape ? scanned : scanText(text, table.shape);
+        const now = table.shape === shape ? scanned : await scanText(text, table.shape);
         if (now === undefined) return undefined;
         const outcomes =
           (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
@@ -140,7 +141,7 @@ export function createWrites(context: WritesContext): Writes {
         if (done !== undefined) return done;
         const { changed, outcomes } = await context.transaction(async (sql) => {
           const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-          return changeAll(await readDocuments(sql, table, rows), ids, change);
+          return await changeAll(await readDocuments(sql, table, rows), ids, change);
         });
         await storeDocuments(context, table, [...changed.values()], { onNewJson });
         return outcomes;
@@ -159,7 +160,7 @@ async function storeDocuments(
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   const widening = widenTable(before.shape);
-  const extraKeys = documents.map(({ fields }) => widening.add(fields));
+  const extraKeys = await mapInTurns(documents, ({ fields }) => widening.add(fields));
   const ids = documents.map(({ id }) => id);
   const stored = { shape: widening.result(), ids, wideners: () => documents, onNewJson };
   return store(context, before, stored, async (sql, table, timeOf) => {
@@ -259,7 +260,7 @@ async function store(
     return stored;
   };
   if (!isWider) return run();
-  const turned = onNewJson && newJsonOf(before.shape, shape, wideners());
+  const turned = onNewJson && (await newJsonOf(before.shape, shape, wideners()));
   return locks.hold([METADATA_LOCK], async () => {
     const existed = await run();
     putTable(catalog, table);
@@ -312,13 +313,13 @@ function changePart(
 ): Promise<WriteOutcome[] | undefined> {
   return transaction(async (sql) => {
     const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-    const { changed, outcomes } = changeAll(await readDocuments(sql, table, rows, part), ids, change);
+    const { changed, outcomes } = await changeAll(await readDocuments(sql, table, rows, part), ids, change);
     const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
       const document = changed.get(row.id);
       return document === undefined ? [] : [[row, document.fields]];
     });
     const fields = documents.map(([, fields]) => fields);
-    if (!fits(part, fields)) return undefined;
+    if (!(await fits(part, fields))) return undefined;
     await updateRows(sql, table, part, documents);
     return outcomes;
   });
@@ -327,13 +328,15 @@ function changePart(
 type Change = Parameters<Engine['changeDocuments']>[2];
 
 /** Applies `change` to each document; returns the documents to store, by id. */
-function changeAll(
+async function changeAll(
   stored: ReadonlyMap<string, StoredDocument>,
   ids: readonly string[],
   change: Change,
-): { changed: Map<string, AcceptedDocument>; outcomes: WriteOutcome[] } {
+): Promise<{ changed: Map<string, AcceptedDocument>; outcomes: WriteOutcome[] }> {
   const changed = new Map<string, AcceptedDocument>();
-  const outcomes = ids.map((one, index) => changeOne(stored, changed, one, (fields) => change(fields, index)));
+  const outcomes = await mapInTurns(ids, (one, index) =>
+    changeOne(stored, changed, one, (fields) => change(fields, index)),
+  );
   return { changed, outcomes };
 }
 
