@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import type { ServeRole } from './cli/serve.ts';
 import {
   commandLine,
   type Environment,
@@ -26,7 +27,7 @@ export interface AuditFilter {
 export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
   | { command: 'stop'; config: Config; force: boolean }
-  | { command: 'serve'; config: Config; local: boolean }
+  | { command: 'serve'; config: Config; role: ServeRole }
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
@@ -139,6 +140,7 @@ export interface Subcommand {
 /** Values of the options below, by their names. */
 interface OwnOptions {
   local?: boolean;
+  command?: string;
   json?: boolean;
   yes?: boolean;
   force?: boolean;
@@ -158,8 +160,8 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'serve',
     description: 'run the data service in the foreground',
-    options: [new Option('--local').hideHelp()],
-    invoke: (config, _args, { local = false }) => ({ command: 'serve', config, local }),
+    options: [new Option('--local').hideHelp(), new Option('--command <id>').hideHelp()],
+    invoke: (config, _args, { local = false, command }) => ({ command: 'serve', config, role: { local, command } }),
   },
   {
     name: 'setup',

@@ -22,7 +22,7 @@ async function run(invocation: Invocation): Promise<number> {
     case 'stdio':
       return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
-      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.local, bin);
+      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.role, bin);
     case 'setup':
       return (await import('./cli/setup.ts')).setup(invocation, bin);
     case 'call':
