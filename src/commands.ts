@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import type { ServeRole } from './cli/serve.ts';
 import { commandLine } from './command-line.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
 import { nearest } from './contract/nearest.ts';
@@ -19,7 +20,7 @@ export interface AuditFilter {
 export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
   | { command: 'stop'; config: Config; force: boolean }
-  | { command: 'serve'; config: Config; local: boolean; supervised: number | undefined }
+  | { command: 'serve'; config: Config; role: ServeRole }
   | { command: 'doctor'; config: Config; json: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
@@ -132,6 +133,7 @@ export interface Subcommand {
 /** Values of the options below, by their names. */
 interface OwnOptions {
   local?: boolean;
+  command?: string;
   supervised?: string;
   json?: boolean;
   yes?: boolean;
@@ -152,13 +154,12 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'serve',
     description: 'run the data service in the foreground',
-    // The process that assistants share; the one that `serve` starts, with the TCP port of the one before it.
-    options: [new Option('--local').hideHelp(), new Option('--supervised <port>').hideHelp()],
-    invoke: (config, _args, { local = false, supervised }) => ({
+    // The process that assistants share, for one command perhaps; what `serve` starts, with the port of the one before.
+    options: ['--local', '--command <id>', '--supervised <port>'].map((flags) => new Option(flags).hideHelp()),
+    invoke: (config, _args, { local = false, command, supervised }) => ({
       command: 'serve',
       config,
-      local,
-      supervised: supervised === undefined ? undefined : Number(supervised),
+      role: { local, command, supervised: supervised === undefined ? undefined : Number(supervised) },
     }),
   },
   {

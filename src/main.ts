@@ -24,8 +24,8 @@ async function run(invocation: Invocation): Promise<number> {
     case 'stdio':
       return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
-      if (!invocation.local && invocation.supervised === undefined) return supervised();
-      return (await import('./cli/serve.ts')).serve(invocation, bin);
+      if (!invocation.role.local && invocation.role.supervised === undefined) return supervised();
+      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.role, bin);
     case 'setup':
       return (await import('./cli/setup.ts')).setup(invocation, bin);
     case 'call':

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Backup } from '../contract/backup.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
 import type { Client } from '../http/client.ts';
@@ -28,7 +29,7 @@ export async function backup({ config, path }: { config: Config; path: string },
   const done = new AbortController();
   try {
     requireLocalService(config, 'A backup is made');
-    client = await connectService(config, bin, personLog(config));
+    client = await connectService(config, bin, personLog(config), randomUUID());
     looks = showProgress(client, path, shown, done.signal);
     const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
     done.abort();

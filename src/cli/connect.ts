@@ -16,8 +16,10 @@ export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {
 /**
  * A client of the remote service named in the settings, or else of the shared local one, which is started from `bin` if
  * nobody listens. Rejects `connection_failed` if it cannot be started.
+ *
+ * `command`: the caller needs the service for a moment; if it is started for that, it leaves when nothing else calls.
  */
-export async function connectService(config: Config, bin: string, log: Logger): Promise<Client> {
+export async function connectService(config: Config, bin: string, log: Logger, command?: string): Promise<Client> {
   const { url, apiKey, requestTimeoutMs: timeoutMs, readOnly } = config;
   if (url !== undefined && apiKey !== undefined) {
     const { createClient } = await loadRemote();
@@ -26,7 +28,7 @@ export async function connectService(config: Config, bin: string, log: Logger): 
   const { connectLocal } = await loadLocal();
   const env = serviceEnvironment(config);
   const program = { version: VERSION, build: BUILD };
-  const client = await connectLocal({ dataDir: config.dataDir, bin, program, env, log, timeoutMs, readOnly });
+  const client = await connectLocal({ dataDir: config.dataDir, bin, program, env, log, timeoutMs, readOnly, command });
   await warnOfUnheeded(client, config, log);
   return client;
 }

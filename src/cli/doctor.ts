@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { BUILD, VERSION } from '../config.ts';
 import type { About } from '../contract/about.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -76,7 +77,7 @@ async function lookAtService(
   let client: Client | undefined;
   try {
     const log = personLog(config);
-    client = await connectService({ ...config, requestTimeoutMs: WAIT_MS }, bin, log);
+    client = await connectService({ ...config, requestTimeoutMs: WAIT_MS }, bin, log, randomUUID());
     const startedAt = performance.now();
     const user = await client.getCurrentUser({});
     const elapsedMs = Math.round(performance.now() - startedAt);

@@ -20,8 +20,8 @@ export interface AllowedFile {
 }
 
 /**
- * Opens a regular file in one of the folders: links must not lead out of them, and hidden files and folders (names that
- * begin with a dot) are not read. Rejects `invalid_input`, or `not_found` with similar names. Nothing is revealed about
+ * Opens a regular file in one of the folders: links must not lead out of them, a file must have no other name (hard
+ * link), and hidden files and folders (names that begin with a dot) are not read. Rejects `invalid_input`, or `not_found` with similar names. Nothing is revealed about
  * a path outside, not even whether it exists.
  */
 export async function openAllowed(allowed: AllowedFolders, asked: string): Promise<AllowedFile> {
@@ -91,10 +91,16 @@ async function openRegular(asked: string, path: string): Promise<AllowedFile> {
     throw new ApiError('invalid_input', message, { cause: error });
   }
   const stat = await handle.stat();
-  if (stat.isFile()) return { path, bytes: stat.size, handle };
+  if (stat.isFile() && stat.nlink <= 1) return { path, bytes: stat.size, handle };
   await handle.close();
+  if (stat.isFile()) throw new ApiError('invalid_input', hardLinked(asked, stat.nlink));
   const what = stat.isDirectory() ? 'it is a folder' : 'it is no regular file';
   throw new ApiError('invalid_input', noFile(asked, what));
+}
+
+/** Nothing tells whether the other names of a file lie in the allowed folders, or which of them is its own. */
+function hardLinked(asked: string, links: number): string {
+  return `Cannot open the file ${shown(asked)}: the same file has ${links} names (hard links), and the others may lie outside the folders that this server may read from. Copy it to a new file there, and name that one.`;
 }
 
 function noFile(asked: string, what: string): string {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bytesText } from '../contract/in-words.ts';
-import { ASIDE, type DataFolder, openFolder, STAGED } from '../local/folder.ts';
+import { ASIDE, closeToOthers, type DataFolder, openFolder, STAGED } from '../local/folder.ts';
 import { liveCounts, type Manifest, readManifest } from '../service/backup-files.ts';
 import type { Config } from '../settings.ts';
 import { heldText } from './backup.ts';
@@ -35,6 +35,7 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
     checkVersions(manifest);
     made = missingFolders(config.dataDir);
     const folder = await openFolder(config.dataDir);
+    await closeToOthers(folder);
     await refuseWhileServed(folder);
     if (!yes && !(await confirm(folder, manifest))) return 1;
     const time = new Date().toISOString().replace(/[-:.]/g, '');

@@ -3,7 +3,7 @@ import { BUILD, nativeThreads, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
-import { type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
+import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
 import type { TlsFiles } from '../service/app/listen.ts';
@@ -17,6 +17,7 @@ import { mountedLater } from './mounted-later.ts';
 import { reachedUrl } from './reached-url.ts';
 import { givenSettings } from './service-settings.ts';
 import { type ServiceMessage, SIGNAL_EXIT_CODES, type StopMessage } from './supervise.ts';
+import { inPlaceOfLocal, isHeld } from './take-folder.ts';
 import { readTlsFiles } from './tls-files.ts';
 
 const MCP_PATH = '/mcp';
@@ -28,9 +29,12 @@ const QUERIES_MAX = 12;
 /** A query occupies a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
 
-export interface ServeCommand {
-  config: Config;
+/** How the service was started. */
+export interface ServeRole {
+  /** As the shared local service. */
   local: boolean;
+  /** The one command that the local service was started for, as in `COMMAND_HEADER`. */
+  command: string | undefined;
   /** Started by `supervise`, with the TCP port of the service before this one, or 0; undefined: by somebody else. */
   supervised: number | undefined;
 }
@@ -39,46 +43,46 @@ export interface ServeCommand {
  * Runs the data service until it is told to stop. `local`: as the shared service that MCP processes start, which exits
  * when idle, limits its log, and quietly gives way to a service that came first.
  */
-export async function serve({ config, local, supervised }: ServeCommand, bin: string): Promise<number> {
+export async function serve(config: Config, role: ServeRole, bin: string): Promise<number> {
+  const { local, command, supervised } = role;
   const log = createLog({ logLevel: levelOf(config, local, process.stderr.isTTY) });
   process.stdout.on('error', () => {});
   try {
     const folder = await openFolder(config.dataDir);
+    await closeToOthers(folder);
     await refuseHalfRestored(folder);
     if (local) setInterval(() => boundLog(folder.logFile).catch(() => {}), LOG_LOOK_MS).unref();
+    const tls = await readTlsFiles(config);
     const { startService } = await import('../service/start.ts');
-    const service = await startService({
-      databaseFile: folder.databaseFile,
-      adminKeyFile: folder.adminKeyFile,
-      secretKeyFile: folder.secretKeyFile,
-      listen: addressesOf(config, folder, await readTlsFiles(config), supervised || undefined),
-      mounts: mountsOf(config, local, folder, bin, log),
-      limits: limitsOf(config),
-      supervision: folder,
-      onClosing: () => tell({ is: 'closing' }),
-      idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
-      trustProxy: config.trustProxy,
-      trashDays: config.trashDays,
-      recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
-      version: VERSION,
-      build: BUILD,
-      settings: givenSettings(config),
-      isForeground: !local,
-      log,
-    });
+    const start = () =>
+      startService({
+        databaseFile: folder.databaseFile,
+        adminKeyFile: folder.adminKeyFile,
+        secretKeyFile: folder.secretKeyFile,
+        listen: addressesOf(config, folder, tls, supervised || undefined),
+        mounts: mountsOf(config, local, folder, bin, log),
+        limits: limitsOf(config),
+        supervision: folder,
+        onClosing: () => tell({ is: 'closing' }),
+        idleMs: local && config.idleSecs > 0 ? config.idleSecs * 1000 : undefined,
+        trustProxy: config.trustProxy,
+        trashDays: config.trashDays,
+        recentCalls: () => newestRecords(folder.path, CALLS_SHOWN),
+        version: VERSION,
+        build: BUILD,
+        settings: givenSettings(config),
+        isForeground: !local,
+        command,
+        log,
+      });
+    const service = await (local ? start() : inPlaceOfLocal(folder, log, start));
     stopWhenTold(service);
     tell({ is: 'ready', endNoteFile: folder.endNoteFile, port: portOf(service) });
     if (!local) process.stdout.write(welcome(config, service, folder, ownCommand(config, bin)));
     await service.closed;
   } catch (error) {
     process.stderr.write(errorLine(error));
-    if (local) return exitCodeOf(error);
-    if (exitCodeOf(error) === DATABASE_HELD_EXIT_CODE) {
-      process.stderr.write(
-        `colloquy: Where that is the local service, which assistants started: ${ownCommand(config, bin)} stop\n`,
-      );
-    }
-    return 1;
+    return local ? exitCodeOf(error) : 1;
   }
   // A timer or a worker of a library must not keep a closed service running.
   process.exit(0);
@@ -91,9 +95,8 @@ export function levelOf({ logLevel }: Pick<Config, 'logLevel'>, local: boolean, 
 
 /** Tells the process that started the local service why it ended, even if no log can be written. */
 function exitCodeOf(error: unknown): number {
+  if (isHeld(error)) return DATABASE_HELD_EXIT_CODE;
   for (let one = error; one instanceof Error; one = one.cause) {
-    // The engine's code for a database that another process has open.
-    if (one instanceof ApiError && one.code === 'not_ready') return DATABASE_HELD_EXIT_CODE;
     if (one instanceof ApiError && one.code === 'resource_exceeded') return DISK_FULL_EXIT_CODE;
     if ('code' in one && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(one.code))) return DISK_FULL_EXIT_CODE;
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { TrashRequest } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
@@ -24,7 +25,7 @@ export async function trash(
   let client: Client | undefined;
   try {
     requireLocalService(config, 'The trash is reached');
-    client = await connectService(config, bin, personLog(config));
+    client = await connectService(config, bin, personLog(config), randomUUID());
     if (action === 'list') return await list(client);
     return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request, ask);
   } catch (error) {

@@ -164,15 +164,31 @@ function headersFor(apiKey: string, hasBody: boolean): Record<string, string> {
 /** Waits before the next try and returns; rejects with the call's error if there must be none. */
 async function beforeRetry(options: ClientOptions, row: Row, error: unknown, tries: number, deadline: Deadline) {
   const recover = error instanceof ApiError && RECOVERABLE.has(error.code) ? options.recover : undefined;
-  const refused = recover !== undefined && error instanceof ApiError && error.code === 'not_ready';
   const retry = options.retry ?? {};
-  const pauseMs = refused || mayRepeat(row.effect, error) ? pauseBeforeRetry(error, tries, retry) : undefined;
-  if (pauseMs !== undefined && recover !== undefined) return recover(deadline.signal);
-  if (pauseMs === undefined || pauseMs >= deadline.leftMs()) throw outcomeUnknown(row, error);
-  await (retry.pause ?? pause)(pauseMs, deadline.signal);
+  const isRefused = recover !== undefined && error instanceof ApiError && error.code === 'not_ready';
+  const pauseMs =
+    recover !== undefined && (isRefused || wasNeverSent(error))
+      ? pauseBeforeNext(tries)
+      : mayRepeat(row.effect, error)
+        ? pauseBeforeRetry(error, tries, retry)
+        : undefined;
+  if (pauseMs === undefined || (recover === undefined && pauseMs >= deadline.leftMs()))
+    throw outcomeUnknown(row, error);
+  if (recover === undefined) return (retry.pause ?? pause)(pauseMs, deadline.signal);
+  if (isRefused && tries >= AT_ONCE_MAX) await (retry.pause ?? pause)(pauseMs, deadline.signal);
+  return recover(deadline.signal);
 }
 
 const RECOVERABLE: ReadonlySet<string> = new Set(['connection_failed', 'not_ready']);
+
+/** Tries of one call that no service has begun to carry out, and of these the first that follow at once. */
+const NOT_BEGUN_MAX = 12;
+const AT_ONCE_MAX = 3;
+
+/** The service that takes the place of one that leaves may leave as well, so there are more tries than after a failure. */
+function pauseBeforeNext(tries: number): number | undefined {
+  return tries < NOT_BEGUN_MAX ? Math.min(25 * 2 ** Math.max(0, tries - AT_ONCE_MAX), 500) : undefined;
+}
 
 /** A change whose answer never arrived may have happened; the caller has to know before repeating it. */
 function outcomeUnknown(row: Row, error: unknown): unknown {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { COMMAND_HEADER } from '../contract/command.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { type DataFolder, openFolder } from './folder.ts';
@@ -21,6 +22,8 @@ export interface LocalOptions {
   readyTimeoutMs?: number | undefined;
   /** The client allows only reads (default false). */
   readOnly?: boolean | undefined;
+  /** A command of its own: a service that is started for it leaves when it is done (default: it stays). */
+  command?: string | undefined;
   /** Default time limit of a call, in milliseconds. */
   timeoutMs?: number | undefined;
 }
@@ -59,7 +62,12 @@ export async function connectLocal(options: LocalOptions): Promise<Client> {
     timeoutMs: options.timeoutMs,
     readOnly: options.readOnly,
     recover: ensure,
+    ...(options.command === undefined ? {} : { headers: headersFor(options.command) }),
   });
+}
+
+function headersFor(command: string) {
+  return () => ({ [COMMAND_HEADER]: command });
 }
 
 function rejection(signal: AbortSignal): Promise<never> {
@@ -163,7 +171,7 @@ async function spawnIfFree(state: Attempt): Promise<void> {
   if (state.child !== undefined || performance.now() < state.spawnAt) return;
   state.release ??= await takeSpawnLock(folder.spawnLockFile);
   if (state.release === undefined) return;
-  state.child = await spawnService({ folder, bin: options.bin, env: options.env });
+  state.child = await spawnService({ folder, bin: options.bin, env: options.env, command: options.command });
   options.log.info({ service_pid: state.child.pid, folder: folder.path }, 'started the local service');
 }
 

@@ -111,6 +111,20 @@ async function keepPrivate(path: string): Promise<void> {
   await chmod(path, 0o700);
 }
 
+/**
+ * From now on, what this process makes is closed to other users, also what the engine makes, which takes the mode that
+ * the system gives it; and files of the folder that are open to others, from earlier versions or copied there, are closed.
+ */
+export async function closeToOthers({ path }: Pick<DataFolder, 'path'>): Promise<void> {
+  if (process.platform === 'win32') return;
+  process.umask(0o077);
+  for (const name of await readdir(path)) {
+    const file = join(path, name);
+    const found = await lstat(file).catch(() => undefined);
+    if (found?.isFile() === true && (found.mode & 0o077) !== 0) await chmod(file, 0o600);
+  }
+}
+
 async function socketPathFor(path: string): Promise<string> {
   const hash = createHash('sha256').update(path).digest('hex').slice(0, 20);
   if (process.platform === 'win32') return `\\\\.\\pipe\\colloquy-${hash}`;

@@ -19,6 +19,8 @@ export interface SpawnOptions {
   /** The file that Node.js runs as `<bin> serve --local`. */
   bin: string;
   env: Readonly<Record<string, string>>;
+  /** The one command that it is started for, as in `COMMAND_HEADER` (default: none). */
+  command?: string | undefined;
 }
 
 /** A service that this process has started. */
@@ -29,21 +31,25 @@ export interface Spawned {
 }
 
 /** Starts the service detached: it outlives this process and exits by itself. */
-export async function spawnService({ folder, bin, env }: SpawnOptions): Promise<Spawned> {
+export async function spawnService({ folder, bin, env, command }: SpawnOptions): Promise<Spawned> {
   // Without space for a log, the service is started nevertheless.
   await boundLog(folder.logFile).catch(() => {});
   const log = await open(folder.logFile, 'a', 0o600).catch(() => undefined);
   let child: ChildProcess;
   let ended: string | number | undefined;
   try {
-    child = spawn(process.execPath, [bin, 'serve', '--local'], {
-      // Not the current folder, which somebody may want to unmount or delete.
-      cwd: folder.path,
-      detached: true,
-      env: { ...env, COLLOQUY_DATA_DIR: folder.path },
-      stdio: ['ignore', log?.fd ?? 'ignore', log?.fd ?? 'ignore'],
-      windowsHide: true,
-    });
+    child = spawn(
+      process.execPath,
+      [bin, 'serve', '--local', ...(command === undefined ? [] : ['--command', command])],
+      {
+        // Not the current folder, which somebody may want to unmount or delete.
+        cwd: folder.path,
+        detached: true,
+        env: { ...env, COLLOQUY_DATA_DIR: folder.path },
+        stdio: ['ignore', log?.fd ?? 'ignore', log?.fd ?? 'ignore'],
+        windowsHide: true,
+      },
+    );
     child.once('error', (error) => {
       ended ??= error.message;
     });

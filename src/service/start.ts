@@ -7,7 +7,7 @@ import { ensureAdminKey } from './admin-key.ts';
 import { type AddressRange, parseRange } from './app/addresses.ts';
 import type { buildApp } from './app/app.ts';
 import { createLifecycle } from './app/lifecycle.ts';
-import { type ListenAddress, type Listener, listen, stopAccepting, stopListening } from './app/listen.ts';
+import { type ListenAddress, type Listener, listen, quiet, stopAccepting, stopListening } from './app/listen.ts';
 import type { Mount } from './app/mounts.ts';
 import { createBackups } from './backups.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
@@ -45,6 +45,8 @@ export interface ServiceOptions {
   limits?: Partial<EngineLimits> | undefined;
   /** The service closes by itself after this time without requests, in milliseconds. Default: never. */
   idleMs?: number | undefined;
+  /** The one command that it is started for, as in `COMMAND_HEADER`: unless others call, it leaves when that is done. */
+  command?: string | undefined;
   /** Absent: nothing that a request does ends the process, and nothing is refused for what it did before. */
   supervision?: SupervisionFiles | undefined;
   /** Called when the service begins to close, for whatever reason. */
@@ -85,6 +87,8 @@ export interface Service {
 }
 
 const DRAIN_MS = 10_000;
+/** Time for a caller that has connected to send its request, and to be told that it was not carried out. */
+const HAND_OVER_MS = 3_000;
 const PURGE_EVERY_MS = 60_000;
 const TRASH_DAYS = 7;
 /** Fields that must not appear in the log, whatever is passed to it. */
@@ -205,7 +209,11 @@ async function startOn(
     log.info({ why }, 'the service leaves');
     close().catch((error: unknown) => log.error({ err: error }, 'the service did not close cleanly'));
   };
-  const lifecycle = createLifecycle({ idleMs: options.idleMs, onIdle: () => closeInBackground('idle') });
+  const lifecycle = createLifecycle({
+    idleMs: options.idleMs,
+    isForCommand: options.command !== undefined,
+    onIdle: () => closeInBackground('idle'),
+  });
   const approvals = createApprovalDesk({ hold: () => lifecycle.hold() });
   const place = options.databaseFile;
   const pairedBrowsers = createPairedBrowsers({ catalog, place, hold: () => lifecycle.hold() });
@@ -221,7 +229,10 @@ async function startOn(
     addresses: () => listeners.map(({ address }) => address),
   });
   // Viewing the page counts as use: the idle time starts again.
-  const inUse = () => lifecycle.hold()();
+  const inUse = () => {
+    lifecycle.called(false);
+    lifecycle.hold()();
+  };
   const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
@@ -251,6 +262,7 @@ async function startOn(
     nextOffset,
     lifecycle,
     isForeground: options.isForeground ?? false,
+    command: options.command,
     cors: options.cors ?? false,
     trustedProxies: options.trustedProxies,
     isLocal: (socket) => local.has(socket),
@@ -283,9 +295,12 @@ async function startOn(
     lifecycle.close();
     approvals.close();
     pairedBrowsers.close();
-    // The socket files are removed first, so that nobody connects to a service that no longer answers.
+    // The socket files are removed first. Whoever has connected by then is answered: that the request was not carried
+    // out, and may be sent to the next service.
     stopAccepting(listeners);
     await Promise.all([lifecycle.drained(DRAIN_MS), ...mounts.map((mount) => closeMount(mount, log))]);
+    await quiet(listeners, HAND_OVER_MS);
+    await lifecycle.drained(HAND_OVER_MS);
     await stopListening(listeners);
     await pageServer.close();
     await retention.stop();

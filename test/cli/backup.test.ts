@@ -64,7 +64,7 @@ function connect() {
 }
 
 async function fill(chars = 10) {
-  expect(run(['trash', 'list']).status).toBe(0);
+  expect(run(['call', 'list_workspaces']).status).toBe(0);
   const client = connect();
   await client.createCollection({ workspace: 'commons', name: 'docs' });
   // Text that does not compress.

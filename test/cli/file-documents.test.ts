@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -59,6 +68,17 @@ describe('openDocuments(): where it may read', () => {
     for (const path of ['outer/secret.json', 'outer/nothing.json', 'link.json', '../out/secret.json']) {
       await expect(openDocuments(allowed, { path })).rejects.toThrow(/is not below a folder/);
     }
+  });
+
+  it('reads no file that has another name, which may lie outside, until it is copied', async () => {
+    write('out/secret.json', '[{"secret":1}]');
+    linkSync(join(root, 'out/secret.json'), join(root, 'in/hard.json'));
+    const opened = openDocuments(allowed, { path: 'hard.json' });
+    await expect(opened).rejects.toThrow(
+      /"hard\.json": the same file has 2 names \(hard links\).*Copy it to a new file/,
+    );
+    copyFileSync(join(root, 'in/hard.json'), join(root, 'in/copy.json'));
+    expect((await entriesOf({ path: 'copy.json' })).entries).toHaveLength(1);
   });
 
   it('says the same of what is outside, whether it exists or not', async () => {

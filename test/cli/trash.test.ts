@@ -45,7 +45,7 @@ function connect() {
 }
 
 async function fill(env: Record<string, string> = {}) {
-  expect(run(['trash', 'list'], env).status).toBe(0);
+  expect(run(['call', 'list_workspaces'], env).status).toBe(0);
   const client = connect();
   const place = { workspace: 'commons', collection: 'docs' };
   await client.createCollection({ workspace: 'commons', name: 'docs' });

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openFolder } from '../../src/local/folder.ts';
+import { closeToOthers, openFolder } from '../../src/local/folder.ts';
 
 let base = '';
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
@@ -11,6 +11,26 @@ beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'colloquy-folder-'));
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
+
+describe('closeToOthers()', () => {
+  test('closes the files that are there and those that come, and follows no link', async () => {
+    const folder = await openFolder(join(base, 'data'));
+    const outside = join(base, 'outside.txt');
+    await writeFile(outside, '', { mode: 0o644 });
+    await writeFile(folder.databaseFile, '', { mode: 0o644 });
+    await symlink(outside, join(folder.path, 'link'));
+    const before = process.umask(0o022);
+    try {
+      await closeToOthers(folder);
+      await writeFile(`${folder.databaseFile}.wal`, '');
+    } finally {
+      process.umask(before);
+    }
+    expect(await modeOf(folder.databaseFile)).toBe(0o600);
+    expect(await modeOf(`${folder.databaseFile}.wal`)).toBe(0o600);
+    expect(await modeOf(outside)).toBe(0o644);
+  });
+});
 
 describe('openFolder()', () => {
   test('makes the folder, and those above it, for this user only', async () => {

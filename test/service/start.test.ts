@@ -309,7 +309,7 @@ describe('startService()', () => {
     expect((await pending).status).toBe(503);
 
     const idle = await start({ idleMs: 300 });
-    await idle.call('GET', '/ready');
+    await idle.call('GET', '/v1/orgs/self');
     const from = Date.now();
     await idle.service.closed;
     expect(Date.now() - from).toBeGreaterThan(200);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { COMMAND_HEADER } from '../../contract/command.ts';
 import { type AnyOperation, allRows } from '../../contract/contract.ts';
 import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -39,6 +40,8 @@ export interface AppContext extends ServiceContext {
   leave: () => void;
   /** Whether `serve` runs the service; a newer program then leaves it alone. */
   isForeground: boolean;
+  /** The one command that the service was started for, as in `COMMAND_HEADER`. */
+  command?: string | undefined;
   /** Handlers mounted beside the API. */
   mounts: readonly Mount[];
 }
@@ -220,6 +223,7 @@ function addOperation(
       state.operation = operation;
       if (row.localOnly === true) requireLocal(state.origin, row.title);
       requireReady(ctx.lifecycle);
+      ctx.lifecycle.called(ctx.command !== undefined && request.headers[COMMAND_HEADER] === ctx.command);
       requireAllowed(ctx.catalog, state.origin);
       state.caller = await authenticate(ctx, request.headers.authorization);
       requireRole(state.caller.user, row);

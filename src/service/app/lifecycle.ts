@@ -15,6 +15,8 @@ export interface Lifecycle {
   enter(): Visit;
   /** For work that outlasts its request: until the returned function is called, the service does not count as idle. */
   hold(): () => void;
+  /** An operation is called; `isOwn`: by the one command that the service was started for. */
+  called(isOwn: boolean): void;
   /** To be called when the service is ready to answer; the idle time starts. */
   ready(): void;
   /** Refuses new requests from now on, and aborts those that can be aborted. */
@@ -23,21 +25,45 @@ export interface Lifecycle {
   drained(timeoutMs: number): Promise<void>;
 }
 
-/** `onIdle` is called when no request has come for `idleMs` and none is running; without `idleMs`, never. */
-export function createLifecycle(options: { idleMs?: number | undefined; onIdle: () => void }): Lifecycle {
+export interface LifecycleOptions {
+  idleMs?: number | undefined;
+  /** The service was started for one command, and until somebody else calls it waits no longer than between two of its calls. */
+  isForCommand?: boolean | undefined;
+  onIdle: () => void;
+}
+
+/** How long a service that was started for one command waits for its next call, in milliseconds. */
+const COMMAND_IDLE_MS = 500;
+/** How long the first call may take to come, at least: whoever started the service is about to send it. */
+const FIRST_CALL_MS = 5_000;
+
+/**
+ * `onIdle` is called when no request has come for `idleMs`, or for the first one somewhat longer, and none is running;
+ * without `idleMs`, never.
+ */
+export function createLifecycle({ idleMs, isForCommand = false, onIdle }: LifecycleOptions): Lifecycle {
   let phase: Phase = 'starting';
+  let isAlone = isForCommand;
+  let isCalled = false;
   const visits = new Set<Visit>();
   const waiting = new Set<() => void>();
   const holds = new Set<symbol>();
   let idle: NodeJS.Timeout | undefined;
+
+  /** How long to wait for the next call; undefined: for ever. */
+  function waitMs(): number | undefined {
+    if (isAlone) return isCalled ? COMMAND_IDLE_MS : FIRST_CALL_MS;
+    return idleMs === undefined || isCalled ? idleMs : Math.max(idleMs, FIRST_CALL_MS);
+  }
 
   function settle(): void {
     clearTimeout(idle);
     if (visits.size > 0) return;
     for (const resolve of waiting) resolve();
     waiting.clear();
-    if (phase !== 'ready' || options.idleMs === undefined || holds.size > 0) return;
-    idle = setTimeout(options.onIdle, options.idleMs).unref();
+    const ms = waitMs();
+    if (phase !== 'ready' || ms === undefined || holds.size > 0) return;
+    idle = setTimeout(onIdle, ms).unref();
   }
 
   return {
@@ -62,6 +88,10 @@ export function createLifecycle(options: { idleMs?: number | undefined; onIdle: 
       return () => {
         if (holds.delete(own)) settle();
       };
+    },
+    called(isOwn) {
+      isCalled = true;
+      if (!isOwn) isAlone = false;
     },
     ready() {
       phase = 'ready';

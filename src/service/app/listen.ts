@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, readFileSync, unlinkSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { lstatSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
 import { rawErrorResponse } from './failures.ts';
 
@@ -29,6 +30,8 @@ const LIMITS = {
 };
 /** Connections of one TCP address. Whoever has no key can open as many. */
 const CONNECTIONS_MAX = 8_192;
+/** Time to accept what waits at a socket. */
+const ACCEPT_MS = 10;
 /** Time for a TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 
@@ -38,6 +41,10 @@ export interface Listener {
   address: string;
   /** Includes connections that the server may not know yet, such as those in a TLS handshake. */
   sockets: ReadonlySet<Socket>;
+  /** Those of them that have not sent a whole request head yet. */
+  silent: ReadonlySet<Socket>;
+  /** The socket file. */
+  path: string | undefined;
 }
 
 /**
@@ -52,6 +59,7 @@ export async function listen(
   const tls = 'path' in address ? undefined : address.tls;
   const server = tls === undefined ? createServer(LIMITS, handle) : openTls(tls, handle);
   const sockets = socketsOf(server);
+  const silent = silentOf(server);
   server.on('clientError', answerClientError);
   if ('path' in address) server.on('connection', onLocal);
   else server.maxConnections = connectionsMax();
@@ -66,7 +74,7 @@ export async function listen(
     throw new ApiError('internal', `Cannot listen on "${where}": ${why}. Choose another address.`, { cause: error });
   }
   const shown = 'path' in address ? address.path : urlOf(server.address() as AddressInfo, tls !== undefined);
-  return { server, address: shown, sockets };
+  return { server, address: shown, sockets, silent, path: 'path' in address ? address.path : undefined };
 }
 
 const YES_OR_NO = [() => true, () => false] as const;
@@ -115,10 +123,38 @@ function socketsOf(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** Accepts no more connections and removes socket files; existing connections stay open. */
+function silentOf(server: Server): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
+  server.on('request', ({ socket }: IncomingMessage) => silent.delete(socket));
+  return silent;
+}
+
+/**
+ * Lets nobody connect any more; existing connections stay open, and those that wait at a socket to be accepted are: the
+ * system would reset them, and their callers could not tell whether their requests were carried out.
+ */
 export function stopAccepting(listeners: readonly Listener[]): void {
-  // Not the HTTP server's own close(), which destroys connections whose answer is still being sent.
-  for (const { server } of listeners) NetServer.prototype.close.call(server);
+  for (const { server, path } of listeners) {
+    if (path !== undefined && process.platform !== 'win32') rmSync(path, { force: true });
+    // Not the HTTP server's own close(), which destroys connections whose answer is still being sent.
+    else NetServer.prototype.close.call(server);
+  }
+}
+
+/**
+ * After `stopAccepting`: resolves when every connection to a socket was accepted, and has sent a request or is closed;
+ * after `timeoutMs` at the latest.
+ */
+export async function quiet(listeners: readonly Listener[], timeoutMs: number): Promise<void> {
+  const local = listeners.filter(({ path }) => path !== undefined);
+  const endsAt = performance.now() + timeoutMs;
+  // Connections that wait are accepted within one turn of the event loop; one caller may just have found the file.
+  do await sleep(ACCEPT_MS);
+  while (performance.now() < endsAt && local.some(({ silent }) => silent.size > 0));
 }
 
 /** Ends every connection. */

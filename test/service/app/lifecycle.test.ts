@@ -12,6 +12,7 @@ describe('createLifecycle()', () => {
   function start() {
     const onIdle = vi.fn();
     const lifecycle = createLifecycle({ idleMs: 100, onIdle });
+    lifecycle.called(false);
     lifecycle.ready();
     return { lifecycle, onIdle };
   }
@@ -38,6 +39,35 @@ describe('createLifecycle()', () => {
     expect(onIdle).not.toHaveBeenCalled();
     another();
     vi.advanceTimersByTime(100);
+    expect(onIdle).toHaveBeenCalledOnce();
+  });
+
+  it('waits longer for the first call', () => {
+    const onIdle = vi.fn();
+    const lifecycle = createLifecycle({ idleMs: 100, onIdle });
+    lifecycle.ready();
+    vi.advanceTimersByTime(4_999);
+    expect(onIdle).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onIdle).toHaveBeenCalledOnce();
+  });
+
+  it('started for one command, is idle as soon as that is done, unless others call', () => {
+    const onIdle = vi.fn();
+    const lifecycle = createLifecycle({ idleMs: 60_000, isForCommand: true, onIdle });
+    lifecycle.ready();
+    const visit = lifecycle.enter();
+    lifecycle.called(true);
+    vi.advanceTimersByTime(10_000);
+    visit.end();
+    vi.advanceTimersByTime(499);
+    expect(onIdle).not.toHaveBeenCalled();
+    const other = lifecycle.enter();
+    lifecycle.called(false);
+    other.end();
+    vi.advanceTimersByTime(59_999);
+    expect(onIdle).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
     expect(onIdle).toHaveBeenCalledOnce();
   });
 

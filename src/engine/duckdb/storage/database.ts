@@ -4,11 +4,20 @@ import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
-import { findLogDamage, findOrphanedLog, logDamageError, orphanedLogError } from './log-check.ts';
+import { CATALOG } from './catalog-name.ts';
+import {
+  findLogDamage,
+  findOrphanedLog,
+  hasLog,
+  hasWholeChange,
+  logDamageError,
+  orphanedLogError,
+} from './log-check.ts';
+import { lacksLog, missingLogError, readMarks } from './log-marks.ts';
 import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
 
-/** Name under which the file is attached: the catalog of everything stored. */
-export const CATALOG = '_colloquy';
+export { CATALOG };
+
 /** Schema of unqualified names in SQL. */
 export const DEFAULT_SCHEMA = 'commons';
 
@@ -25,6 +34,9 @@ export interface Database {
   readonly instance: DuckDBInstance;
   /** The disk was too full to combine the logs of an interrupted merge, which only writing needs. */
   readonly isReadOnly: boolean;
+  readonly file: string;
+  /** Whether it was opened with a log. */
+  readonly hadLog: boolean;
   /** A connection that resolves names in the file. */
   connect(): Promise<DuckDBConnection>;
   /**
@@ -70,6 +82,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     await first.run(`SET GLOBAL max_vacuum_tasks = ${VACUUM_TASKS}`);
     // If given when the instance is created, it is reported but not enforced.
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
+    const hadLog = hasLog(file);
     const isReadOnly = await attach(first, file);
     // Not earlier, since it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
@@ -80,7 +93,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     await first.run('SET GLOBAL lock_configuration = true');
     if (!isReadOnly) await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
-    return databaseOf(instance, file, isReadOnly);
+    return databaseOf(instance, file, { isReadOnly, hadLog });
   } catch (error) {
     first?.closeSync();
     instance?.closeSync();
@@ -101,23 +114,37 @@ async function attach(connection: DuckDBConnection, file: string): Promise<boole
     });
     throw logDamageError(file, damage);
   }
-  try {
-    await connection.run(statement);
-    return false;
-  } catch (error) {
-    if (!isDiskFull(error)) throw error;
-    await connection.run(`${statement} (READ_ONLY)`).catch(() => {
-      throw error;
-    });
-    return true;
+  if (hasLog(file) && !hasWholeChange(file)) {
+    // What is left of a log that was cut. Opening the file for writing would remove it.
+    await connection.run(`${statement} (READ_ONLY)`);
+    await refuseWithoutLog(connection, file);
+    await connection.run(`DETACH ${quoteName(CATALOG)}`);
   }
+  const isReadOnly = await connection.run(statement).then(
+    () => false,
+    async (error: unknown) => {
+      if (!isDiskFull(error)) throw error;
+      await connection.run(`${statement} (READ_ONLY)`).catch(() => {
+        throw error;
+      });
+      return true;
+    },
+  );
+  await refuseWithoutLog(connection, file);
+  return isReadOnly;
 }
 
-function databaseOf(instance: DuckDBInstance, file: string, isReadOnly: boolean): Database {
+async function refuseWithoutLog(connection: DuckDBConnection, file: string): Promise<void> {
+  const marks = await readMarks(async (text) => (await connection.runAndReadAll(text)).getRows());
+  if (lacksLog(file, marks)) throw missingLogError(file);
+}
+
+function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 'isReadOnly' | 'hadLog'>): Database {
   let reader: Promise<FileHandle> | undefined;
   return {
+    ...how,
     instance,
-    isReadOnly,
+    file,
     reader() {
       reader ??= open(file, 'r');
       return reader;

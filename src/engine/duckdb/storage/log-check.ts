@@ -40,6 +40,24 @@ export function findLogDamage(databaseFile: string): LogDamage | undefined {
   return undefined;
 }
 
+/** Whether there is a log, whatever it contains. */
+export function hasLog(databaseFile: string): boolean {
+  return LOG_SUFFIXES.some((suffix) => (statSync(databaseFile + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0);
+}
+
+/** Whether any of the logs has a change that is complete. */
+export function hasWholeChange(databaseFile: string): boolean {
+  return LOG_SUFFIXES.some((suffix) => {
+    const log = openLog(databaseFile + suffix);
+    if (log === undefined) return false;
+    try {
+      return walk(log, { changesMax: 1 }).changes > 0;
+    } finally {
+      closeSync(log.descriptor);
+    }
+  });
+}
+
 /**
  * The log of a database whose own file is gone; undefined where there is none. The engine would make a new database, and
  * remove the log with all the changes that are in it alone.
@@ -74,7 +92,7 @@ function checkLog(file: string, damagedAt?: number): LogDamage | undefined {
   const log = openLog(file);
   if (log === undefined) return undefined;
   try {
-    const { isWhole, end, changes } = walk(log, damagedAt);
+    const { isWhole, end, changes } = walk(log, { damagedAt });
     if (isWhole) return undefined;
     const after = countChanges(log, end);
     if (after === 0 && damagedAt === undefined) return undefined;
@@ -110,13 +128,19 @@ function openLog(file: string): Log | undefined {
   };
 }
 
-/** Walks from entry to entry; `end` is where the last whole change ends. */
-function walk(log: Log, damagedAt = Number.POSITIVE_INFINITY): { isWhole: boolean; end: number; changes: number } {
+/** Walks from entry to entry, up to `changesMax` whole changes; `end` is where the last of them ends. */
+function walk(
+  log: Log,
+  {
+    damagedAt = Number.POSITIVE_INFINITY,
+    changesMax = Number.POSITIVE_INFINITY,
+  }: { damagedAt?: number | undefined; changesMax?: number },
+): { isWhole: boolean; end: number; changes: number } {
   if (!log.read(0, HEADER.length).equals(HEADER)) return { isWhole: false, end: 0, changes: 0 };
   let at = HEADER.length;
   let end = at;
   let changes = 0;
-  while (at < log.bytes) {
+  while (at < log.bytes && changes < changesMax) {
     const frame = log.read(at, END_OF_CHANGE.length);
     if (frame.length < FRAME_BYTES) return { isWhole: false, end, changes };
     const next = at + FRAME_BYTES + Number(frame.readBigUInt64LE(0));

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { type Database, openDatabase } from './database.ts';
-import { openError } from './storage-errors.ts';
+import { prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
+import { checkpoint } from './merge.ts';
+import { isFatal, openError } from './storage-errors.ts';
 import { inTransaction, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Writer } from './writer.ts';
 
@@ -40,6 +42,8 @@ export interface Session {
   /** Number of running transactions. */
   running: number;
   isBroken: boolean;
+  /** Whether the file tells that a log belongs to it. */
+  isMarked: boolean;
   /** Whether tables may contain deleted rows that still take up space. */
   mayHaveFreed: boolean;
 }
@@ -49,7 +53,11 @@ export function mayHaveSpace({ database, openedAt }: Session): boolean {
   return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
 }
 
-export async function openSession(options: StoreOptions): Promise<Session> {
+/**
+ * Opens the file, and makes it tell that a log belongs to it, unless `isMarked` says that it is not to: that merges the
+ * log.
+ */
+export async function openSession(options: StoreOptions, isToMark = true): Promise<Session> {
   const database = await openDatabase(options.file, options.limits);
   const session: Session = {
     database,
@@ -59,6 +67,7 @@ export async function openSession(options: StoreOptions): Promise<Session> {
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
+    isMarked: !isToMark,
     mayHaveFreed: true,
   };
   try {
@@ -72,11 +81,36 @@ export async function openSession(options: StoreOptions): Promise<Session> {
       database.isReadOnly,
     );
     if (database.isReadOnly) options.log.warn({}, 'the disk is full: the database can only be read for now');
+    else if (isToMark && !(await isMarkable(session, writer, options.log))) {
+      await closeSession(session);
+      return await openSession(options, false);
+    }
     return session;
   } catch (error) {
     await closeSession(session);
     throw openError(options.file, error);
   }
+}
+
+/**
+ * Makes the file tell that a log belongs to it, which takes a merge, unless it does so already. If that cannot be done
+ * now, the next merge does it; resolves to false if the database has to be opened again.
+ */
+async function isMarkable(session: Session, { sql }: Writer, log: Log): Promise<boolean> {
+  const { file, hadLog } = session.database;
+  try {
+    const marks = await readMarks(sql);
+    session.isMarked = hadLog && marks !== undefined && marks.begun > 0 && marks.begun === marks.followed;
+    if (session.isMarked) return true;
+    await prepareMarks(sql);
+    await withMarks(sql, { file, isMarked: false }, () => checkpoint(sql, () => false));
+    session.isMarked = true;
+    await pruneMarks(sql);
+  } catch (error) {
+    log.info({ err: error }, 'the database file could not be told that a log belongs to it');
+    return !isFatal(error) && !session.isBroken;
+  }
+  return true;
 }
 
 export async function closeSession(session: Session): Promise<boolean> {

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
+import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
 import { checkpoint, hasMoved, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
@@ -160,8 +161,13 @@ export class Store {
         const mayGoOn = () => performance.now() < endsAt && !session.isBroken && !this.#isClosed;
         if (session.isBroken || this.#isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
-        if (!mayMove) return this.#withWriter(session, ({ sql }) => withRowsInPlace(sql, now));
-        session.mayHaveFreed = await this.#withWriter(session, ({ sql }) => hasMoved(sql, now));
+        await this.#withWriter(session, ({ sql }) =>
+          withMarks(sql, { file: session.database.file, isMarked: session.isMarked }, async () => {
+            if (!mayMove) await withRowsInPlace(sql, now);
+            else session.mayHaveFreed = await hasMoved(sql, now);
+          }),
+        );
+        session.isMarked = true;
       };
       const isMoving = session.mayHaveFreed && isShort;
       await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
@@ -333,7 +339,7 @@ export class Store {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
     }
     const { limits } = this.#options;
-    const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } });
+    const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } }, false);
     this.#options.log.info({}, 'the database is open again');
     return session;
   }

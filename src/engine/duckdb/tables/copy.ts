@@ -3,6 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { CopyOptions, StoredCopy, StoredCounts } from '../../engine.ts';
 import { LOG_SUFFIXES } from '../storage/log-check.ts';
+import { MERGING_SUFFIX } from '../storage/log-marks.ts';
 import type { Sql } from '../storage/store.ts';
 import { dataTable } from './catalog.ts';
 import { STORED_VERSION } from './migrations.ts';
@@ -52,7 +53,8 @@ export async function copyStored(
   folder: string,
   { signal, onBytes }: CopyOptions,
 ): Promise<StoredCopy> {
-  const logs = LOG_SUFFIXES.map((suffix) => file + suffix).filter((log) => existsSync(log));
+  const beside = [...LOG_SUFFIXES, MERGING_SUFFIX];
+  const logs = beside.map((suffix) => file + suffix).filter((log) => existsSync(log));
   const sizes = await Promise.all([file, ...logs].map(async (path) => (await stat(path)).size));
   const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
   let done = 0;
