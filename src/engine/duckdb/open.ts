@@ -79,9 +79,9 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
 
 type Ends = Pick<OpenOptions, 'giveUp' | 'onStuck'>;
 
-/** Whether a change ends all writing to its table. */
-function isEnd(change: Change) {
-  return change.do === 'dropCollection' || change.do === 'trashCollection';
+/** Whether nothing else may write to the table of a change meanwhile. */
+function isAlone(change: Change) {
+  return change.do === 'dropCollection' || change.do === 'trashCollection' || change.do === 'dropDocuments';
 }
 
 function isRecord(change: Change) {
@@ -127,7 +127,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const tables = changes.flatMap((change) => (isEnd(change) ? [tableLock(change.table)] : []));
+    const tables = changes.flatMap((change) => (isAlone(change) ? [tableLock(change.table)] : []));
     await locks.hold(tables, () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
