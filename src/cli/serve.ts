@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import { endProcess } from '../engine/duckdb/storage/end-process.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
@@ -86,8 +86,8 @@ function exitCodeOf(error: unknown): number {
   for (let one = error; one instanceof Error; one = one.cause) {
     // The engine's code for a database that another process has open.
     if (one instanceof ApiError && one.code === 'not_ready') return DATABASE_HELD_EXIT_CODE;
-    if (one instanceof ApiError && one.code === 'resource_exceeded') return DISK_FULL_EXIT_CODE;
-    if ('code' in one && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(one.code))) return DISK_FULL_EXIT_CODE;
+    if (one instanceof ApiError && one.code === 'storage_full') return DISK_FULL_EXIT_CODE;
+    if (isOutOfSpace(one)) return DISK_FULL_EXIT_CODE;
   }
   return 1;
 }

@@ -60,7 +60,7 @@ const openFiles = new Set<string>();
  * Opens the engine on a database file.
  *
  * Rejects `not_ready` when the file is already open, here or in another process (which the message names),
- * `resource_exceeded` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
+ * `storage_full` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
  * or comes from a later version.
  */
 export async function openEngine(options: OpenOptions): Promise<Engine> {
