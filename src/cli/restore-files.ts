@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { VERSION } from '../config.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import { openEngine } from '../engine/duckdb/open.ts';
 import { holdDatabase } from '../engine/duckdb/storage/hold.ts';
 import { STORED_VERSION } from '../engine/duckdb/tables/migrations.ts';
@@ -60,7 +60,7 @@ export async function stage(
   const total = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const { bavail, bsize } = await statfs(staging);
   if (bavail * bsize < total) {
-    throw new ApiError('resource_exceeded', `Cannot restore: the backup needs ${total} bytes, and the disk has fewer.`);
+    throw new ApiError('storage_full', `Cannot restore: the backup needs ${total} bytes, and the disk has fewer.`);
   }
   const [database = ''] = manifest.files.map(({ name }) => name);
   let done = 0;
@@ -106,10 +106,9 @@ function damaged(why: string): ApiError {
 }
 
 function fileError({ name }: BackupFile, error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  if (code === 'ENOENT') return damaged(`its file ${JSON.stringify(name)} is missing`);
-  if (!/^(ENOSPC|EDQUOT|EFBIG)$/.test(code)) return error;
-  return new ApiError('resource_exceeded', 'Cannot restore: the disk of the data folder is full. Nothing was changed.');
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return damaged(`its file ${JSON.stringify(name)} is missing`);
+  if (!isOutOfSpace(error)) return error;
+  return new ApiError('storage_full', 'Cannot restore: the disk of the data folder is full. Nothing was changed.');
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { BUILD, nativeThreads, VERSION } from '../config.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
@@ -97,8 +97,8 @@ export function levelOf({ logLevel }: Pick<Config, 'logLevel'>, local: boolean, 
 function exitCodeOf(error: unknown): number {
   if (isHeld(error)) return DATABASE_HELD_EXIT_CODE;
   for (let one = error; one instanceof Error; one = one.cause) {
-    if (one instanceof ApiError && one.code === 'resource_exceeded') return DISK_FULL_EXIT_CODE;
-    if ('code' in one && /^(ENOSPC|EDQUOT|EFBIG)$/.test(String(one.code))) return DISK_FULL_EXIT_CODE;
+    if (one instanceof ApiError && one.code === 'storage_full') return DISK_FULL_EXIT_CODE;
+    if (isOutOfSpace(one)) return DISK_FULL_EXIT_CODE;
   }
   return 1;
 }

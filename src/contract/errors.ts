@@ -17,6 +17,8 @@ export const ERRORS = {
   content_too_large: { status: 413, type: 'CONTENTTOOLARGE' },
   unsupported_media_type: { status: 415, type: 'UNSUPPORTEDMEDIATYPE' },
   resource_exceeded: { status: 429, type: 'RESOURCEEXCEEDED' },
+  /** The disk is full, and nothing of the request was stored. Repeating it helps only once there is space. */
+  storage_full: { status: 507, type: 'STORAGEFULL' },
   internal: { status: 500, type: 'INTERNALERROR' },
   not_ready: { status: 503, type: 'NOT_READY' },
   /** Nobody answers at the address, or the connection broke. */
@@ -92,6 +94,11 @@ export class ApiError extends Error {
     this.type = ERRORS[code].type;
     this.details = rest;
   }
+}
+
+/** Whether a system's error means that the disk, or this user's quota, is full. */
+export function isOutOfSpace(error: unknown): boolean {
+  return /^(ENOSPC|EDQUOT|EFBIG)$/.test((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
 /** The body that the service sends for `error`. */

@@ -39,8 +39,8 @@ export interface Engine {
   deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<WriteOutcome[]>;
 
   /**
-   * Restores documents from the trash to a table, some thousands at most, in one durable step: equal to what they were,
-   * event time included. One whose id exists there (again) stays in the trash. If none is restored, only such documents
+   * Restores documents from the trash to a table, in one durable step: equal to what they were, event time included.
+   * If they were deleted from another table, some thousands at most. One whose id exists there (again) stays in the trash. If none is restored, only such documents
    * are left. `after` returns the records to store along with it, given what is then left in the trash.
    */
   restoreDocuments(
@@ -160,8 +160,8 @@ export type Change =
   | { do: 'trashCollection'; table: string }
   /** Restores it under the name that it had. */
   | { do: 'restoreCollection'; table: string }
-  /** Drops documents of the trash for good. */
-  | { do: 'dropDocuments'; trash: string }
+  /** Drops documents of the trash for good, which were deleted from `table`. */
+  | { do: 'dropDocuments'; trash: string; table: string }
   /**
    * Creates a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.

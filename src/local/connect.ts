@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { COMMAND_HEADER } from '../contract/command.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import { type Client, createClient } from '../http/client.ts';
 import { type DataFolder, openFolder } from './folder.ts';
 import { askToLeave, probe, type Ready } from './probe.ts';
@@ -107,7 +107,7 @@ async function bringUp(options: LocalOptions): Promise<string> {
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw failed(folder, isDiskFull(error) ? DISK_FULL : String(error));
+    throw failed(folder, isOutOfSpace(error) ? DISK_FULL : String(error));
   } finally {
     await state.release?.();
   }
@@ -185,10 +185,6 @@ async function readAdminKey(folder: DataFolder): Promise<string> {
 }
 
 const DISK_FULL = 'the disk of this data folder is full; free some space there and try again';
-
-function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
-}
 
 function failed(folder: DataFolder, why: string, lines: readonly string[] = []): ApiError {
   const log = lines.length === 0 ? '' : ` Its last log lines:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;

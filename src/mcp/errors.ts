@@ -17,6 +17,8 @@ const NEXT: Partial<Record<ErrorCode, string>> = {
   dependent_resources: 'What depends on it has to go first; ask the human before removing any of it.',
   content_too_large: 'Send less per call: fewer documents or values, or shorter texts.',
   unsupported_media_type: 'This is a fault of the connection, not of the arguments; tell the human.',
+  storage_full:
+    'The disk is full: nothing of this call was stored, and trying again changes nothing. Ask the human to free some space there.',
   internal: 'Try once more; if it fails again, tell the human, with the trace id.',
   not_ready: 'The service is starting or stopping: try again in a few seconds.',
   connection_failed:

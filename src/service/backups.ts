@@ -4,7 +4,7 @@ import { mkdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Backup, RunningBackup } from '../contract/backup.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import {
   BACKUP_FORMAT,
@@ -44,7 +44,7 @@ interface Progress {
 
 /**
  * Copies everything stored into a new folder. Throws `already_exists` and `invalid_input` for the path,
- * `resource_exceeded` if the disk is full.
+ * `storage_full` if the disk is full.
  */
 export function createBackup(ctx: CallContext, { path }: { path: string }): Promise<Backup> {
   return ctx.backups.create(path, ctx.signal);
@@ -167,7 +167,7 @@ async function checkSpace(databaseFile: string, path: string): Promise<void> {
   if (bavail * bsize >= needed) return;
   const [has, wants] = [bavail * bsize, needed].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`);
   throw new ApiError(
-    'resource_exceeded',
+    'storage_full',
     `Cannot make the backup ${JSON.stringify(path)}: it needs ${wants}, and the disk has ${has}. Nothing was written. Free some space, or choose another disk.`,
   );
 }
@@ -183,9 +183,9 @@ function backupError(path: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const what = `Cannot make the backup ${JSON.stringify(path)}`;
   const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
-  if (/^(ENOSPC|EDQUOT|EFBIG)$/.test(code)) {
+  if (isOutOfSpace(error)) {
     return new ApiError(
-      'resource_exceeded',
+      'storage_full',
       `${what}: the disk is full. What was copied is removed again; the service goes on.`,
       { cause: error },
     );

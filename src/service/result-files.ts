@@ -2,7 +2,7 @@ import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } fr
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import type { JsonValue } from '../contract/json.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../contract/results.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -221,11 +221,10 @@ async function writeIndex(folder: string, files: readonly ExportedFile[]): Promi
 }
 
 function exportError(error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException | null)?.code ?? '';
   const cause = error instanceof ApiError && error.cause !== undefined ? error.cause : error;
-  if (/^(ENOSPC|EDQUOT|EFBIG)$/.test(code) || /No space left|disk full/i.test(String(cause))) {
+  if (isOutOfSpace(error) || /No space left|disk full/i.test(String(cause))) {
     return new ApiError(
-      'resource_exceeded',
+      'storage_full',
       'Cannot export the result: the disk of the data folder is full. Free some space there and try again.',
       { cause: error },
     );

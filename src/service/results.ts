@@ -66,7 +66,7 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
   }));
 }
 
-/** Writes a kept result to a file. Throws `not_found`, or `resource_exceeded` if the disk is full. */
+/** Writes a kept result to a file. Throws `not_found`, or `storage_full` if the disk is full. */
 export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
   const { query_id: queryId, format } = input;
   const existing = await ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);

@@ -175,7 +175,7 @@ async function prepare(catalog: Catalog, log: Logger): Promise<() => string> {
     return createOffsets(await prepareMetadata(catalog));
   } catch (error) {
     const start = startToCount(catalog);
-    if (start === undefined || !(error instanceof ApiError && error.code === 'resource_exceeded')) throw error;
+    if (start === undefined || !(error instanceof ApiError && error.code === 'storage_full')) throw error;
     log.warn({ err: error }, 'this start could not be counted; the service goes on, and writes are refused for now');
     return createOffsets(start, () => prepareMetadata(catalog));
   }

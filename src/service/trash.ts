@@ -14,8 +14,9 @@ import { foldedMatch } from './workspaces.ts';
 type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
 type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;
 
-/** Most entries removed for good in one step, since other changes wait for it. */
+/** Most entries, and most documents in them, removed for good in one step, since other changes wait for it. */
 const STEP_ENTRIES_MAX = 100;
+const STEP_DOCUMENTS_MAX = 100_000;
 
 /** What can be restored, newest first. */
 export async function listTrash(ctx: CallContext): Promise<TrashEntry[]> {
@@ -95,17 +96,38 @@ export async function purgeTrash(ctx: TrashContext): Promise<void> {
 }
 
 async function removeForGood({ catalog }: TrashContext, ids: readonly string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += STEP_ENTRIES_MAX) {
+  for (const step of stepsOf(catalog, ids)) {
     await catalog.change(() => {
-      const changes = ids.slice(at, at + STEP_ENTRIES_MAX).flatMap((id): Change[] => {
+      const changes = step.flatMap((id): Change[] => {
         const { what } = requireEntry(catalog, id);
         const gone = remove('trash', id);
         if (what.kind === 'collection') return [{ do: 'dropCollection', table: what.collection.table }, gone];
-        return what.kind === 'documents' ? [{ do: 'dropDocuments', trash: id }, gone] : [gone];
+        return what.kind === 'documents' ? [{ do: 'dropDocuments', trash: id, table: what.table }, gone] : [gone];
       });
       return { changes, result: undefined };
     });
   }
+}
+
+/** Documents come before collections: those that are left when their collection goes have to be copied. */
+function stepsOf(catalog: Catalog, ids: readonly string[]): string[][] {
+  const documentsIn = (id: string) => {
+    const what = catalog.all('trash').get(id)?.what;
+    return what?.kind === 'documents' ? what.documents : 0;
+  };
+  const sorted = [...ids].sort((a, b) => Number(documentsIn(b) > 0) - Number(documentsIn(a) > 0));
+  const steps: string[][] = [];
+  let documents = 0;
+  for (const id of sorted) {
+    const step = steps.at(-1);
+    documents += documentsIn(id);
+    if (step !== undefined && step.length < STEP_ENTRIES_MAX && documents <= STEP_DOCUMENTS_MAX) step.push(id);
+    else {
+      steps.push([id]);
+      documents = documentsIn(id);
+    }
+  }
+  return steps;
 }
 
 async function restoreDocuments(

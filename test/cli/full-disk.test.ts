@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { probe } from '../../src/local/probe.ts';
 
@@ -20,6 +21,23 @@ function call(tool: string, input: object, isFull: boolean): Promise<{ code: num
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });
+}
+
+/** A request to the service that runs, and what its answer says. */
+async function raw(method: 'POST', path: string, body: object) {
+  const agent = new Agent({ connect: { socketPath: join(dataDir, 'service.sock') } });
+  try {
+    const authorization = `ApiKey ${readFileSync(join(dataDir, 'admin.key'), 'utf8').trim()}`;
+    const answer = await request(`http://localhost${path}`, {
+      dispatcher: agent,
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body: await answer.body.json() };
+  } finally {
+    await agent.close();
+  }
 }
 
 const servicePid = async () => {
@@ -62,8 +80,17 @@ describe.runIf(process.platform !== 'win32')('the local service on a full disk',
         stderr: expect.stringContaining(`the disk of the data folder "${dataDir}" is full`),
       });
     }
+    expect(await raw('POST', '/v1/orgs/self/ws/commons/collections/docs/docs', { data: [{ a: 5 }] })).toEqual({
+      status: 507,
+      retryAfter: undefined,
+      body: expect.objectContaining({
+        type: 'STORAGEFULL',
+        message: expect.stringContaining('Nothing of it is stored'),
+      }),
+    });
     expect(await call('run_query', { query: 'SELECT sum(a)::INT AS total FROM docs' }, true)).toMatchObject({
       code: 0,
+      stdout: expect.stringMatching(/\[3\]|"total":3/),
     });
     expect(await servicePid()).toBe(pid);
     expect(readFileSync(join(dataDir, 'service.log'), 'utf8')).toBe(log);

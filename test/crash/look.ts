@@ -1,11 +1,11 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
+import { hashOf, IS_LIVE } from '../../src/engine/duckdb/tables/columns.ts';
 
 /**
  * Opens a copy of a database that nobody has open, and checks what no query shows. Returns what is wrong: ids that
- * exist twice, and hashes that do not match their ids.
+ * exist twice, hashes that do not match their ids, and deleted rows that nothing in the trash stands for.
  */
 export async function lookInside(folder: string, copy: string): Promise<string[]> {
   rmSync(copy, { recursive: true, force: true });
@@ -22,10 +22,15 @@ export async function lookInside(folder: string, copy: string): Promise<string[]
     await connection.run('USE "_colloquy"');
     for (const [id, name] of await rows('SELECT id, name FROM "_meta"."tables"')) {
       const [row] = await rows(
-        `SELECT count(*) - count(DISTINCT "_id"), count(*) FILTER ("_meta" IS DISTINCT FROM ${hashOf('"_id"')}) FROM "_data"."${id}"`,
+        `SELECT count(*) FILTER (${IS_LIVE}) - count(DISTINCT "_id") FILTER (${IS_LIVE}),
+           count(*) FILTER ("_meta" IS NULL OR (${IS_LIVE} AND "_meta" <> ${hashOf('"_id"')})),
+           count(*) FILTER (NOT ${IS_LIVE} AND "_meta" NOT IN (SELECT number FROM "_meta"."trash" WHERE table_id = '${id}'))
+         FROM "_data"."${id}"`,
       );
       if (Number(row?.[0]) !== 0) wrong.push(`${row?.[0]} ids of ${name} (table ${id}) are there twice`);
       if (Number(row?.[1]) !== 0) wrong.push(`${row?.[1]} hashes of ${name} (table ${id}) are not those of the ids`);
+      if (Number(row?.[2]) !== 0)
+        wrong.push(`${row?.[2]} rows of ${name} (table ${id}) are of no deletion in the trash`);
     }
   } finally {
     connection.closeSync();

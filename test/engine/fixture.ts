@@ -2,6 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { PlacesContext } from '../../src/engine/duckdb/queries/places.ts';
 import { createQueries, type Queries } from '../../src/engine/duckdb/queries/queries.ts';
 import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/sql/names.ts';
+import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
 import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
 
 const ORDERS = `SELECT * FROM (VALUES
@@ -108,7 +109,7 @@ export async function createFixture(
     names.putWorkspace(workspace);
     await admin.run(`CREATE SCHEMA ${quoteName(schemaOf(workspace))}`);
   }
-  const hash = hashes === 'wrong' ? '0::UBIGINT' : 'md5_number_lower(_id)';
+  const hash = hashes === 'wrong' ? '0::UBIGINT' : hashOf('_id');
   for (const [index, [workspace, name, columns, query]] of COLLECTIONS.entries()) {
     await admin.run(`CREATE TABLE _data.t${index} AS SELECT *, ${hash} AS _meta FROM (${query})`);
     const select = `SELECT * EXCLUDE (_meta) FROM _colloquy._data.t${index}`;

@@ -139,6 +139,7 @@ describe('readFailure()', () => {
     [429, 'resource_exceeded'],
     [500, 'internal'],
     [503, 'not_ready'],
+    [507, 'storage_full'],
     [599, 'internal'],
   ])('%s without a type is %s', (status, code) => {
     expect(readFailure(exchange, raw(status, '{}'))).toMatchObject({ code, status });

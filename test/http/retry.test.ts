@@ -42,6 +42,8 @@ describe('mayRepeat()', () => {
     ['create', new ApiError('connection_failed', ''), false],
     ['update', new ApiError('not_ready', ''), false],
     ['delete', new ApiError('resource_exceeded', ''), false],
+    ['read', new ApiError('storage_full', ''), false],
+    ['create', new ApiError('storage_full', '', { retryAfterMs: 0 }), false],
   ] as const)('%s after %s: %s', (effect, error, expected) => {
     expect(mayRepeat(effect, error)).toBe(expected);
   });

@@ -21,7 +21,7 @@ test('an export that does not fit on the disk is an error, and leaves no file', 
       process.exit();`,
       2048,
     );
-    expect(line).toBe('resource_exceeded');
+    expect(line).toBe('storage_full');
     expect(readdirSync(exportsFolder)).toEqual([]);
   } finally {
     rmSync(folder, { recursive: true });

@@ -212,8 +212,10 @@ describe('startService()', () => {
     expect(first).toBe(socket);
     expect(second).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await stat(socket)).mode & 0o777).toBe(0o600);
-    const answer = await request(`${second}/ready`);
-    expect(await answer.body.json()).toMatchObject({ ready: true });
+    for (const headers of [{}, { host: 'localhost' }, { 'x-forwarded-for': '127.0.0.1' }]) {
+      const answer = await request(`${second}/ready`, { headers });
+      expect(await answer.body.json()).toEqual({ message: 'Colloquy is ready.', ready: true });
+    }
   });
 
   it('accepts /local/leave from the admin over the socket only, and then closes', async () => {

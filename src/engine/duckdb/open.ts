@@ -60,7 +60,7 @@ const openFiles = new Set<string>();
  * Opens the engine on a database file.
  *
  * Rejects `not_ready` when the file is already open, here or in another process (which the message names),
- * `resource_exceeded` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
+ * `storage_full` when there is no space to open it, and `internal` when it cannot be read or written, is damaged,
  * or comes from a later version.
  */
 export async function openEngine(options: OpenOptions): Promise<Engine> {
@@ -77,9 +77,9 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
 }
 
-/** Whether a change ends all writing to its table. */
-function isEnd(change: Change) {
-  return change.do === 'dropCollection' || change.do === 'trashCollection';
+/** Whether nothing else may write to the table of a change meanwhile. */
+function isAlone(change: Change) {
+  return change.do === 'dropCollection' || change.do === 'trashCollection' || change.do === 'dropDocuments';
 }
 
 function isRecord(change: Change) {
@@ -134,7 +134,7 @@ async function compose(
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const tables = changes.flatMap((change) => (isEnd(change) ? [tableLock(change.table)] : []));
+    const tables = changes.flatMap((change) => (isAlone(change) ? [tableLock(change.table)] : []));
     await locks.hold(tables, () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);

@@ -113,6 +113,7 @@ const KNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
   'content_too_large',
   'unsupported_media_type',
   'resource_exceeded',
+  'storage_full',
   'not_ready',
 ] as const);
 

@@ -261,11 +261,12 @@ function keepRowsOf(header: string | string[] | undefined): number | undefined {
 
 function addServiceRoutes(app: FastifyInstance, ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>): void {
   const about = { version: ctx.version, build: ctx.build, pid: process.pid, foreground: ctx.isForeground };
-  app.get('/', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
-  app.get('/health', async () => ({ message: 'Colloquy is running.', version: ctx.version }));
-  app.get('/ready', async () => {
+  app.get('/', async () => ({ message: 'Colloquy is running.' }));
+  app.get('/health', async () => ({ message: 'Colloquy is running.' }));
+  app.get('/ready', async (request) => {
     requireReady(ctx.lifecycle);
-    return { message: 'Colloquy is ready.', ...about, ready: true };
+    // No key is needed here, so only those who can open the local socket learn what runs.
+    return { message: 'Colloquy is ready.', ready: true, ...(stateOf(states, request).origin.isLocal ? about : {}) };
   });
   app.post('/local/leave', {
     onRequest: async (request) => {

@@ -10,7 +10,7 @@ const QUOTED_MAX = 200;
 /** The error to answer with for anything that was thrown; what is not the caller's fault is logged with its cause. */
 export function toApiError(error: unknown, log: Logger, traceId: string): ApiError {
   if (error instanceof ApiError && error.status !== undefined && error.status < 500) return error;
-  if (error instanceof ApiError && error.code === 'not_ready') return error;
+  if (error instanceof ApiError && (error.code === 'not_ready' || error.code === 'storage_full')) return error;
   // The query was stopped because the service is closing. (If the caller hung up, nobody reads the answer.)
   if (error instanceof ApiError && error.code === 'aborted') return notReady('closing', error);
   const framework = fromFramework(error);

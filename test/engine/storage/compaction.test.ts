@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { hashOf } from '../../../src/engine/duckdb/tables/columns.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 
@@ -36,7 +37,7 @@ async function onFile(statement: string): Promise<unknown[][]> {
 /** Adds documents, each with a text of its own, so that they take space. */
 const load = (prefix: string) =>
   onFile(`INSERT INTO "_colloquy"."_data"."t" ("_id", "_event_time", "_meta", "text")
-    SELECT '${prefix}' || i, now(), md5_number_lower('${prefix}' || i), md5('${prefix}' || i) FROM range(${DOCUMENTS}) t(i)`);
+    SELECT '${prefix}' || i, now(), ${hashOf(`'${prefix}' || i`)}, md5('${prefix}' || i) FROM range(${DOCUMENTS}) t(i)`);
 
 async function usedBlocks(): Promise<number> {
   const [row] = await onFile(`SELECT used_blocks FROM pragma_database_size() WHERE database_name = '_colloquy'`);

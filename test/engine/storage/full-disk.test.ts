@@ -75,10 +75,12 @@ describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
       await exited(child);
       const report = JSON.parse(line) as { stored: string[]; errors: string[]; counts: boolean[] };
       expect(report.errors.length).toBeGreaterThan(0);
-      for (const error of report.errors)
+      for (const error of report.errors) {
+        expect(error).toMatch(/^storage_full: /);
         expect(error).toContain(
           `the disk of the data folder "${dirname(folder.file)}" is full. Nothing of it is stored`,
         );
+      }
       expect(report.counts).toEqual([true, true, true, true, true]);
       const engine = await openSmall(folder.file);
       const ids = (await rowsOf(engine, 'SELECT _id FROM docs')).map(([id]) => id);

@@ -47,7 +47,7 @@ describe('writeError()', () => {
 
   test('names the folder whose disk is full, and says that nothing is stored', () => {
     const error = writeError('write to collection "w.c"', FILE, new Error(EARLY));
-    expect(error.code).toBe('resource_exceeded');
+    expect(error.code).toBe('storage_full');
     expect(error.message).toMatch(/^Cannot write to .*: the disk of the data folder "\/data\/mine" is full\. Nothing/);
   });
 
@@ -55,6 +55,7 @@ describe('writeError()', () => {
     const error = writeError('store the change', FILE, new OutcomeUnknown(new Error(message)));
     expect(error.message).toMatch(/may have been stored.*look before repeating it/);
     expect(error.message).not.toMatch(/Nothing of it is stored|try again/);
+    expect(error.code).toBe('internal');
   });
 });
 
@@ -64,7 +65,7 @@ describe('openError()', () => {
     new Error('IO Error: Could not write file: No space left on device'),
   ])('names the folder whose disk is full: %s', (cause) => {
     const error = openError(FILE, cause);
-    expect(error.code).toBe('resource_exceeded');
+    expect(error.code).toBe('storage_full');
     expect(error.message).toContain('the disk of the data folder "/data/mine" is full');
   });
 });

@@ -36,6 +36,8 @@ const VERSION_4 = [
   'INSERT INTO "_meta"."versions" VALUES (4, now())',
 ];
 
+const VERSION_5 = ['INSERT INTO "_meta"."versions" VALUES (5, now())'];
+
 const SHAPE =
   '{"columns":[["n","int53"],["big","int64"],["tags",{"list":"string"}],["place",{"object":[["city","string"]]}],["odd","json"]],"extra":true}';
 
@@ -88,6 +90,11 @@ const TRASH_4 = [
      ('k_1', 'y', '2021-01-01 00:00:00+00', '{"n":null,"big":9007199254740993,"tags":["z"],"place":null,"odd":null}', NULL, 60)`,
 ];
 
+const HASHES_5 = ['c_1', 'c_2', 'c_3', 'c_4'].flatMap((id) => [
+  `ALTER TABLE "_data"."${id}" ADD COLUMN "_meta" UBIGINT`,
+  `ALTER TABLE "_data"."${id}" ALTER COLUMN "_meta" SET DATA TYPE UBIGINT USING (md5_number("_id") >> 64)::UBIGINT`,
+]);
+
 const FILES: readonly (readonly [string, readonly string[]])[] = [
   ['version 1', [...VERSION_1, ...CONTENTS, ...TABLES_1]],
   ['version 1, opened by version 2', [...VERSION_1, ...CONTENTS, ...TABLES_1, ...VERSION_2]],
@@ -97,9 +104,25 @@ const FILES: readonly (readonly [string, readonly string[]])[] = [
     'version 4',
     [...VERSION_1, ...VERSION_2, ...VERSION_3, ...CONTENTS, ...TABLES_2, ...ALIASES_3, ...VERSION_4, ...TRASH_4],
   ],
+  [
+    'version 5',
+    [
+      ...VERSION_1,
+      ...VERSION_2,
+      ...VERSION_3,
+      ...CONTENTS,
+      ...TABLES_2,
+      ...ALIASES_3,
+      ...VERSION_4,
+      ...TRASH_4,
+      ...HASHES_5,
+      ...VERSION_5,
+    ],
+  ],
 ];
 
-const hasAlias = (name: string) => name === 'version 3' || name === 'version 4';
+const hasTrash = (name: string) => name === 'version 4' || name === 'version 5';
+const hasAlias = (name: string) => name === 'version 3' || hasTrash(name);
 const hasRetention = (name: string) => name === 'version 2' || hasAlias(name);
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -189,7 +212,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
     expect(await rowsOf(again, 'SELECT _id FROM "main"."kept"')).toEqual([['now']]);
     expect(again.records.find(({ key }) => key === 'ü')?.value).toEqual({ s: 'new' });
     if (hasAlias(name)) expect(await rowsOf(again, 'SELECT count(more) FROM "my.child"."all"')).toEqual([[1]]);
-    if (name === 'version 4') {
+    if (hasTrash(name)) {
       await again.commit([{ do: 'restoreCollection', table: 'c_4' }]);
       expect(await rowsOf(again, 'SELECT _id, n FROM gone')).toEqual([['g', 7]]);
       expect(await again.restoreDocuments('k_1', 'c_1', () => [])).toMatchObject({ docCount: 2 });
@@ -206,7 +229,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
       ].filter((change) => change.workspace !== 'unused') as Parameters<typeof again.commit>[0],
     );
     await again.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6]]);
   });
 });
 
@@ -240,13 +263,13 @@ describe('migrate()', () => {
       ...VERSION_3,
       ...VERSION_4,
       'ALTER TABLE "_meta"."tables" RENAME COLUMN shape TO form',
-      'INSERT INTO "_meta"."versions" VALUES (6, now())',
+      'INSERT INTO "_meta"."versions" VALUES (7, now())',
     ]);
     const before = readFileSync(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(
-        /its schema version 6 is newer than 5, the latest that this program knows\. Update this program\./,
+        /its schema version 7 is newer than 6, the latest that this program knows\. Update this program\./,
       ),
     });
     expect(readFileSync(folder.file).equals(before)).toBe(true);
@@ -270,7 +293,7 @@ describe('migrate()', () => {
     const engine = await openSmall(folder.file);
     expect((await engine.stats('c_1')).docCount).toBe(2);
     await engine.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6]]);
   });
 
   test('leaves nothing of a step that fails halfway', async () => {
@@ -304,10 +327,10 @@ async function expectWhole(copy: string): Promise<void> {
   } finally {
     await engine.close();
   }
-  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5]]);
+  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6]]);
 }
 
-describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version 4'))(
+describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version 5'))(
   'a service that is killed while it migrates a file of %s',
   (_, statements) => {
     const copyOf = (name: string) => join(folder.folder, name, basename(folder.file));

@@ -41,15 +41,19 @@ describe('toApiError()', () => {
     expect(toApiError(thrown, capture().log, 't').code).toBe('internal');
   });
 
-  it.each<ErrorCode>(['invalid_input', 'query_error', 'query_timeout', 'resource_exceeded', 'not_ready'])(
-    'passes %s on as it is, and logs nothing',
-    (code) => {
-      const { lines, log } = capture();
-      const error = new ApiError(code, 'why');
-      expect(toApiError(error, log, 't')).toBe(error);
-      expect(lines).toEqual([]);
-    },
-  );
+  it.each<ErrorCode>([
+    'invalid_input',
+    'query_error',
+    'query_timeout',
+    'resource_exceeded',
+    'storage_full',
+    'not_ready',
+  ])('passes %s on as it is, and logs nothing', (code) => {
+    const { lines, log } = capture();
+    const error = new ApiError(code, 'why');
+    expect(toApiError(error, log, 't')).toBe(error);
+    expect(lines).toEqual([]);
+  });
 
   it('a query that was aborted is told to come again', () => {
     expect(toApiError(new ApiError('aborted', 'x'), capture().log, 't').code).toBe('not_ready');

@@ -33,10 +33,10 @@ describe('the service without a key', () => {
     const answer = await service.call('GET', path, undefined, { key: null });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json');
-    expect(answer.body.message).toEqual(expect.any(String));
+    expect(answer.body).toEqual({ message: expect.any(String) });
   });
 
-  it('answers GET /ready with version and process id', async () => {
+  it('answers GET /ready with version and process id, over its own socket', async () => {
     const answer = await service.call('GET', '/ready', undefined, { key: null });
     const told = { message: expect.any(String), version: '0.0.1', pid: process.pid, ready: true, foreground: false };
     expect(answer.body).toEqual(told);

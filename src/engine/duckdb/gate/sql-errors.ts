@@ -7,7 +7,7 @@ import { COLON_INSTEAD } from '../sql/syntax-hints.ts';
 import { shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
 import { readEngineError } from '../storage/engine-error.ts';
-import { isDamage } from '../storage/storage-errors.ts';
+import { isDamage, isDiskFull } from '../storage/storage-errors.ts';
 import { EXTRA_COLUMN } from '../tables/columns.ts';
 
 /** What is known of a failed statement. */
@@ -186,6 +186,13 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
     return new ApiError(
       'resource_exceeded',
       'The query needs more memory than the engine may use. Filter or aggregate earlier, or select fewer columns.',
+      { cause: error },
+    );
+  }
+  if (isDiskFull(error)) {
+    return new ApiError(
+      'storage_full',
+      'The query needs space on the disk for what does not fit into memory, and the disk is full. Free some space there, filter or aggregate earlier, or select fewer columns.',
       { cause: error },
     );
   }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { ApiError } from '../../../contract/errors.ts';
+import { ApiError, isOutOfSpace } from '../../../contract/errors.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import type { EngineSize } from '../../engine.ts';
 import { engineErrorText as messageOf } from './engine-error.ts';
@@ -49,10 +49,9 @@ export function mayBeCommitted(error: unknown): boolean {
 const DISK_FULL =
   /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large|attached in read-only mode/i;
 
-/** Whether an error means that the disk, or this user's quota, is full. */
+/** Whether an error of the engine or the system means that the disk, or this user's quota, is full. */
 export function isDiskFull(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | null)?.code ?? '';
-  return /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) || DISK_FULL.test(messageOf(error));
+  return isOutOfSpace(error) || DISK_FULL.test(messageOf(error));
 }
 
 /** Whether a file could not be opened because another process has it open. */
@@ -84,9 +83,8 @@ export function damageError(what: string, file: string, cause: unknown): ApiErro
 const DAMAGE_REMEDY =
   'Look after the disk, and restore a backup with "colloquy stop" and "colloquy restore". What is not damaged can still be read.';
 
-function diskFull(what: string, file: string, fate: string, cause: unknown): ApiError {
-  const message = `Cannot ${what}: the disk of the data folder ${JSON.stringify(dirname(file))} is full. ${fate}`;
-  return new ApiError('resource_exceeded', message, { cause });
+function diskFull(what: string, file: string, fate: string): string {
+  return `Cannot ${what}: the disk of the data folder ${JSON.stringify(dirname(file))} is full. ${fate}`;
 }
 
 /** The contract's error for a failure to open `file`. */
@@ -95,7 +93,8 @@ export function openError(file: string, error: unknown): ApiError {
   const message = messageOf(error);
   const quoted = JSON.stringify(file);
   if (isDiskFull(error)) {
-    return diskFull(`open the database ${quoted}`, file, 'Free some space there and try again.', error);
+    const message = diskFull(`open the database ${quoted}`, file, 'Free some space there and try again.');
+    return new ApiError('storage_full', message, { cause: error });
   }
   if (isHeldError(error)) {
     const holder = /\(PID (\d+)\)/.exec(message)?.[1];
@@ -140,10 +139,12 @@ export function writeError(what: string, file: string, error: unknown): ApiError
   const message = messageOf(error);
   const isUnknown = error instanceof OutcomeUnknown;
   if (isDiskFull(error)) {
-    const fate = isUnknown
-      ? 'It may have been stored all the same: free some space there, and look before repeating it.'
-      : 'Nothing of it is stored. Free some space there and try again.';
-    return diskFull(what, file, fate, error);
+    if (!isUnknown) {
+      const message = diskFull(what, file, 'Nothing of it is stored. Free some space there and try again.');
+      return new ApiError('storage_full', message, { cause: error });
+    }
+    const fate = 'It may have been stored all the same: free some space there, and look before repeating it.';
+    return new ApiError('internal', diskFull(what, file, fate), { cause: error });
   }
   if (isUnknown) {
     return new ApiError(

@@ -8,6 +8,7 @@ import { objectsIn } from '../values/shape.ts';
 import {
   columnNames,
   HASH_COLUMN,
+  IS_LIVE,
   NO_COLUMNS,
   type TableShape,
   tableShapeFromJson,
@@ -39,11 +40,20 @@ export interface Catalog {
   readonly trashed: Map<string, Table>;
   /** By `aliasKey`. */
   readonly aliases: Map<string, Alias>;
+  /** Ids of the tables that have rows in the trash. */
+  readonly withDeleted: Set<string>;
   records: readonly StoredRecord[];
 }
 
 export function createCatalog(): Catalog {
-  return { names: createNames(), tables: new Map(), trashed: new Map(), aliases: new Map(), records: [] };
+  return {
+    names: createNames(),
+    tables: new Map(),
+    trashed: new Map(),
+    aliases: new Map(),
+    withDeleted: new Set(),
+    records: [],
+  };
 }
 
 /** A table before it has columns. */
@@ -142,16 +152,18 @@ export function aliasesOver(catalog: Catalog, table: string): Alias[] {
 
 /** Reloads everything. */
 export async function loadCatalog(catalog: Catalog, transaction: Transaction): Promise<void> {
-  const { workspaces, tables, aliases, records } = await transaction(async (sql) => ({
+  const { workspaces, tables, aliases, withDeleted, records } = await transaction(async (sql) => ({
     workspaces: await sql('SELECT name FROM "_meta"."workspaces"'),
     tables: await sql('SELECT id, workspace, name, shape, retention_secs, trashed FROM "_meta"."tables"'),
     aliases: await sql('SELECT workspace, name, tables FROM "_meta"."aliases"'),
+    withDeleted: await sql('SELECT DISTINCT table_id FROM "_meta"."trash" WHERE table_id IS NOT NULL'),
     records: await sql('SELECT kind, key, value FROM "_meta"."records"'),
   }));
   catalog.names.clear();
   catalog.tables.clear();
   catalog.trashed.clear();
   catalog.aliases.clear();
+  catalog.withDeleted.clear();
   for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
   for (const [id, workspace, name, shape, retention, trashed] of tables) {
     const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
@@ -164,6 +176,7 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
     const tables = (parseJson(String(ids)) as JsonValue[]).map(String);
     putAlias(catalog, aliasOf(catalog, String(workspace), String(name), tables));
   }
+  for (const [id] of withDeleted) catalog.withDeleted.add(String(id));
   catalog.records = records.map(([kind, key, value]) => ({
     kind: String(kind),
     key: String(key),
@@ -214,10 +227,17 @@ export async function updateShape(sql: Sql, table: Table): Promise<void> {
   );
 }
 
-/** Creates the view through which SQL sees a collection, or replaces it after a change of columns. */
-export async function createView(sql: Sql, table: Table): Promise<void> {
+/**
+ * Creates the view through which SQL sees a collection, or replaces it: after a change of columns, or of whether there
+ * are rows in the trash. Only then does it leave these out, since the engine plans joins by the number of conditions.
+ */
+export async function createView(sql: Sql, table: Table, hasDeleted: boolean): Promise<void> {
   const columns = columnNames(table.shape).map(quoteName).join(', ');
-  const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
+  const conditions = [
+    ...(hasDeleted ? [IS_LIVE] : []),
+    ...(table.retentionSecs === null ? [] : [isKept(table.retentionSecs)]),
+  ];
+  const visible = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   await sql(`CREATE OR REPLACE VIEW ${viewOf(table)} AS SELECT ${columns} FROM ${dataTable(table.id)}${visible}`);
 }
 

@@ -25,7 +25,7 @@ import {
 } from './catalog.ts';
 import { HASH_COLUMN, ID_COLUMN, TIME_COLUMN } from './columns.ts';
 import { storeRecord } from './records.ts';
-import { dropKept } from './trash.ts';
+import { dropKept, storeKeptAsText } from './trash.ts';
 
 /** One change: what it does to the database, and afterwards to memory. */
 interface Step {
@@ -148,7 +148,7 @@ function planCreateCollection(catalog: Catalog, staged: Catalog, table: Table): 
         `CREATE TABLE ${dataTable(table.id)} (${quoteName(ID_COLUMN)} VARCHAR NOT NULL, ${quoteName(TIME_COLUMN)} TIMESTAMP WITH TIME ZONE NOT NULL,
           ${quoteName(HASH_COLUMN)} UBIGINT NOT NULL)`,
       );
-      await createView(sql, table);
+      await createView(sql, table, false);
       await insertTable(sql, table);
     },
     remember: () => putTable(catalog, table),
@@ -174,11 +174,13 @@ function planDropCollection(catalog: Catalog, staged: Catalog, id: string): Step
   return {
     async run(sql) {
       if (hidden === undefined) await sql(`DROP VIEW ${viewOf(table)}`);
+      if (catalog.withDeleted.has(id)) await storeKeptAsText(sql, table);
       await sql(`DROP TABLE ${dataTable(id)}`);
       await sql('DELETE FROM "_meta"."tables" WHERE id = $1', id);
     },
     remember() {
       catalog.trashed.delete(id);
+      catalog.withDeleted.delete(id);
       if (hidden === undefined) dropTable(catalog, table);
     },
   };
@@ -207,7 +209,7 @@ function planRestoreCollection(catalog: Catalog, staged: Catalog, id: string): S
   putTable(staged, table);
   return {
     async run(sql) {
-      await createView(sql, table);
+      await createView(sql, table, catalog.withDeleted.has(id));
       await updateTrashed(sql, id, false);
     },
     remember() {

@@ -29,7 +29,8 @@ export const TIME_COLUMN = '_event_time';
 export const EXTRA_COLUMN = '_extra';
 /**
  * A column of the table, never of its view: a hash of the id (`hashOf`), because searching the ids themselves unpacks
- * them all. No version has ever allowed a field to have a column of this name.
+ * them all. In a row that is in the trash it holds the number of the deletion instead, which is below every hash, so
+ * whoever looks for an id does not find it. No version has ever allowed a field to have a column of this name.
  */
 export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, HASH_COLUMN]);
@@ -37,13 +38,19 @@ const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COL
 export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
 const NO_KEYS: readonly string[] = [];
 
+const HASHES_FROM = '9223372036854775808::UBIGINT';
+
 /**
- * SQL for the hash of an id, a UBIGINT. It is stored, and MD5 never changes, unlike the engine's own `hash`. This
- * equals `md5_number_lower`, a macro that goes through 128-bit text and takes four times as long.
+ * SQL for the hash of an id, a UBIGINT of 2^63 or more. It is stored, and MD5 never changes, unlike the engine's own
+ * `hash`. The shifted value equals `md5_number_lower`, a macro that goes through 128-bit text and takes four times as
+ * long.
  */
 export function hashOf(id: string): string {
-  return `(md5_number(${id}) >> 64)::UBIGINT`;
+  return `((md5_number(${id}) >> 64)::UBIGINT | ${HASHES_FROM})`;
 }
+
+/** SQL condition for a row that is not in the trash. */
+export const IS_LIVE = `${quoteName(HASH_COLUMN)} >= ${HASHES_FROM}`;
 
 /** Column names as SQL sees them, in order. */
 export function columnNames(table: TableShape): string[] {

@@ -6,6 +6,7 @@ import { LOG_SUFFIXES } from '../storage/log-check.ts';
 import { MERGING_SUFFIX } from '../storage/log-marks.ts';
 import type { Sql } from '../storage/store.ts';
 import { dataTable } from './catalog.ts';
+import { IS_LIVE } from './columns.ts';
 import { STORED_VERSION } from './migrations.ts';
 
 /** How much is copied between two checks whether the copy is still wanted. */
@@ -18,28 +19,32 @@ const OWNER_ONLY = 0o600;
 export async function countStored(sql: Sql): Promise<StoredCounts> {
   const tables = await sql('SELECT id, trashed FROM "_meta"."tables"');
   const trashed = tables.filter(([, isTrashed]) => isTrashed === true);
-  const trashedDocuments = await countDocuments(sql, trashed);
-  const others = tables.filter((table) => !trashed.includes(table));
+  const ofTrashed = await countDocuments(sql, trashed);
+  const ofOthers = await countDocuments(
+    sql,
+    tables.filter((table) => !trashed.includes(table)),
+  );
   const [records] = await sql('SELECT count(*) FROM "_meta"."records"');
-  const [deleted] = await sql('SELECT count(*) FROM "_meta"."trash_documents"');
+  const [asText] = await sql('SELECT count(*) FROM "_meta"."trash_documents"');
   return {
     collections: tables.length,
-    documents: trashedDocuments + (await countDocuments(sql, others)),
+    documents: ofTrashed.live + ofOthers.live,
     records: Number(records?.[0] ?? 0),
     trashedCollections: trashed.length,
-    trashedDocuments,
-    deletedDocuments: Number(deleted?.[0] ?? 0),
+    trashedDocuments: ofTrashed.live,
+    deletedDocuments: ofTrashed.deleted + ofOthers.deleted + Number(asText?.[0] ?? 0),
   };
 }
 
-async function countDocuments(sql: Sql, tables: readonly (readonly unknown[])[]): Promise<number> {
-  let documents = 0;
+async function countDocuments(sql: Sql, tables: readonly (readonly unknown[])[]) {
+  const documents = { live: 0, deleted: 0 };
   for (let at = 0; at < tables.length; at += TABLES_PER_STATEMENT) {
     const counts = tables
       .slice(at, at + TABLES_PER_STATEMENT)
-      .map(([id]) => `SELECT count(*) AS n FROM ${dataTable(String(id))}`);
-    const [row] = await sql(`SELECT sum(n) FROM (${counts.join(' UNION ALL ')})`);
-    documents += Number(row?.[0] ?? 0);
+      .map(([id]) => `SELECT count(*) AS n, count(*) FILTER (WHERE ${IS_LIVE}) AS live FROM ${dataTable(String(id))}`);
+    const [row] = await sql(`SELECT sum(live), sum(n - live) FROM (${counts.join(' UNION ALL ')})`);
+    documents.live += Number(row?.[0] ?? 0);
+    documents.deleted += Number(row?.[1] ?? 0);
   }
   return documents;
 }

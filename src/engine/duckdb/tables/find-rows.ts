@@ -1,7 +1,7 @@
 import { foldName, quoteName } from '../sql/names.ts';
 import type { Run, Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { HASH_COLUMN, hashOf, ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
 import { oldestKeptMicros } from './retention.ts';
 
 /** A document's row in its table. */
@@ -48,28 +48,39 @@ export function rowKeyOf({ shape }: Table): RowKey {
 }
 
 /**
- * The rows that have these ids, including those past the retention, in no particular order. `sql` is a transaction that
- * may write.
+ * The rows that have these ids, including those past the retention but not those in the trash, in no particular order.
+ * `sql` is a transaction that may write.
+ */
+export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await rowsWhere(sql, table, mayHave(table, ids.length), JSON.stringify(ids));
+  const wanted = new Set(ids);
+  return rows.filter(({ id }) => wanted.has(id));
+}
+
+/** The rows of one deletion, which are in the trash. `sql` is a transaction that may write. */
+export function findDeleted(sql: Sql, table: Table, deletion: bigint): Promise<FoundRow[]> {
+  return rowsWhere(sql, table, `${quoteName(HASH_COLUMN)} = $1::UBIGINT`, deletion);
+}
+
+/**
+ * The rows that meet a condition on `$1`.
  *
  * A checkpoint renumbers rows, even between two statements of a transaction that has only read. It leaves them in place
  * beside one that writes, which a transaction counts as from its first writing statement on, even if that affects
  * nothing. No checkpoint of ours runs beside a transaction that may write; this also guards against anyone else's, for
  * 5 % of a small write.
  */
-export async function findRows(sql: Sql, table: Table, ids: readonly string[]): Promise<FoundRow[]> {
-  if (ids.length === 0) return [];
+async function rowsWhere(sql: Sql, table: Table, condition: string, value: string | bigint): Promise<FoundRow[]> {
   const key = rowKeyOf(table);
   if (key === PLACE) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
   const place = key === PLACE ? PLACE.column : '0::BIGINT';
   const rows = await sql(
     `SELECT ${quoteName(ID_COLUMN)}, ${place}, epoch_us(${quoteName(TIME_COLUMN)})
-     FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)}`,
-    JSON.stringify(ids),
+     FROM ${dataTable(table.id)} WHERE ${condition}`,
+    value,
   );
-  const wanted = new Set(ids);
-  return rows
-    .map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }))
-    .filter(({ id }) => wanted.has(id));
+  return rows.map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }));
 }
 
 /**
@@ -108,14 +119,18 @@ export interface RowsCondition {
   lists: string[];
 }
 
-/** By row number: rows before and after them are not read, whatever the ids are. */
-export function conditionOf(table: Table, rows: readonly FoundRow[]): RowsCondition {
+/**
+ * By row number: rows before and after them are not read, whatever the ids are. By id, only those that meet the
+ * condition `among`: rows in the trash may have the same ids.
+ */
+export function conditionOf(table: Table, rows: readonly FoundRow[], among = IS_LIVE): RowsCondition {
   const key = rowKeyOf(table);
   const listed = `from_json($1, '["${key.type}"]')`;
   // A list of one item would be joined, which takes twice as long.
   const condition = rows.length === 1 ? `${key.column} = ${listed}[1]` : `${key.column} IN (SELECT unnest(${listed}))`;
   if (key === ID) {
-    return { condition, lists: rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))] };
+    const lists = rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))];
+    return { condition: `${condition} AND ${among}`, lists };
   }
   const places = BigInt64Array.from(rows, ({ place }) => place).sort();
   const size = places.length <= PIECE * PIECES_MAX ? PIECE : places.length;

@@ -4,14 +4,14 @@ import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-ap
 import { quoteName } from '../sql/names.ts';
 import type { Log } from '../storage/store.ts';
 import { dataTable } from './catalog.ts';
-import { HASH_COLUMN, ID_COLUMN } from './columns.ts';
+import { HASH_COLUMN, ID_COLUMN, IS_LIVE } from './columns.ts';
 
 /**
  * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
  * looking for it among a million takes longer than storing it.
  *
  * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
- * never denies an id that exists. Deleted ids stay in it. It is in memory only, and built in the background after small
+ * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only, and built in the background after small
  * writes to the table.
  */
 export interface KnownIds {
@@ -87,7 +87,7 @@ class Filter {
 function hashOfId(id: string): Hash | undefined {
   if (/\p{Surrogate}/u.test(id)) return undefined;
   const digest = createHash('md5').update(id).digest();
-  return [digest.readUInt32LE(8), digest.readUInt32LE(12)];
+  return [digest.readUInt32LE(8), (digest.readUInt32LE(12) | 0x80000000) >>> 0];
 }
 
 /** A table that has no filter yet, or whose filter is being built. */
@@ -205,18 +205,18 @@ async function readHashes(connection: DuckDBConnection, table: string): Promise<
   hashOfId('');
   const [name, hash] = [dataTable(table), quoteName(HASH_COLUMN)];
   const halves = `(${hash} & 4294967295)::UINTEGER, (${hash} >> 32)::UINTEGER`;
-  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${name}`);
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM ${name} WHERE ${IS_LIVE}`);
   const rows = Number(counted.getRows()[0]?.[0]);
   if (rows > ROWS_MAX) return undefined;
   const sample = await connection.runAndReadAll(
-    `SELECT ${halves}, ${quoteName(ID_COLUMN)} FROM ${name} LIMIT ${SAMPLE}`,
+    `SELECT ${halves}, ${quoteName(ID_COLUMN)} FROM ${name} WHERE ${IS_LIVE} LIMIT ${SAMPLE}`,
   );
   const isSame = sample.getRows().every(([low, high, id]) => {
     const own = hashOfId(String(id));
     return own === undefined || (own[0] === low && own[1] === high);
   });
   if (!isSame) return undefined;
-  return { rows, result: await connection.run(`SELECT ${halves} FROM ${name}`) };
+  return { rows, result: await connection.run(`SELECT ${halves} FROM ${name} WHERE ${IS_LIVE}`) };
 }
 
 async function filterOf({ rows, result }: Hashes, isClosed: () => boolean): Promise<Filter | undefined> {

@@ -27,6 +27,13 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
     'CREATE TABLE "_meta"."trash_documents" (trash VARCHAR, id VARCHAR, event_time TIMESTAMP WITH TIME ZONE, fields JSON, extra JSON, bytes BIGINT)',
   ],
   [addHashes],
+  // Documents in the trash stay in their table, with the deletion's number in place of the hash of their id. Those of
+  // earlier versions, and of tables that were dropped since, are text in `trash_documents`: they have no `table_id`.
+  [
+    markHashes,
+    'ALTER TABLE "_meta"."trash" ADD COLUMN table_id VARCHAR',
+    'ALTER TABLE "_meta"."trash" ADD COLUMN number UBIGINT',
+  ],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */
@@ -37,6 +44,15 @@ async function addHashes(sql: Sql): Promise<void> {
     await sql(`ALTER TABLE ${table} ADD COLUMN ${column} UBIGINT`);
     const hash = hashOf(quoteName(ID_COLUMN));
     await sql(`ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE UBIGINT USING ${hash}`);
+  }
+}
+
+/** Sets the highest bit of every hash; takes as long as adding them. */
+async function markHashes(sql: Sql): Promise<void> {
+  const column = quoteName(HASH_COLUMN);
+  for (const [id] of await sql('SELECT id FROM "_meta"."tables"')) {
+    const marked = `${column} | 9223372036854775808::UBIGINT`;
+    await sql(`ALTER TABLE ${dataTable(String(id))} ALTER COLUMN ${column} SET DATA TYPE UBIGINT USING ${marked}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Purged } from '../../engine.ts';
 import type { Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { columnNames } from './columns.ts';
+import { columnNames, IS_LIVE } from './columns.ts';
 import { rowKeyOf } from './find-rows.ts';
 import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
@@ -15,8 +15,8 @@ export async function purgeExpired(sql: Sql, table: Table): Promise<Purged> {
   const name = dataTable(table.id);
   const key = rowKeyOf(table).column;
   const rows = await sql(
-    `DELETE FROM ${name} WHERE ${key} IN
-       (SELECT ${key} FROM ${name} WHERE NOT (${isKept(table.retentionSecs)}) LIMIT ${STEP_MAX})
+    `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN
+       (SELECT ${key} FROM ${name} WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs)}) LIMIT ${STEP_MAX})
      RETURNING strlen(${columnsText(columnNames(table.shape))})`,
   );
   return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };

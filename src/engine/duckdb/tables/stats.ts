@@ -2,7 +2,7 @@ import type { TableStats } from '../../engine.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { columnNames, ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { columnNames, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
 import { columnsText } from './read-back.ts';
 import { isKept } from './retention.ts';
 
@@ -55,8 +55,8 @@ export function createStats(read: Transaction): Stats {
  */
 async function readStats(sql: Sql, table: Table, average: number | undefined): Promise<Measured> {
   const name = dataTable(table.id);
-  const kept = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
-  const [row] = await sql(`SELECT count(*) FROM ${name}${kept}`);
+  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
+  const [row] = await sql(`SELECT count(*) FROM ${name} WHERE ${IS_LIVE}${kept}`);
   const docCount = Number(row?.[0] ?? 0);
   const perDocument = docCount === 0 ? 0 : (average ?? (await averageBytes(sql, table, docCount)));
   return {
@@ -84,10 +84,14 @@ async function averageBytes(sql: Sql, table: Table, docCount: number): Promise<n
   if (inBlocks > SMALL_BYTES && inBlocks / stored > LARGE_DOCUMENT_BYTES) return inBlocks / stored;
   const share =
     stored <= MEASURED ? '' : ` TABLESAMPLE SYSTEM(${((100 * MEASURED) / stored).toFixed(6)}%) REPEATABLE (1)`;
-  const [measured] = await sql(`SELECT avg(${documentBytes(table)}) FROM ${name}${share}`);
+  const [measured] = await sql(`SELECT avg(${documentBytes(table)}) FROM ${name}${share} WHERE ${IS_LIVE}`);
   const bytes =
     measured?.[0] ??
-    (await sql(`SELECT avg(b) FROM (SELECT ${documentBytes(table)} AS b FROM ${name} LIMIT ${MEASURED})`))[0]?.[0];
+    (
+      await sql(
+        `SELECT avg(b) FROM (SELECT ${documentBytes(table)} AS b FROM ${name} WHERE ${IS_LIVE} LIMIT ${MEASURED})`,
+      )
+    )[0]?.[0];
   return Number(bytes ?? 0);
 }
 

@@ -4,49 +4,141 @@ import { quoteName } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, TIME_COLUMN, tableShapeToJson } from './columns.ts';
-import { conditionOf, type FoundRow, LISTED, requireAll } from './find-rows.ts';
+import { EXTRA_COLUMN, HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN, tableShapeToJson } from './columns.ts';
+import {
+  conditionOf,
+  deleteRows,
+  type FoundRow,
+  findDeleted,
+  findRows,
+  LISTED,
+  requireAll,
+  visibleOf,
+} from './find-rows.ts';
 import { documentOf, rowText } from './read-back.ts';
 import { isKept } from './retention.ts';
 
-/** Maximum number of documents restored in one step: writes to the table wait for it, so it is short. */
+/** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
 
+/** Up to this many documents are measured, of more as many of them. */
+const MEASURED = 100;
+
 /**
- * Copies documents into the trash; returns the size of their text. They are stored as text with the current shape, so
- * that they can be read exactly whatever becomes of the table; all in one table, since one per deletion would make
- * thousands.
+ * Moves documents to the trash: they stay in their rows, which only a restore or the end of their time there finds.
+ * Returns the size of their text, estimated if there are many.
  */
 export async function keepDocuments(sql: Sql, table: Table, rows: readonly FoundRow[], trash: string): Promise<number> {
-  const extra = table.shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
-  const { condition, lists } = conditionOf(table, rows);
-  const wanted = new Set(rows.map(({ id }) => id));
-  let sum = 0;
-  let kept = 0;
+  const [last] = await sql(
+    'SELECT coalesce(max(number), 0)::BIGINT FROM "_meta"."trash" WHERE table_id = $1',
+    table.id,
+  );
+  const deletion = (last?.[0] as bigint) + 1n;
+  const bytes = await bytesOf(sql, table, rows);
+  await markRows(sql, table, rows, `${deletion}::UBIGINT`, IS_LIVE);
+  await sql('INSERT INTO "_meta"."trash" (id, table_id, number) VALUES ($1, $2, $3)', trash, table.id, deletion);
+  return bytes;
+}
+
+/** Where documents of the trash are, if they are in rows of a table. */
+export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; deletion: bigint } | undefined> {
+  const [row] = await sql('SELECT table_id, number::BIGINT FROM "_meta"."trash" WHERE id = $1', trash);
+  return typeof row?.[0] === 'string' ? { table: row[0], deletion: row[1] as bigint } : undefined;
+}
+
+/** Restores the documents of a deletion whose ids no visible document has; returns their ids, and what is left. */
+export async function restoreRows(
+  sql: Sql,
+  table: Table,
+  trash: string,
+  deletion: bigint,
+): Promise<{ ids: string[]; left: Kept; leftIds: string[] }> {
+  const deleted = await findDeleted(sql, table, deletion);
+  const ids = deleted.map(({ id }) => id);
+  const existing = await findRows(sql, table, ids);
+  const visible = new Set(visibleOf(table, existing).map(({ id }) => id));
+  const hidden = existing.filter(({ id }) => !visible.has(id));
+  if (hidden.length > 0) await deleteRows(sql, table, hidden);
+  const restored = deleted.filter(({ id }) => !visible.has(id));
+  const left = deleted.filter(({ id }) => visible.has(id));
+  await markRows(sql, table, restored, hashOf(quoteName(ID_COLUMN)), isOf(deletion));
+  if (left.length === 0) await dropKept(sql, trash);
+  return {
+    ids: restored.map(({ id }) => id),
+    left: { docCount: left.length, bytes: await bytesOf(sql, table, left, isOf(deletion)) },
+    leftIds: left.map(({ id }) => id).sort(),
+  };
+}
+
+/** Sets what rows that meet the condition `among` have in place of a hash. */
+async function markRows(sql: Sql, table: Table, rows: readonly FoundRow[], mark: string, among: string): Promise<void> {
+  const { condition, lists } = conditionOf(table, rows, among);
+  let marked = 0;
   for (const list of lists) {
-    const sizes = await sql(
-      `INSERT INTO "_meta"."trash_documents"
-       SELECT $2, id, event_time, fields, extra, strlen(fields) + coalesce(strlen(extra), 0)
-       FROM (SELECT ${quoteName(ID_COLUMN)} AS id, ${quoteName(TIME_COLUMN)} AS event_time,
-               ${rowText(table.shape)} AS fields, ${extra}::VARCHAR AS extra
-             FROM ${dataTable(table.id)} WHERE ${condition})
-       RETURNING bytes, id`,
+    const [counted] = await sql(
+      `UPDATE ${dataTable(table.id)} SET ${quoteName(HASH_COLUMN)} = ${mark} WHERE ${condition}`,
       list,
-      trash,
     );
-    for (const [bytes, id] of sizes) {
-      sum += Number(bytes);
-      if (wanted.has(String(id))) kept += 1;
-    }
+    marked += Number(counted?.[0]);
   }
-  requireAll(rows, kept);
-  await sql('INSERT INTO "_meta"."trash" VALUES ($1, $2)', trash, stringifyJson(tableShapeToJson(table.shape)));
-  return sum;
+  requireAll(rows, marked);
+}
+
+/** The size of documents as text, from some of them if there are many. */
+async function bytesOf(sql: Sql, table: Table, rows: readonly FoundRow[], among = IS_LIVE): Promise<number> {
+  const step = Math.ceil(rows.length / MEASURED);
+  const measured = rows.filter((_, index) => index % step === 0);
+  const { condition, lists } = conditionOf(table, measured, among);
+  let sum = 0;
+  for (const list of lists) {
+    const [row] = await sql(`SELECT sum(${textBytes(table)}) FROM ${dataTable(table.id)} WHERE ${condition}`, list);
+    sum += Number(row?.[0] ?? 0);
+  }
+  return measured.length === 0 ? 0 : Math.round((sum / measured.length) * rows.length);
+}
+
+/** SQL for the text of a row's `_extra`, null without one. */
+function extraText({ shape }: Table): string {
+  return shape.extra ? `${quoteName(EXTRA_COLUMN)}::VARCHAR` : 'NULL::VARCHAR';
+}
+
+function textBytes(table: Table): string {
+  return `strlen(${rowText(table.shape)}) + coalesce(strlen(${extraText(table)}), 0)`;
 }
 
 /**
- * Some of the documents in the trash whose ids the table does not have, exactly as they were; none: there are no more.
+ * Stores documents of the trash that are in rows of a table as text with its current shape: those deleted under one
+ * name, which then leave it, or all of them before it is dropped. All in one table, since one per deletion would make thousands.
+ */
+export async function storeKeptAsText(sql: Sql, table: Table, trash?: string): Promise<void> {
+  const [texts, data] = ['"_meta"."trash_documents"', dataTable(table.id)];
+  const hash = quoteName(HASH_COLUMN);
+  const deletions = await sql('SELECT id, number::BIGINT FROM "_meta"."trash" WHERE table_id = $1', table.id);
+  for (const [id, deletion] of deletions) {
+    if (trash !== undefined && trash !== id) continue;
+    await sql(
+      `INSERT INTO ${texts} SELECT $1, ${quoteName(ID_COLUMN)}, ${quoteName(TIME_COLUMN)}, ${rowText(table.shape)},
+         ${extraText(table)}, ${textBytes(table)} FROM ${data} WHERE ${hash} = $2::UBIGINT`,
+      String(id),
+      deletion as bigint,
+    );
+    if (trash !== undefined) await sql(`DELETE FROM ${data} WHERE ${hash} = $1::UBIGINT`, deletion as bigint);
+    await sql(
+      'UPDATE "_meta"."trash" SET table_id = NULL, number = NULL, shape = $2 WHERE id = $1',
+      String(id),
+      stringifyJson(tableShapeToJson(table.shape)),
+    );
+  }
+}
+
+/** SQL condition for the rows of a deletion. */
+function isOf(deletion: bigint): string {
+  return `${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT`;
+}
+/**
+ * Some of the documents that are text in the trash whose ids the table does not have, exactly as they were; none: there
+ * are no more.
  */
 export async function readKept(sql: Sql, table: Table, trash: string): Promise<AcceptedDocument[]> {
   const [stored] = await sql('SELECT shape FROM "_meta"."trash" WHERE id = $1', trash);
@@ -89,12 +181,14 @@ export async function keptIds(sql: Sql, trash: string, max: number): Promise<str
 
 /** Drops documents of the trash for good. */
 export async function dropKept(sql: Sql, trash: string): Promise<void> {
+  const kept = await keptIn(sql, trash);
+  if (kept !== undefined) await sql(`DELETE FROM ${dataTable(kept.table)} WHERE ${isOf(kept.deletion)}`);
   await sql('DELETE FROM "_meta"."trash_documents" WHERE trash = $1', trash);
   await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
 }
 
 /** SQL condition: the table has a visible document with the id `id`. */
 function hasId(table: Table): string {
-  const visible = table.retentionSecs === null ? '' : ` WHERE ${isKept(table.retentionSecs)}`;
-  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)}${visible}))`;
+  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
+  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}${kept}))`;
 }

@@ -5,7 +5,15 @@ import type { Sql } from '../storage/store.ts';
 import { exactText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, structureOfFields, type TableShape, TIME_COLUMN, widenTable } from './columns.ts';
+import {
+  EXTRA_COLUMN,
+  ID_COLUMN,
+  IS_LIVE,
+  structureOfFields,
+  type TableShape,
+  TIME_COLUMN,
+  widenTable,
+} from './columns.ts';
 import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
 
 /** The columns of these fields, as a shape; undefined unless each field has a column. */
@@ -58,5 +66,5 @@ function updateStatement(table: Table, key: RowKey, { columns }: TableShape): st
   const target = quoteName(EXTRA_COLUMN);
   return `UPDATE ${dataTable(table.id)} AS ${target} SET ${names.map((name) => `${name} = ${SOURCE}.${name}`).join(', ')}
     FROM (SELECT d.k AS ${KEY}, ${names.map((name) => `d.f.${name}`).join(', ')} FROM (SELECT ${parsed} AS d)) AS ${SOURCE}
-    WHERE ${target}.${key.column} = ${SOURCE}.${KEY}`;
+    WHERE ${target}.${key.column} = ${SOURCE}.${KEY}${key.type === 'VARCHAR' ? ` AND ${target}.${IS_LIVE}` : ''}`;
 }

@@ -29,7 +29,7 @@ import { purgeExpired } from './purge.ts';
 import { readDocuments, type StoredDocument } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { type ScannedText, scanText, type TextDocument } from './text.ts';
-import { forgetKept, keepDocuments, keptIds, readKept } from './trash.ts';
+import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 import { fits, partOf, updateRows } from './update.ts';
 
 export interface WritesContext {
@@ -113,14 +113,17 @@ export function createWrites(context: WritesContext): Writes {
     deleteDocuments: (id, ids, keep) =>
       withTable(id, async (table) => {
         const distinct = [...new Set(ids)];
-        const deleted = await context.transaction<Map<string, unknown> | Set<string>>((sql) =>
-          keep === undefined ? deleteExisting(sql, table, distinct) : trashExisting(sql, table, distinct, keep),
-        );
+        const deleted =
+          keep === undefined
+            ? await context.transaction((sql) => deleteExisting(sql, table, distinct))
+            : await trashExisting(context, table, distinct, keep);
         return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
       }),
 
     restoreDocuments: (trash, id, after, onNewJson) =>
       withTable(id, async (table) => {
+        const inPlace = await restoreInPlace(context, table, trash, after);
+        if (inPlace !== undefined) return inPlace;
         const documents = await context.transaction((sql) => readKept(sql, table, trash));
         const ids = documents.map((document) => document.id);
         const restored: Restored = { docCount: ids.length, left: { docCount: 0, bytes: 0 }, leftIds: [] };
@@ -274,7 +277,7 @@ async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Tabl
   const statements = alterStatements(dataTable(after.id), before.shape, after.shape);
   for (const statement of statements) await sql(statement);
   // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
-  if (statements.length > 0) await createView(sql, after);
+  if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));
   for (const alias of aliasesOver(catalog, after.id)) {
     const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
     await createAliasView(sql, alias, tables);
@@ -290,14 +293,52 @@ async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): P
 }
 
 /** Moves the visible documents with these ids to the trash; returns their ids. */
-async function trashExisting(sql: Sql, table: Table, ids: readonly string[], keep: Keep): Promise<Set<string>> {
-  const rows = visibleOf(table, await findRows(sql, table, ids));
-  if (rows.length > 0) {
-    const bytes = await keepDocuments(sql, table, rows, keep.trash);
-    await storeRecord(sql, keep.record({ docCount: rows.length, bytes }));
-    await deleteRows(sql, table, rows);
-  }
-  return new Set(rows.map(({ id }) => id));
+async function trashExisting(
+  { catalog, locks, transaction }: WritesContext,
+  table: Table,
+  ids: readonly string[],
+  keep: Keep,
+): Promise<Set<string>> {
+  const isFirst = !catalog.withDeleted.has(table.id);
+  const run = () =>
+    transaction(async (sql) => {
+      const rows = visibleOf(table, await findRows(sql, table, ids));
+      if (rows.length === 0) return new Set<string>();
+      const bytes = await keepDocuments(sql, table, rows, keep.trash);
+      if (isFirst) await createView(sql, table, true);
+      await storeRecord(sql, keep.record({ docCount: rows.length, bytes }));
+      return new Set(rows.map(({ id }) => id));
+    });
+  if (!isFirst) return run();
+  return locks.hold([METADATA_LOCK], async () => {
+    const deleted = await run();
+    if (deleted.size > 0) catalog.withDeleted.add(table.id);
+    return deleted;
+  });
+}
+
+/**
+ * Restores documents that are still in their table. Undefined means that they are not, at the latest after this, and
+ * that nothing is restored.
+ */
+function restoreInPlace(
+  { catalog, transaction, knownIds }: WritesContext,
+  table: Table,
+  trash: string,
+  after: Parameters<Engine['restoreDocuments']>[2],
+): Promise<Restored | undefined> {
+  return transaction(async (sql) => {
+    const kept = await keptIn(sql, trash);
+    if (kept === undefined) return undefined;
+    if (kept.table !== table.id) {
+      await storeKeptAsText(sql, catalog.trashed.get(kept.table) ?? requireTable(catalog, kept.table), trash);
+      return undefined;
+    }
+    const { ids, left, leftIds } = await restoreRows(sql, table, trash, kept.deletion);
+    knownIds.add(table.id, ids);
+    for (const change of after(left)) await storeRecord(sql, change);
+    return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX) };
+  });
 }
 
 /**
