@@ -136,17 +136,18 @@ export function createSupervision(options: SupervisionOptions): Supervision {
     if (stop !== undefined) throw refusal(stop, files?.stoppedByFile ?? '');
   };
 
-  const guard = (begin: () => Flight, body: string): Engine => {
+  /** `begin` returns the flight of a statement, which ends with the statement if it `isOwn`. */
+  const guard = (begin: () => Flight, body: string, isOwn: boolean): Engine => {
     const statement = async <T>(
       request: { sql: string; parameters?: readonly unknown[] | undefined; signal?: AbortSignal | undefined },
       run: (requestId: string | undefined) => Promise<T>,
     ): Promise<T> => {
-      const flight = begin();
-      const { work } = flight;
       // A statement may be harmless with other parameters, and somebody else's: with parameters, it is this request.
       const values = request.parameters?.length ? body : '';
       const one = fingerprint('sql', request.sql, values);
       refuse(one);
+      const flight = begin();
+      const { work } = flight;
       work.fingerprints = [...(body === '' ? [] : [body]), one];
       work.sql = cutWithoutKeys(request.sql, SQL_CHARS_MAX);
       flight.changed();
@@ -157,7 +158,7 @@ export function createSupervision(options: SupervisionOptions): Supervision {
         if (mayOutlast(error) || request.signal?.aborted === true) outlasting.remember({ ...work });
         throw error;
       } finally {
-        if (body === '') flight.end();
+        if (isOwn) flight.end();
         else flight.working();
       }
     };
@@ -180,9 +181,9 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       const work = workOf(traceId, operation, now(), caller, one);
       const flight = flights.begin(work);
       flight.working();
-      return { engine: guard(() => flight, one), working: flight.working, end: flight.end };
+      return { engine: guard(() => flight, one, false), working: flight.working, end: flight.end };
     },
-    engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), ''),
+    engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), '', true),
     refuseHeld({ keyName, keyHash }) {
       const one = keyHash.slice(0, KEY_CHARS);
       if (!held.has(one)) return;
