@@ -11,6 +11,7 @@ import { loadSql, openBaseline } from './baseline.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
 import { benchGrowth } from './growth.ts';
 import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
+import { benchLoad } from './load.ts';
 import { startService, stopService } from './local-service.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchPeers } from './peers.ts';
@@ -22,7 +23,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -80,6 +81,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   }
   // Not by default, since it takes some minutes.
   if (sections.includes('k')) await benchGrowth(bin, folder);
+  if (wanted('l')) await benchLoad(bin, folder, join(outdir, 'load-clients.mjs'));
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });
   }

@@ -24,7 +24,7 @@ const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
 /** Tool calls shown on the page. */
 const CALLS_SHOWN = 50;
-const QUERIES_MAX = 4;
+const QUERIES_MAX = 12;
 /** A query occupies a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
 
@@ -122,15 +122,14 @@ function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bi
   return [mountedLater(MCP_PATH, load)];
 }
 
-/** How many queries run at once, and how many more may fail to stop, given the number of native threads. */
-export function placesOf(threads: number): Pick<EngineLimits, 'queriesMax' | 'stuckMax'> {
-  const queriesMax = Math.max(1, Math.min(QUERIES_MAX, threads - SPARE_THREADS));
-  return { queriesMax, stuckMax: Math.max(1, Math.min(queriesMax, threads - SPARE_THREADS - queriesMax)) };
+/** How many queries run at once, given the number of native threads. */
+export function placesOf(threads: number): number {
+  return Math.max(1, Math.min(QUERIES_MAX, threads - SPARE_THREADS));
 }
 
 function limitsOf({ queryTimeoutMs, rowsMax, memoryMb, threads }: Config): Partial<EngineLimits> {
   return {
-    ...placesOf(nativeThreads()),
+    queriesMax: placesOf(nativeThreads()),
     ...(queryTimeoutMs === undefined ? {} : { queryTimeoutMs }),
     ...(rowsMax === undefined ? {} : { resultRowsMax: rowsMax }),
     ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * MEGABYTE }),

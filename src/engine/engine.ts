@@ -277,6 +277,8 @@ export interface InspectRequest {
    * missing. What does not parse or is not allowed is rejected all the same.
    */
   allowUnbound?: boolean | undefined;
+  /** As in `QueryRequest`. */
+  caller?: string | undefined;
   /** Aborting stops the work in the engine. */
   signal?: AbortSignal | undefined;
 }
@@ -310,12 +312,14 @@ export interface QueryRequest {
   generateWarnings?: boolean | undefined;
   /** Also keeps the whole result, unless it is small; EXPLAIN and SHOW are not kept. */
   keep?: KeepRequest | undefined;
+  /** Whose query it is: callers share the places for queries fairly. Any text, such as the hash of an API key. */
+  caller?: string | undefined;
+  /** Names the request in the report of a statement that does not stop. */
+  requestId?: string | undefined;
   /** Covers queueing and execution; at most the engine's own limit, which is also the default. */
   timeoutMs?: number | undefined;
   /** Aborting stops the statement in the engine; a reason that is an `ApiError` is what `query` rejects with. */
   signal?: AbortSignal | undefined;
-  /** Names the request in the report of a statement that does not stop. */
-  requestId?: string | undefined;
 }
 
 /** A statement that was told to stop and did not. */
@@ -396,12 +400,10 @@ export interface EngineLimits extends EngineSize {
   resultRowsMax: number;
   /** Maximum bytes of a result, estimated (default 64 MiB). */
   resultBytesMax: number;
-  /** Queries that run at once (default 4). */
+  /** Queries that run at once, of which one caller has about half (default 4). */
   queriesMax: number;
-  /** Queries that wait for a place; one more is refused (default 64). */
+  /** Queries that wait for a place, of which one caller has about half; one more is refused (default 128). */
   queueMax: number;
-  /** How many queries that do not stop when told to are replaced by another (default 1). */
-  stuckMax: number;
   /**
    * Collections with at least this many rows are searched for an id by its hash; smaller ones are scanned (default
    * 50,000).

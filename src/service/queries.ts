@@ -54,6 +54,7 @@ export async function validateQuery(
     sql: input.sql.query,
     parameters: input.sql.parameters,
     allowMissingParameters: input.parameters === true,
+    caller: ctx.caller.keyHash,
     signal: ctx.signal,
   });
   return {
@@ -75,6 +76,8 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
         defaultRowLimit: sql.default_row_limit,
         generateWarnings: sql.generate_warnings,
         ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
+        caller: ctx.caller.keyHash,
+        requestId: queryId,
         signal,
       }),
     );

@@ -115,7 +115,9 @@ describe('colloquy serve', () => {
     expect(await failure(query(member, sql))).toMatchObject({ code: 'connection_failed' });
     await back(pid);
     expect(said).toMatch(/the service has not answered for 6 s, and works on .*It ends and starts again/);
-    expect(said).toMatch(/"operation":"runQuery","caller":\{"keyName":"laptop","email":"m@example.org"/);
+    expect(said).toMatch(
+      /"trace_id":"[-\w]+","operation":"runQuery","caller":\{"keyName":"laptop","email":"m@example.org"/,
+    );
     expect(await query(member, 'SELECT _id FROM c')).toMatchObject({ results: [{ _id: 'kept' }] });
     const refused = await failure(query(member, sql));
     expect(refused).toMatchObject({ code: 'query_error', message: expect.stringMatching(/no longer answered/) });

@@ -1,4 +1,5 @@
 import { DuckDBInstance } from '@duckdb/node-api';
+import type { PlacesContext } from '../../src/engine/duckdb/queries/places.ts';
 import { createQueries, type Queries } from '../../src/engine/duckdb/queries/queries.ts';
 import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/sql/names.ts';
 import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
@@ -64,7 +65,6 @@ export const LIMITS: EngineLimits = {
   resultBytesMax: 64 * 1024 * 1024,
   queriesMax: 4,
   queueMax: 64,
-  stuckMax: 1,
   lookupRowsMin: 0,
   memoryBytes: 512 * 1024 * 1024,
   threads: 2,
@@ -86,7 +86,11 @@ export interface Fixture {
 export type Hashes = 'right' | 'wrong' | 'none';
 
 /** An in-memory DuckDB with handmade collections, and queries over it. */
-export async function createFixture(limits: Partial<EngineLimits> = {}, hashes: Hashes = 'right'): Promise<Fixture> {
+export async function createFixture(
+  limits: Partial<EngineLimits> = {},
+  hashes: Hashes = 'right',
+  ends: Pick<PlacesContext, 'onStuck' | 'stuckAfterMs'> = {},
+): Promise<Fixture> {
   const all = { ...LIMITS, ...limits };
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(all.threads),
@@ -129,7 +133,7 @@ export async function createFixture(limits: Partial<EngineLimits> = {}, hashes: 
   const giveUp = (message: string) => {
     throw new Error(message);
   };
-  const queries = createQueries({ connect, names, limits: all, memoryBytes: () => all.memoryBytes, giveUp });
+  const queries = createQueries({ connect, names, limits: all, memoryBytes: () => all.memoryBytes, giveUp, ...ends });
   return {
     queries,
     rows: async (sql, request = {}) => (await queries.query({ ...request, sql })).rows,

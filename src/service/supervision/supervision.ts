@@ -91,16 +91,18 @@ export function createOutlasting(): Outlasting {
   };
 }
 
-/** What the engine calls when only the end of the process is left: notes whose doing it is. */
-export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, requestIds }: GiveUp): void {
+/** For when only the end of the process is left: notes whose doing that is. Returns the message to end with. */
+export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, message, requestIds }: GiveUp): string {
   // What a service interrupts that closes is not to blame.
-  if (why === 'closing') return;
+  if (why === 'closing') return message;
   const at = new Date().toISOString();
+  const by = outlasting.of(requestIds);
   try {
-    writeEndNote(endNoteFile, { pid: process.pid, at, why, by: outlasting.of(requestIds) });
+    writeEndNote(endNoteFile, { pid: process.pid, at, why, by });
   } catch {
     // A full disk; the process has to end all the same.
   }
+  return `${message} ${by.map((work) => JSON.stringify(logged(work))).join(', ')}`.trim();
 }
 
 export interface SupervisionOptions {
@@ -249,8 +251,8 @@ function takeOver(files: SupervisionFiles, versions: string, log: Logger): Stop[
   return stops;
 }
 
-/** With the name that all log lines use. */
-function logged<T extends Work>({ traceId, ...rest }: T) {
+/** For the log: with the name that all its lines use, and without SQL, in which there may be secrets. */
+function logged<T extends Work>({ traceId, sql, fingerprints, ...rest }: T) {
   return { trace_id: traceId, ...rest };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBPendingResult, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
-import type { QueryRequest } from '../../../src/engine/engine.ts';
+import type { QueryRequest, StuckStatement } from '../../../src/engine/engine.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { untilBusy } from '../harness.ts';
 
@@ -185,11 +185,13 @@ describe('query() at once with others', () => {
     expect(longest).toBeLessThan(2_000);
   });
 
-  test('does not claim to have stopped what runs on, goes on beside it, and close() gives up on it', async () => {
-    const stubborn = await createFixture({ threads: 1, queriesMax: 1, stuckMax: 1 });
+  test('does not claim to have stopped what runs on, goes on beside it, and reports it once', async () => {
+    const reports: StuckStatement[] = [];
+    const onStuck = (stuck: StuckStatement) => reports.push(stuck);
+    const stubborn = await createFixture({ threads: 1, queriesMax: 2 }, 'right', { onStuck, stuckAfterMs: 300 });
     await stubborn.rows('SELECT 1');
     const caller = new AbortController();
-    const stuck = failure({ sql: STUBBORN, signal: caller.signal }, stubborn);
+    const stuck = failure({ sql: STUBBORN, signal: caller.signal, requestId: 'r1' }, stubborn);
     // By then it is within that step.
     for (let looks = 0; looks < 5; looks++) await untilBusy();
     caller.abort();
@@ -197,8 +199,11 @@ describe('query() at once with others', () => {
     const error = await stuck;
     expect(error.code).toBe('aborted');
     expect(error.message).toMatch(/told to stop, but still runs/);
-    expect(await stubborn.queries.close()).toBe(1);
+    await expect.poll(() => reports.length, { timeout: 10_000 }).toBe(1);
+    expect(reports).toEqual([{ sql: STUBBORN, toldMs: expect.any(Number), requestId: 'r1' }]);
+    expect(reports[0]?.toldMs).toBeGreaterThanOrEqual(300);
     await stubborn.close();
+    expect(reports).toHaveLength(1);
   }, 30_000);
 
   test('close() stops what runs too long', async () => {

@@ -175,7 +175,10 @@ describe('after an end', () => {
     await request(await endDuring(first, undefined, 'SELECT bad'), 'SELECT bad');
     expect(existsSync(files.stoppedByFile)).toBe(false);
     expect(lines).toMatchObject([
-      { msg: 'the service before this one did not close', in_flight: [{ sql: 'SELECT bad' }] },
+      {
+        msg: 'the service before this one did not close',
+        in_flight: [{ operation: 'runQuery', caller: { keyName: 'laptop' } }],
+      },
     ]);
   });
 
@@ -214,7 +217,9 @@ describe('a statement that outlasts its request', () => {
     run = () => Promise.reject(new ApiError(code, 'x'));
     await failure(request(open(), 'SELECT slow'));
     const requestIds = [`t${count}`];
-    noteEnd(files.endNoteFile, outlasting, { why: 'stuck', message: '', requestIds });
+    const said = noteEnd(files.endNoteFile, outlasting, { why: 'stuck', message: 'It ends.', requestIds });
+    expect(said).toMatch(/^It ends. \{"trace_id":"t\d+","operation":"runQuery",.*"keyName":"laptop"/);
+    expect(said).not.toContain('SELECT');
     expect(readEndNote(files.endNoteFile, process.pid)).toMatchObject({ why: 'stuck', by: [{ sql: 'SELECT slow' }] });
     expect(await failure(request(open(), 'SELECT slow'))).toMatchObject({
       message: expect.stringMatching(/did not stop/),
@@ -222,7 +227,7 @@ describe('a statement that outlasts its request', () => {
   });
 
   test('is not to blame if the service closes', () => {
-    noteEnd(files.endNoteFile, outlasting, { why: 'closing', message: '', requestIds: [] });
+    expect(noteEnd(files.endNoteFile, outlasting, { why: 'closing', message: 'm', requestIds: [] })).toBe('m');
     expect(existsSync(files.endNoteFile)).toBe(false);
   });
 

@@ -4,12 +4,9 @@ import type { EngineLimits, StuckStatement } from '../../engine.ts';
 import { deadline, orStopped } from '../storage/deadline.ts';
 import { endProcess } from '../storage/end-process.ts';
 import { createSessions, type Sessions } from '../storage/session.ts';
-import { createScheduler, type Place } from './scheduler.ts';
+import { type Place, Scheduler } from './scheduler.ts';
 import { STUCK_AFTER_MS, stuckMessage, watchStop } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
-
-/** How long a query that was told to stop keeps its place. */
-const STOP_MS = 500;
 
 /** How long `close` waits for queries, before it stops them and after. */
 const CLOSE_WAIT_MS = 5_000;
@@ -17,10 +14,12 @@ const CLOSE_WAIT_MS = 5_000;
 interface InPlaceRequest {
   /** What runs, for the report of a statement that does not stop (default: empty). */
   sql?: string | undefined;
+  /** As in `QueryRequest`. */
+  caller?: string | undefined;
   requestId?: string | undefined;
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  mayRestart?: boolean | undefined;
+  mayRunAgain?: boolean | undefined;
   /** As in `RunOptions`. */
   isPlain?: boolean | undefined;
 }
@@ -31,7 +30,7 @@ type Work<T> = (connection: DuckDBConnection, signal: AbortSignal, queuedMicros:
 export interface Places {
   /**
    * Runs `work` when its turn comes, on a connection that cannot write, until `signal` aborts or its time is over. With
-   * `mayRestart` it may be stopped and run again, so that it does not keep others waiting.
+   * `mayRunAgain` it may be stopped once and run again, so that it does not keep others waiting.
    */
   inPlace<T>(request: InPlaceRequest, work: Work<T>): Promise<T>;
   /** Prepares for the first statement. */
@@ -58,6 +57,8 @@ export interface PlacesContext {
    * seconds later while the process is busy; default: `giveUp`.
    */
   onStuck?: (stuck: StuckStatement) => void;
+  /** How long a statement that was told to stop may go on (default 10,000). */
+  stuckAfterMs?: number;
 }
 
 interface Parts {
@@ -66,73 +67,67 @@ interface Parts {
   watchdog: Watchdog;
   /** The queries that run now. */
   running: Set<Watched>;
-  onStuck: (stuck: StuckStatement) => void;
+  watchStop: (request: InPlaceRequest, signal: AbortSignal) => () => void;
 }
 
 /** Runs `work` in the given place, and frees the place when the engine is done with it. */
 function runOnce<T>(
-  { reading, sessions, watchdog, running, onStuck }: Parts,
+  { reading, sessions, watchdog, running, watchStop }: Parts,
   place: Place,
   { signal, stop }: Pick<ReturnType<typeof deadline>, 'signal' | 'stop'>,
-  { isPlain, sql = '', requestId }: InPlaceRequest,
+  request: InPlaceRequest,
   work: (connection: DuckDBConnection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopped = AbortSignal.any([signal, place.recall]);
-  const watched = { stop, requestId };
-  const unwatchStop = watchStop(signal, STUCK_AFTER_MS, (toldMs) => onStuck({ sql, toldMs, requestId }));
+  const watched = { stop, requestId: request.requestId };
   const unwatch = watchdog.watch(watched);
+  const unwatchStop = watchStop(request, signal);
   running.add(watched);
-  let timer: NodeJS.Timeout | undefined;
-  stopped.addEventListener('abort', () => {
-    timer = setTimeout(place.setAside, STOP_MS);
-  });
   const onIdle = () => {
-    clearTimeout(timer);
     running.delete(watched);
     unwatch();
     unwatchStop();
     place.leave();
   };
+  const { isPlain } = request;
   const run = () => sessions.run(stopped, (connection) => work(connection, stopped), { isPlain, onIdle });
   return orStopped(reading(run, stopped), signal);
 }
 
 export function createPlaces(context: PlacesContext): Places {
-  const { connect, limits, memoryBytes, giveUp = endProcess } = context;
-  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), stuck.requestId === undefined ? [] : [stuck.requestId]) } =
-    context;
-  const scheduler = createScheduler({
-    places: limits.queriesMax,
-    queueMax: limits.queueMax,
-    stuckMax: limits.stuckMax,
-  });
+  const { connect, limits, memoryBytes, giveUp = endProcess, stuckAfterMs = STUCK_AFTER_MS } = context;
+  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), []) } = context;
+  const scheduler = new Scheduler({ places: limits.queriesMax, queueMax: limits.queueMax });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),
     sessions: createSessions(connect),
     watchdog: createWatchdog({ memoryBytes, giveUp }),
     running: new Set(),
-    onStuck,
+    watchStop: ({ sql = '', requestId }, signal) =>
+      watchStop(signal, stuckAfterMs, (toldMs) => onStuck({ sql, toldMs, requestId })),
   };
   let warming: Promise<void> | undefined;
 
   return {
     async inPlace(request, work) {
-      const { timeoutMs = limits.queryTimeoutMs, signal: asked, mayRestart } = request;
-      const until = deadline(Math.min(timeoutMs, limits.queryTimeoutMs), asked);
-      let queuedMs = 0;
+      const { timeoutMs = limits.queryTimeoutMs, caller = '', mayRunAgain } = request;
+      const limitMs = Math.min(timeoutMs, limits.queryTimeoutMs);
+      const askedAt = performance.now();
+      const until = deadline(limitMs, request.signal);
+      let ranMs = 0;
       try {
-        for (let level = 0; ; ) {
-          const askedAt = performance.now();
-          const place = await scheduler.enter(until.signal, { level, mayYield: mayRestart });
-          queuedMs += performance.now() - askedAt;
-          const queuedMicros = Math.round(queuedMs * 1_000);
+        for (let isAgain = false; ; isAgain = true) {
+          const ask = { caller, askedAt, endsAt: askedAt + limitMs, isAgain, mayRunAgain };
+          const place = await scheduler.enter(until.signal, ask);
+          const startedAt = performance.now();
+          const queuedMicros = Math.round((startedAt - askedAt - ranMs) * 1_000);
           try {
             return await runOnce(parts, place, until, request, (connection, signal) =>
               work(connection, signal, queuedMicros),
             );
           } catch (error) {
             if (!place.recall.aborted || until.signal.aborted) throw error;
-            level = place.nextLevel();
+            ranMs += performance.now() - startedAt;
           }
         }
       } catch (error) {

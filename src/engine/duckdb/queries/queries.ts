@@ -121,15 +121,18 @@ async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promis
   let known = forms.quick(sql, ask.values);
   if (known === null) return undefined;
   try {
-    return await places.inPlace({ ...request, mayRestart: true, isPlain: true }, async (connection, signal, queued) => {
-      // Names may have changed during the wait.
-      known = forms.quick(sql, ask.values);
-      if (known === null) return undefined;
-      const { form } = known;
-      await makeMacros(connection, form.passed.macros, false);
-      const read = await runPlain(connection, form, readingOf(parts, request, ask, form), signal);
-      return read && outcomeOf(request, form, read, queued);
-    });
+    return await places.inPlace(
+      { ...request, mayRunAgain: true, isPlain: true },
+      async (connection, signal, queued) => {
+        // Names may have changed during the wait.
+        known = forms.quick(sql, ask.values);
+        if (known === null) return undefined;
+        const { form } = known;
+        await makeMacros(connection, form.passed.macros, false);
+        const read = await runPlain(connection, form, readingOf(parts, request, ask, form), signal);
+        return read && outcomeOf(request, form, read, queued);
+      },
+    );
   } catch (error) {
     if (known?.isSecond === true && mayBeOfForm(error)) return undefined;
     throw error;
@@ -140,7 +143,7 @@ async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promis
 function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome> {
   const { forms, places, names } = parts;
   const { sql } = request;
-  return places.inPlace({ ...request, mayRestart: true }, async (connection, signal, queued) => {
+  return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queued) => {
     const run = async (form: Opened) => {
       const read = await runStatement(connection, form, readingOf(parts, request, ask, form), signal);
       return outcomeOf(request, form, read, queued);
@@ -168,21 +171,24 @@ function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<Qu
 
 async function inspect({ forms, places, names }: Parts, request: InspectRequest): Promise<Inspection> {
   const { statement, values } = bound(forms, request, request.allowMissingParameters === true);
-  return places.inPlace({ signal: request.signal }, async (connection, signal) => {
-    const mayMiss = request.allowUnbound === true;
-    const opened = await open(connection, statement, names, signal, mayMiss);
-    const { tables, show, missing } = opened.passed;
-    let unbound: Unbound | null = null;
-    if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
-    else if (show === null) await check(connection, opened, values, signal);
-    return {
-      collections: qualified(tables, 'collection'),
-      aliases: qualified(tables, 'alias'),
-      parameters: statement.parameters,
-      missing: [...new Set(missing.map(({ name }) => name))],
-      unbound,
-    };
-  });
+  return places.inPlace(
+    { sql: request.sql, caller: request.caller, signal: request.signal },
+    async (connection, signal) => {
+      const mayMiss = request.allowUnbound === true;
+      const opened = await open(connection, statement, names, signal, mayMiss);
+      const { tables, show, missing } = opened.passed;
+      let unbound: Unbound | null = null;
+      if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
+      else if (show === null) await check(connection, opened, values, signal);
+      return {
+        collections: qualified(tables, 'collection'),
+        aliases: qualified(tables, 'alias'),
+        parameters: statement.parameters,
+        missing: [...new Set(missing.map(({ name }) => name))],
+        unbound,
+      };
+    },
+  );
 }
 
 /**

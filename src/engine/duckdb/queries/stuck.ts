@@ -3,8 +3,8 @@ import type { StuckStatement } from '../../engine.ts';
 /** How long a statement that was told to stop may go on: the longest steps of honest ones take a second or two. */
 export const STUCK_AFTER_MS = 10_000;
 
-/** Share of a processor core above which the process is busy. */
-const BUSY_SHARE = 0.5;
+/** Share of a processor core above which the process is busy; a busy machine may leave it no more than this. */
+const BUSY_SHARE = 0.2;
 
 /**
  * Calls `onStuck` once, with the time since `signal` aborted, if `afterMs` later the returned function was not called
@@ -34,14 +34,9 @@ export function watchStop(signal: AbortSignal, afterMs: number, onStuck: (toldMs
   };
 }
 
-const SQL_CHARS_MAX = 200;
-
-/** Why the process ends, for the log. */
-export function stuckMessage({ sql, toldMs, requestId }: StuckStatement): string {
-  const begin = sql.length > SQL_CHARS_MAX ? `${sql.slice(0, SQL_CHARS_MAX)}…` : sql;
-  const which = requestId === undefined ? '' : ` of request ${requestId}`;
-  return (
-    `the statement ${JSON.stringify(begin)}${which} was told to stop ${Math.round(toldMs / 1_000)} s ago and does not, ` +
-    'so this service ends. What was written is safe.'
-  );
+/** Why the process ends, for the log: without the statement, which may contain secrets. */
+export function stuckMessage({ toldMs, requestId }: StuckStatement): string {
+  const which = requestId === undefined ? '' : ` (of request ${requestId})`;
+  const seconds = Math.round(toldMs / 1_000);
+  return `a statement${which} was told to stop ${seconds} s ago and does not, so this service ends. What was written is safe.`;
 }
