@@ -7,6 +7,7 @@ import { type DataFolder, openFolder, unfinishedRestores } from '../local/folder
 import { probe, type Ready } from '../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../local/version.ts';
 import { PLACES } from '../places.ts';
+import { heldOf, readStops, refusedOf } from '../service/supervision/stopped-by.ts';
 import type { Finding } from './doctor.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
@@ -80,6 +81,7 @@ export async function localFindings(path: string): Promise<Finding[]> {
     await disk(folder),
     ...(await fileTimes(folder)),
     ...(await killedRestores(folder)),
+    ...stops(folder),
   ];
 }
 
@@ -94,6 +96,21 @@ async function killedRestores({ path }: DataFolder): Promise<Finding[]> {
         : `If none runs: what was stored is, in part or whole, in ${JSON.stringify(aside)}. Run "colloquy stop", move its files back into the data folder, and restore again.`;
     return { name: 'restore', state: 'warn', detail, remedy };
   });
+}
+
+/** Tells which requests ended the service, and are refused. */
+function stops({ stoppedByFile }: DataFolder): Finding[] {
+  const found = readStops(stoppedByFile);
+  const refused = new Set(refusedOf(found).values());
+  const last = [...refused].at(-1);
+  if (last === undefined) return [];
+  const { caller, sql, operation, at, why } = last;
+  const whose = caller === null ? '' : `, with the key "${caller.keyName}" of ${caller.email}`;
+  const what = sql === null ? operation : `${operation} ${JSON.stringify(sql)}`;
+  const held = [...heldOf(found).values()].some((until) => until > Date.now()) ? '; a key is held back' : '';
+  const detail = `${counted(refused.size, 'requests')} ended the service and are refused, the last (${why}) at ${at}: ${what}${whose}${held}`;
+  const remedy = `All are in ${JSON.stringify(stoppedByFile)}. Remove one there to allow it again.`;
+  return [{ name: 'requests', state: 'warn', detail, remedy }];
 }
 
 /** Whoever can read these files acts as the administrator, or knows the stored secrets. */

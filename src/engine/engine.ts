@@ -340,16 +340,6 @@ export interface GiveUp {
   requestIds: readonly string[];
 }
 
-/** A statement that was told to stop and did not. */
-export interface StuckStatement {
-  /** As its caller wrote it. */
-  sql: string;
-  /** Milliseconds since it was told to stop. */
-  toldMs: number;
-  /** As in its `QueryRequest`. */
-  requestId?: string | undefined;
-}
-
 export interface QueryOutcome {
   /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];

@@ -121,8 +121,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     limits: options.limits,
     log,
     giveUp: (reason) => {
-      if (files !== undefined) noteEnd(files.endNoteFile, outlasting, reason);
-      endProcess(reason.message);
+      endProcess(files === undefined ? reason.message : noteEnd(files.endNoteFile, outlasting, reason));
     },
   });
   // The code that answers requests loads while the engine's own threads open the database.

@@ -197,6 +197,25 @@ describe('colloquy doctor', () => {
     expect(await left()).toMatchObject([{ remedy: expect.stringContaining('"before-restore-20260101T000000000Z"') }]);
   });
 
+  test('names the requests that ended the service', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
+    const found = async () => (await localFindings(dataDir)).filter(({ name }) => name === 'requests');
+    expect(await found()).toEqual([]);
+    const caller = { keyName: 'laptop', email: 'm@x.test', fingerprint: 'f' };
+    const at = new Date().toISOString();
+    const work = { traceId: 't', operation: 'runQuery', startedAt: at, caller, fingerprints: ['a'], sql: 'SELECT 1' };
+    const stop = { ...work, at, why: 'hung', isCause: true, versions: 'v' };
+    const stops = [stop, { ...stop, fingerprints: ['b'], sql: 'SELECT 2' }];
+    writeFileSync(join(dataDir, 'stopped-by.json'), JSON.stringify({ stops }));
+    expect(await found()).toMatchObject([
+      {
+        state: 'warn',
+        detail: expect.stringMatching(/^2 requests .*SELECT 2.*"laptop" of m@x.test; a key is held back$/),
+        remedy: expect.stringContaining('stopped-by.json'),
+      },
+    ]);
+  });
+
   test.skipIf(process.platform === 'win32')('tells a service of another version, and another program', async () => {
     mkdirSync(dataDir, { mode: 0o700 });
     let answer = '';

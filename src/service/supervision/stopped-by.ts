@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
 import type { EndNote } from './end-note.ts';
@@ -34,13 +34,15 @@ const EDGE_BYTES = 32 * 1024;
 
 /** A short text that is the same for the same parts, and tells nothing of them. */
 export function fingerprint(...parts: (string | Buffer)[]): string {
-  const hash = createHash('sha256');
-  for (const part of parts) {
-    hash.update(`${part.length} `);
-    if (part.length <= 2 * EDGE_BYTES) hash.update(part);
-    else hash.update(part.slice(0, EDGE_BYTES)).update(part.slice(-EDGE_BYTES));
-  }
-  return hash.digest('hex').slice(0, 32);
+  const texts = parts.map((part) => `${part.length} ${edgesOf(part)}`);
+  return hash('sha256', texts.join(''), 'hex').slice(0, 32);
+}
+
+function edgesOf(part: string | Buffer): string {
+  const text = (start: number, end?: number) =>
+    typeof part === 'string' ? part.slice(start, end) : part.toString('latin1', start, end);
+  if (part.length <= 2 * EDGE_BYTES) return text(0);
+  return text(0, EDGE_BYTES) + text(part.length - EDGE_BYTES);
 }
 
 /**

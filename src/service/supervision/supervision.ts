@@ -91,16 +91,18 @@ export function createOutlasting(): Outlasting {
   };
 }
 
-/** What the engine calls when only the end of the process is left: notes whose doing it is. */
-export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, requestIds }: GiveUp): void {
+/** For when only the end of the process is left: notes whose doing that is. Returns the message to end with. */
+export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, message, requestIds }: GiveUp): string {
   // What a service interrupts that closes is not to blame.
-  if (why === 'closing') return;
+  if (why === 'closing') return message;
   const at = new Date().toISOString();
+  const by = outlasting.of(requestIds);
   try {
-    writeEndNote(endNoteFile, { pid: process.pid, at, why, by: outlasting.of(requestIds) });
+    writeEndNote(endNoteFile, { pid: process.pid, at, why, by });
   } catch {
     // A full disk; the process has to end all the same.
   }
+  return `${message} ${by.map((work) => JSON.stringify(logged(work))).join(', ')}`.trim();
 }
 
 export interface SupervisionOptions {
@@ -136,17 +138,18 @@ export function createSupervision(options: SupervisionOptions): Supervision {
     if (stop !== undefined) throw refusal(stop, files?.stoppedByFile ?? '');
   };
 
-  const guard = (begin: () => Flight, body: string): Engine => {
+  /** `begin` returns the flight of a statement, which ends with the statement if it `isOwn`. */
+  const guard = (begin: () => Flight, body: string, isOwn: boolean): Engine => {
     const statement = async <T>(
       request: { sql: string; parameters?: readonly unknown[] | undefined; signal?: AbortSignal | undefined },
       run: (requestId: string | undefined) => Promise<T>,
     ): Promise<T> => {
-      const flight = begin();
-      const { work } = flight;
       // A statement may be harmless with other parameters, and somebody else's: with parameters, it is this request.
       const values = request.parameters?.length ? body : '';
       const one = fingerprint('sql', request.sql, values);
       refuse(one);
+      const flight = begin();
+      const { work } = flight;
       work.fingerprints = [...(body === '' ? [] : [body]), one];
       work.sql = cutWithoutKeys(request.sql, SQL_CHARS_MAX);
       flight.changed();
@@ -157,7 +160,7 @@ export function createSupervision(options: SupervisionOptions): Supervision {
         if (mayOutlast(error) || request.signal?.aborted === true) outlasting.remember({ ...work });
         throw error;
       } finally {
-        if (body === '') flight.end();
+        if (isOwn) flight.end();
         else flight.working();
       }
     };
@@ -180,9 +183,9 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       const work = workOf(traceId, operation, now(), caller, one);
       const flight = flights.begin(work);
       flight.working();
-      return { engine: guard(() => flight, one), working: flight.working, end: flight.end };
+      return { engine: guard(() => flight, one, false), working: flight.working, end: flight.end };
     },
-    engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), ''),
+    engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), '', true),
     refuseHeld({ keyName, keyHash }) {
       const one = keyHash.slice(0, KEY_CHARS);
       if (!held.has(one)) return;
@@ -248,8 +251,8 @@ function takeOver(files: SupervisionFiles, versions: string, log: Logger): Stop[
   return stops;
 }
 
-/** With the name that all log lines use. */
-function logged<T extends Work>({ traceId, ...rest }: T) {
+/** For the log: with the name that all its lines use, and without SQL, in which there may be secrets. */
+function logged<T extends Work>({ traceId, sql, fingerprints, ...rest }: T) {
   return { trace_id: traceId, ...rest };
 }
 

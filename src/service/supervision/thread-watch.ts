@@ -75,7 +75,9 @@ function watch(): void {
     }
   };
   const say = (works: readonly Record<string, unknown>[]) => {
-    const shown = works.map(({ startedAt, fingerprints, ...rest }) => JSON.stringify(rest));
+    const shown = works.map(({ traceId, operation, caller }) =>
+      JSON.stringify({ trace_id: traceId, operation, caller }),
+    );
     const on = `${shown.length > 1 ? 'one of these: ' : ''}${shown.slice(0, shownMax).join(', ') || 'nothing known'}`;
     const message = `the service has not answered for ${(silent * tickMs) / 1000} s, and works on ${on}. It ends and starts again; what was acknowledged is on disk.`;
     try {

@@ -96,8 +96,7 @@ function runOnce<T>(
 
 export function createPlaces(context: PlacesContext): Places {
   const { connect, limits, memoryBytes, giveUp = endProcess, stuckAfterMs = STUCK_AFTER_MS } = context;
-  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), stuck.requestId === undefined ? [] : [stuck.requestId]) } =
-    context;
+  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), []) } = context;
   const scheduler = new Scheduler({ places: limits.queriesMax, queueMax: limits.queueMax });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),
