@@ -5,6 +5,7 @@ import type { Origin } from './app/origin.ts';
 import type { Principal } from './auth.ts';
 import type { Backups } from './backups.ts';
 import type { Catalog } from './catalog.ts';
+import type { Clock } from './clock.ts';
 import type { Compute } from './compute.ts';
 import type { KeptResults } from './kept-results.ts';
 import type { KeyAccess } from './key-access.ts';
@@ -34,6 +35,7 @@ export interface ServiceContext {
   pairedBrowsers: PairedBrowsers;
   queryLog: QueryLog;
   trash: Trash;
+  clock: Clock;
   backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;

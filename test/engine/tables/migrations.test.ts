@@ -166,7 +166,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
   test('keeps documents of any age, takes new ones, and can be given all that is new', async () => {
     await onFile(statements);
     const engine = await openSmall(folder.file);
-    await engine.purge('c_1');
+    await engine.purge('c_1', Date.now());
     expect((await engine.stats('c_1')).docCount).toBe(2);
     // Wider documents than before: the table, its view and the views of its aliases change.
     await engine.addDocuments('c_1', [doc('a', { n: 'two', more: true }), doc('c', { n: 2.5 })]);
