@@ -21,7 +21,7 @@ export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
   | { command: 'stop'; config: Config; force: boolean }
   | { command: 'serve'; config: Config; role: ServeRole }
-  | { command: 'doctor'; config: Config; json: boolean }
+  | { command: 'doctor'; config: Config; json: boolean; clockIsRight: boolean }
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
   | { command: 'open'; config: Config; print: boolean }
@@ -136,6 +136,7 @@ interface OwnOptions {
   command?: string;
   supervised?: string;
   json?: boolean;
+  clockIsRight?: boolean;
   yes?: boolean;
   force?: boolean;
   browser?: boolean;
@@ -193,8 +194,16 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'doctor',
     description: 'check that all is well, and say which tools are hidden and why',
-    options: [new Option('--json', 'print the findings as JSON')],
-    invoke: (config, _args, { json = false }) => ({ command: 'doctor', config, json }),
+    options: [
+      new Option('--json', 'print the findings as JSON'),
+      new Option('--clock-is-right', 'first say that it is, where the service doubts it'),
+    ],
+    invoke: (config, _args, { json = false, clockIsRight = false }) => ({
+      command: 'doctor',
+      config,
+      json,
+      clockIsRight,
+    }),
   },
   {
     name: 'trash',

@@ -215,10 +215,20 @@ async function fileTimes({ path }: DataFolder): Promise<Finding[]> {
 const SET_CLOCK = 'Set the clock (switch on its synchronization): event times and what expires depend on it.';
 
 /** Compares the service's clock, as it was just reported, with that of this machine; undefined if none was reported. */
-export function clockFinding(told: string | null | undefined, now = Date.now()): Finding | undefined {
+export function clockFinding(
+  told: string | null | undefined,
+  before: string | null | undefined,
+  now = Date.now(),
+): Finding | undefined {
   const time = told == null ? Number.NaN : Date.parse(told);
   if (Number.isNaN(time)) return undefined;
   const name = 'clock';
+  if (before != null) {
+    const detail = `the service's has jumped ahead, from ${before} to ${told} or thereabouts, so nothing that has expired is removed for good`;
+    const remedy =
+      'If it is wrong, set it. If it is right, wait: after a day all is as usual. "colloquy doctor --clock-is-right", at the service\'s machine, ends that at once.';
+    return { name, state: 'warn', detail, remedy };
+  }
   const aheadSecs = Math.round((time - now) / 1_000);
   const detail = `the service's is ${Math.abs(aheadSecs)} s ${aheadSecs < 0 ? 'behind' : 'ahead of'} this machine's`;
   if (Math.abs(time - now) <= CLOCK_MS_MAX) return { name, state: 'ok', detail };

@@ -8,9 +8,9 @@ import { refusedCertificate } from '../http/transport.ts';
 import { isOlder, isOutdated } from '../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
-import { connectService } from './connect.ts';
+import { connectService, requireLocalService } from './connect.ts';
 import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
-import { personLog, plainText } from './log.ts';
+import { errorLine, personLog, plainText } from './log.ts';
 import { offerOf } from './offer.ts';
 
 /** The result of one check. */
@@ -35,12 +35,32 @@ const NODE_MIN = '20.19.0';
 const WAIT_MS = 20_000;
 
 /** Prints what works and what does not, and which tools are hidden. The exit code is 1 if something is broken. */
-export async function doctor({ config, json }: { config: Config; json: boolean }, bin: string): Promise<number> {
+export async function doctor(
+  { config, json, clockIsRight }: { config: Config; json: boolean; clockIsRight: boolean },
+  bin: string,
+): Promise<number> {
+  if (clockIsRight && !(await isClockConfirmed(config, bin))) return 1;
   const diagnosis = await diagnose(config, bin, false);
   const isBroken = diagnosis.findings.some(({ state }) => state === 'fail');
   const text = json ? JSON.stringify({ ok: !isBroken, ...diagnosis }, null, 2) : report(diagnosis);
   process.stdout.write(`${text}\n`);
   return isBroken ? 1 : 0;
+}
+
+/** Tells the local service that the clock is right. Errors go to standard error. */
+async function isClockConfirmed(config: Config, bin: string): Promise<boolean> {
+  let client: Client | undefined;
+  try {
+    requireLocalService(config, 'The clock is confirmed');
+    client = await connectService(config, bin, personLog(config), randomUUID());
+    await client.confirmClock({});
+    return true;
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return false;
+  } finally {
+    await client?.close();
+  }
 }
 
 /**
@@ -86,7 +106,7 @@ async function lookAtService(
     const findings = [
       serviceFinding(answers, about, config.url === undefined),
       keyFinding(user.email, user.roles),
-      clockFinding(about?.time),
+      clockFinding(about?.time, about?.clock_before),
     ];
     return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
   } catch (error) {

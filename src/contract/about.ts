@@ -11,6 +11,7 @@ export const About = resource({
     .describe('Settings it was started with that are not the default, by the names of their flags'),
   api_key: z.string().describe('Name of the API key of this request'),
   time: z.string().describe("The service's clock as it answers, ISO-8601"),
+  clock_before: z.string().describe('What it showed before it jumped ahead; null: it is not in doubt'),
 });
 export type About = z.infer<typeof About>;
 
@@ -22,6 +23,19 @@ export const about = {
     summary: 'What this service offers beyond the interface description.',
     effect: 'read',
     role: 'read-only',
+    params: z.object({}),
+    result: About,
+    envelope: 'data',
+  },
+  /** For the operator, at the service's machine. */
+  confirmClock: {
+    method: 'POST',
+    path: '/v1/colloquy/clock',
+    title: 'Confirm the clock',
+    summary: 'Say that the clock is right although it has jumped ahead, so that what has expired is removed.',
+    effect: 'update',
+    role: 'admin',
+    localOnly: true,
     params: z.object({}),
     result: About,
     envelope: 'data',

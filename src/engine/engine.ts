@@ -70,7 +70,7 @@ export interface Engine {
    * Removes documents that are past the table's retention, some thousands at most, in one durable step. Those not yet
    * removed are invisible to everything else all the same. Zero documents: none is left.
    */
-  purge(table: string): Promise<Purged>;
+  purge(table: string, nowMs: number): Promise<Purged>;
 
   /** Size and document count of a collection's table, also of one in the trash. */
   stats(table: string): Promise<TableStats>;

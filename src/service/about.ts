@@ -2,7 +2,7 @@ import type { About } from '../contract/about.ts';
 import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the interface description. */
-export function getAbout({ version, build, trash, settings, caller }: CallContext): About {
+export function getAbout({ version, build, trash, settings, caller, clock }: CallContext): About {
   return {
     version,
     build: build ?? null,
@@ -10,5 +10,12 @@ export function getAbout({ version, build, trash, settings, caller }: CallContex
     settings: { ...settings },
     api_key: caller.keyName,
     time: new Date().toISOString(),
+    clock_before: clock.doubt === undefined ? null : new Date(clock.doubt.beforeMs).toISOString(),
   };
+}
+
+/** A person says that the clock is right, although it jumped ahead. */
+export async function confirmClock(ctx: CallContext): Promise<About> {
+  await ctx.clock.confirm();
+  return getAbout(ctx);
 }

@@ -5,6 +5,7 @@ import type { Origin } from './app/origin.ts';
 import type { Principal } from './auth.ts';
 import type { Backups } from './backups.ts';
 import type { Catalog } from './catalog.ts';
+import type { Clock } from './clock.ts';
 import type { Compute } from './compute.ts';
 import type { KeptResults } from './kept-results.ts';
 import type { KeyAccess } from './key-access.ts';
@@ -36,6 +37,7 @@ export interface ServiceContext {
   queryLog: QueryLog;
   trash: Trash;
   supervision: Supervision;
+  clock: Clock;
   backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;

@@ -1,5 +1,5 @@
 import type { AnyOperation, Output, ParsedInput } from '../contract/contract.ts';
-import { getAbout } from './about.ts';
+import { confirmClock, getAbout } from './about.ts';
 import * as aliases from './aliases.ts';
 import * as allowlist from './allowlist.ts';
 import * as apiKeys from './api-keys.ts';
@@ -95,6 +95,7 @@ export const handlers: Handlers = {
   listWorkspaces: workspaces.listWorkspaces,
   listChildWorkspaces: workspaces.listChildWorkspaces,
   getAbout,
+  confirmClock,
   listResults: results.listResults,
   fetchResult: results.fetchResult,
   profileResult: results.profileResult,

@@ -240,6 +240,11 @@ export const RECORDS = {
   usage: USAGE,
   /** By the hash of its token: a browser that may answer questions, and since when, in milliseconds since 1970. */
   browser: z.object({ pairedAt: z.number() }),
+  /** A single record, `self`: what the clock showed, and since when it is in doubt, in milliseconds since 1970. */
+  clock: z.object({
+    seenMs: z.number(),
+    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number() }).nullable(),
+  }),
   /** By id: something deleted that can be restored. */
   trash: z.object({
     workspace: z.string(),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
+import type { Clock } from './clock.ts';
 import type { CollectionRecord } from './records.ts';
 import { purgeTrash } from './trash.ts';
 import type { Trash } from './trash-entries.ts';
@@ -9,6 +10,7 @@ import type { Usage } from './usage.ts';
 export interface RetentionContext {
   engine: Engine;
   catalog: Catalog;
+  clock: Clock;
   usage: Usage;
   trash: Trash;
   log: Logger;
@@ -16,7 +18,7 @@ export interface RetentionContext {
 
 /**
  * Removes in the background the documents past their collection's retention (queries no longer see them by then), and
- * what has expired in the trash.
+ * what has expired in the trash; nothing while the clock is in doubt.
  */
 export interface Retention {
   /** Stops after the current step. */
@@ -30,11 +32,13 @@ export function startRetention(ctx: RetentionContext, everyMs: number): Retentio
   let round: Promise<void> = Promise.resolve();
 
   async function purgeAll(): Promise<void> {
+    const nowMs = await ctx.clock.look();
+    if (nowMs === undefined) return;
     for (const collection of [...ctx.catalog.all('collection').values()]) {
       // In steps, so that writes to the collection can run in between.
-      while (!isStopped && collection.retentionSecs !== null && (await purgeStep(ctx, collection)));
+      while (!isStopped && collection.retentionSecs !== null && (await purgeStep(ctx, collection, nowMs)));
     }
-    if (!isStopped) await purgeTrash(ctx);
+    if (!isStopped) await purgeTrash(ctx, nowMs);
   }
 
   function next(): void {
@@ -54,9 +58,9 @@ export function startRetention(ctx: RetentionContext, everyMs: number): Retentio
 }
 
 /** Whether there may be more to purge. */
-async function purgeStep(ctx: RetentionContext, collection: CollectionRecord): Promise<boolean> {
+async function purgeStep(ctx: RetentionContext, collection: CollectionRecord, nowMs: number): Promise<boolean> {
   try {
-    const purged = await ctx.engine.purge(collection.table);
+    const purged = await ctx.engine.purge(collection.table, nowMs);
     if (purged.docCount > 0) ctx.usage.purged(collection, purged);
     return purged.docCount > 0;
   } catch (error) {

@@ -11,6 +11,7 @@ import { type ListenAddress, type Listener, listen, quiet, stopAccepting, stopLi
 import type { Mount } from './app/mounts.ts';
 import { createBackups } from './backups.ts';
 import { type Catalog, openCatalog } from './catalog.ts';
+import { createClock, type Watches } from './clock.ts';
 import { openCompute } from './compute.ts';
 import { createKeptResults, type ResultLimits } from './kept-results.ts';
 import { openKeyAccess } from './key-access.ts';
@@ -61,6 +62,8 @@ export interface ServiceOptions {
   log: Logger;
   /** How often expired documents and trash entries are removed, in milliseconds (default 60,000). */
   purgeEveryMs?: number | undefined;
+  /** The clocks (default: the system's). */
+  watches?: Watches | undefined;
   /** How many days deleted things can be restored (default 7); 0: they are removed at once. */
   trashDays?: number | undefined;
   /** Limits on kept query results, and on their exports. */
@@ -197,7 +200,8 @@ async function startOn(
   const usage = openUsage(catalog, log);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);
-  const trash = createTrash(options.trashDays ?? TRASH_DAYS);
+  const clock = createClock(catalog, log, options.watches);
+  const trash = createTrash(options.trashDays ?? TRASH_DAYS, clock.notBefore);
   const compute = await openCompute(engine, catalog, options.limits, log);
   let closing: Promise<void> | undefined;
   let markClosed: () => void = () => undefined;
@@ -247,6 +251,7 @@ async function startOn(
     lambdaStates: createLambdaStates(supervision.engine, log),
     lambdaStats,
     trash,
+    clock,
     backups: createBackups({ ...options, engine, log }),
     results,
     resultFiles,
@@ -278,7 +283,10 @@ async function startOn(
       ),
     );
   }
-  const retention = startRetention({ engine, catalog, usage, trash, log }, options.purgeEveryMs ?? PURGE_EVERY_MS);
+  const retention = startRetention(
+    { engine, catalog, clock, usage, trash, log },
+    options.purgeEveryMs ?? PURGE_EVERY_MS,
+  );
   lifecycle.ready();
   supervision.watch();
   const addresses = listeners.map((listener) => listener.address);

@@ -9,6 +9,8 @@ import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, Tra
 export interface Trash {
   /** How many days each can be restored; 0: nothing is kept. */
   readonly days: number;
+  /** The time from which they are counted, in milliseconds since 1970. */
+  readonly nowMs: () => number;
   /** Runs `work` while nobody else changes the trash. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -23,10 +25,11 @@ export interface Deletion {
 
 const DAY_MS = 86_400_000;
 
-export function createTrash(days: number): Trash {
+export function createTrash(days: number, nowMs: () => number): Trash {
   let last: Promise<unknown> = Promise.resolve();
   return {
     days,
+    nowMs,
     exclusive(work) {
       const done = last.then(work);
       last = done.catch(() => undefined);
@@ -40,7 +43,7 @@ function newId(): string {
 }
 
 function entryOf({ trash, workspace, by }: Deletion, what: TrashRecord['what']): TrashRecord {
-  const now = Date.now();
+  const now = trash.nowMs();
   return {
     workspace,
     deletedAt: new Date(now).toISOString(),

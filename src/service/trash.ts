@@ -79,12 +79,11 @@ export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
   });
 }
 
-/** Removes expired entries for good. Never rejects: what fails is tried again next time. */
-export async function purgeTrash(ctx: TrashContext): Promise<void> {
+/** Removes entries that have expired by `nowMs` for good. Never rejects: what fails is tried again next time. */
+export async function purgeTrash(ctx: TrashContext, nowMs: number): Promise<void> {
   try {
     await ctx.trash.exclusive(async () => {
-      const now = Date.now();
-      const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= now);
+      const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= nowMs);
       await removeForGood(
         ctx,
         expired.map(([id]) => id),

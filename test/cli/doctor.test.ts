@@ -244,12 +244,17 @@ describe('colloquy doctor', () => {
 
   test('compares clocks', () => {
     const now = Date.parse('2026-01-01T00:00:00Z');
-    expect(clockFinding('2026-01-01T00:00:20Z', now)).toMatchObject({ state: 'ok' });
-    expect(clockFinding('2025-12-31T23:50:00Z', now)).toMatchObject({
+    expect(clockFinding('2026-01-01T00:00:20Z', null, now)).toMatchObject({ state: 'ok' });
+    expect(clockFinding('2025-12-31T23:50:00Z', null, now)).toMatchObject({
       state: 'warn',
       detail: "the service's is 600 s behind this machine's",
     });
-    expect(clockFinding(undefined, now)).toBeUndefined();
+    expect(clockFinding(undefined, undefined, now)).toBeUndefined();
+    expect(clockFinding('2026-01-01T00:00:00Z', '2025-01-01T00:00:00Z', now)).toMatchObject({
+      state: 'warn',
+      detail: expect.stringContaining('jumped ahead, from 2025-01-01T00:00:00Z to 2026-01-01T00:00:00Z'),
+      remedy: expect.stringContaining('--clock-is-right'),
+    });
   });
 
   // Only Linux has 127.0.0.2 without configuration.

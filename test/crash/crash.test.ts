@@ -12,7 +12,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-const SHORT = { documents: 8_000, loadMs: 1_200, quietShare: 0, backupShare: 0.3 };
+const SHORT = {
+  documents: 8_000,
+  loadMs: 1_200,
+  quietShare: 0,
+  backupShare: 0.3,
+  commandShare: 0.3,
+  clockShare: 0.3,
+  handOverShare: 0.4,
+};
 
 // `npm run crash -- 200` runs more rounds.
 test('a killed service loses nothing that it acknowledged, and applies nothing by half', {

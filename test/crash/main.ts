@@ -20,6 +20,9 @@ const result = await playRounds({
   loadMs: 4_000,
   quietShare: 0.15,
   backupShare: 0.15,
+  commandShare: 0.15,
+  clockShare: 0.1,
+  handOverShare: 0.1,
   report: say,
 });
 say(summary(result));

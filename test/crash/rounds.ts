@@ -17,6 +17,7 @@ import {
 } from './load.ts';
 import { lookInside } from './look.ts';
 import { retentionWorker, userWorker } from './more.ts';
+import { handOver, isFree, isMade, openAlone, spawnBackup, startAhead } from './operations.ts';
 import { kill, restore, type Served, spawnService, start } from './service.ts';
 
 export interface RoundsOptions {
@@ -34,6 +35,12 @@ export interface RoundsOptions {
   quietShare: number;
   /** Share of the rounds in which a backup is made; complete backups are restored and compared. */
   backupShare: number;
+  /** Share of the rounds in which `colloquy backup` runs beside the kill. */
+  commandShare: number;
+  /** Share of the rounds that are followed by a start with a clock that is wrong. */
+  clockShare: number;
+  /** Share of the rounds before which a local service serves, and a `serve` takes its place. */
+  handOverShare: number;
   /** Called with progress. */
   report?: (line: string) => void;
 }
@@ -52,6 +59,9 @@ export interface RoundsReport {
   /** Backups that were complete before the kill, and were restored; and those that the kill cut off. */
   backups: number;
   backupsCutOff: number;
+  /** How often a service took the place of another, and was started with a wrong clock. */
+  handedOver: number;
+  startedAhead: number;
   /** Violations: each text says where and what. */
   lost: string[];
   half: string[];
@@ -96,6 +106,8 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
     queries: 0,
     backups: 0,
     backupsCutOff: 0,
+    handedOver: 0,
+    startedAhead: 0,
     lost: [],
     half: [],
   };
@@ -123,6 +135,7 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
     served = await start(bin, data);
     for (const worker of workers) game.states.set(worker, await worker.read(served.client));
     for (let round = 1; round <= rounds; round++) {
+      if (random() < options.handOverShare) served = await playHandOver(game, served, round);
       served = await playRound(game, served, round);
       result.rounds += 1;
       if (round % 10 === 0) report?.(`${summary(result)}, ${databaseSize(data)}`);
@@ -134,6 +147,31 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
   return result;
 }
 
+/** One service takes the place of another under load, and no call fails; returns the one that runs then. */
+async function playHandOver(game: Game, served: Served, round: number): Promise<Served> {
+  const { options, random, workers, states, result } = game;
+  const first = workers[0] as Worker;
+  const place = { bin: options.bin, folder: join(options.folder, 'd'), random };
+  const next = await handOver(place, served, {
+    step: (client) => change(game, first, first.next(states.get(first) ?? {}), client),
+    loads(client) {
+      let stop: 'goOn' | 'rest' = 'goOn';
+      const all = Promise.all(workers.map((worker) => load(game, worker, client, () => stop)));
+      // Whoever stops them is told.
+      all.catch(() => undefined);
+      return {
+        async stop() {
+          stop = 'rest';
+          await all;
+        },
+      };
+    },
+  });
+  for (const worker of workers) judge(game, worker, undefined, await worker.read(next.client), round);
+  result.handedOver += 1;
+  return next;
+}
+
 /** Writes and kills; returns the service that runs afterwards, once everything stored was compared. */
 async function playRound(game: Game, { client, child }: Served, round: number): Promise<Served> {
   const { options, random, workers, states, result } = game;
@@ -143,6 +181,8 @@ async function playRound(game: Game, { client, child }: Served, round: number): 
   const [writeMs, isQuiet, quietMs] = [40 + random() * loadMs, random() < quietShare, random() * QUIET_MORE_MS];
   const backupAfterMs = random() < backupShare ? random() * writeMs : undefined;
   const isBackupAwaited = random() < 0.5;
+  const commandAfterMs = random() < options.commandShare ? random() * writeMs : undefined;
+  const commandTo = join(folder, 'kept');
   let stop: 'goOn' | 'rest' | 'killed' = 'goOn';
   const backupTo = join(folder, 'backup');
   for (const worker of workers) game.past.set(worker, [states.get(worker) ?? {}]);
@@ -160,6 +200,8 @@ async function playRound(game: Game, { client, child }: Served, round: number): 
             },
           ),
         );
+  const command =
+    commandAfterMs === undefined ? undefined : sleep(commandAfterMs).then(() => spawnBackup(bin, data, commandTo));
   const all = [...loads, reading, ...(backup === undefined ? [] : [backup])];
   await Promise.race([sleep(writeMs), failureOf(all)]);
   if (isBackupAwaited && backup !== undefined) await Promise.race([backup, failureOf(all)]);
@@ -178,8 +220,12 @@ async function playRound(game: Game, { client, child }: Served, round: number): 
     else result.backupsCutOff += 1;
     rmSync(backupTo, { recursive: true, force: true });
   }
-  if (random() < LOOK_SHARE) {
-    const wrong = await lookInside(data, join(folder, 'copy'));
+  // The command may start a service of its own, in whose place the next one takes the folder.
+  const isBeside = command !== undefined && random() < 0.5;
+  if (command !== undefined && !isBeside) await isMade(await command);
+  if (!isBeside && random() < LOOK_SHARE) {
+    await isFree(data);
+    const wrong = [...(await openAlone(data, join(folder, 'copy'))), ...(await lookInside(data, join(folder, 'copy')))];
     result.lost.push(...wrong.map((text) => `round ${round}: ${text}`));
   }
   while (random() < OPENING_SHARE) {
@@ -188,7 +234,16 @@ async function playRound(game: Game, { client, child }: Served, round: number): 
     await kill(opening);
     result.killedOpening += 1;
   }
+  if (random() < options.clockShare) {
+    await startAhead(bin, data, random);
+    result.startedAhead += 1;
+  }
   const served = await start(bin, data);
+  if (command !== undefined) {
+    if (await isMade(await command)) await compareBackup(game, commandTo, pending, round);
+    else result.backupsCutOff += 1;
+    rmSync(commandTo, { recursive: true, force: true });
+  }
   for (const [index, worker] of workers.entries()) {
     const actual = await worker.read(served.client);
     judge(game, worker, pending[index], actual, round);
@@ -199,8 +254,8 @@ async function playRound(game: Game, { client, child }: Served, round: number): 
 
 export function summary(report: RoundsReport): string {
   const { rounds, acknowledged, cutOff, cutOffStored, killedOpening, queries, backups, backupsCutOff } = report;
-  const { lost, half } = report;
-  return `${rounds} rounds: ${acknowledged} changes acknowledged, ${cutOff} cut off (${cutOffStored} of them stored), ${killedOpening} killed while opening, ${queries} queries meanwhile, ${backups} backups restored, ${backupsCutOff} cut off; ${lost.length} lost, ${half.length} half applied`;
+  const { handedOver, startedAhead, lost, half } = report;
+  return `${rounds} rounds: ${acknowledged} changes acknowledged, ${cutOff} cut off (${cutOffStored} of them stored), ${killedOpening} killed while opening, ${queries} queries meanwhile, ${backups} backups restored, ${backupsCutOff} cut off, ${handedOver} handed over, ${startedAhead} started with a wrong clock; ${lost.length} lost, ${half.length} half applied`;
 }
 
 function databaseSize(folder: string): string {
@@ -219,25 +274,29 @@ function failureOf(loads: readonly Promise<unknown>[]): Promise<never> {
  * Makes changes until the service is killed or is to rest; resolves to the change that was not answered, if any.
  */
 async function load(
-  { states, past, result }: Game,
+  game: Game,
   worker: Worker,
   client: Client,
   stop: () => 'goOn' | 'rest' | 'killed',
 ): Promise<Step | undefined> {
   while (stop() === 'goOn') {
-    const step = worker.next(states.get(worker) ?? {});
+    const step = worker.next(game.states.get(worker) ?? {});
     try {
-      const answer = await step.run(client);
-      refuseErrors(worker, step, answer);
+      await change(game, worker, step, client);
     } catch (error) {
       if (stop() !== 'killed') throw new Error(`${worker.name}: ${step.name} failed before the kill`, { cause: error });
       return step;
     }
-    states.set(worker, step.after);
-    past.get(worker)?.push(step.after);
-    result.acknowledged += 1;
   }
   return undefined;
+}
+
+/** Makes one change; when it is acknowledged, it counts. */
+async function change({ states, past, result }: Game, worker: Worker, step: Step, client: Client): Promise<void> {
+  refuseErrors(worker, step, await step.run(client));
+  states.set(worker, step.after);
+  past.get(worker)?.push(step.after);
+  result.acknowledged += 1;
 }
 
 async function readWhile({ options, random, result }: Game, client: Client, isKilled: () => boolean): Promise<void> {

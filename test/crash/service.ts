@@ -10,26 +10,27 @@ const READY_MS = 120_000;
 /** Little, so that the log is merged often: at a quarter of this. */
 const MEMORY_MB = '224';
 
+/** What each service is started with. */
+export const SETTINGS = { COLLOQUY_LOG_LEVEL: 'warn', COLLOQUY_MEMORY_MB: MEMORY_MB };
+
 export interface Served {
   child: ChildProcess;
   client: Client;
 }
 
-function run(bin: string, folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+/** Starts the program on a data folder. */
+export function run(bin: string, folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
   const own = { PATH: process.env['PATH'] ?? '', HOME: folder, COLLOQUY_DATA_DIR: folder, ...env };
   return spawn(process.execPath, [bin, ...args], { env: own, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** Starts a service without waiting for it, and without the process that would start it again. */
-export function spawnService(bin: string, folder: string): ChildProcess {
-  return run(bin, folder, ['serve', '--supervised', '0', '--mcp', 'off'], {
-    COLLOQUY_LOG_LEVEL: 'warn',
-    COLLOQUY_MEMORY_MB: MEMORY_MB,
-  });
+export function spawnService(bin: string, folder: string, env: NodeJS.ProcessEnv = SETTINGS): ChildProcess {
+  return run(bin, folder, ['serve', '--supervised', '0', '--mcp', 'off'], env);
 }
 
-export async function start(bin: string, folder: string): Promise<Served> {
-  const child = spawnService(bin, folder);
+export async function start(bin: string, folder: string, env: NodeJS.ProcessEnv = SETTINGS): Promise<Served> {
+  const child = spawnService(bin, folder, env);
   const socketPath = join(folder, 'service.sock');
   for (const endsAt = performance.now() + READY_MS; ; await sleep(20)) {
     const found = await probe(socketPath);

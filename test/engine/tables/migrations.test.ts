@@ -189,7 +189,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
   test('keeps documents of any age, takes new ones, and can be given all that is new', async () => {
     await onFile(statements);
     const engine = await openSmall(folder.file);
-    await engine.purge('c_1');
+    await engine.purge('c_1', Date.now());
     expect((await engine.stats('c_1')).docCount).toBe(2);
     // Wider documents than before: the table, its view and the views of its aliases change.
     await engine.addDocuments('c_1', [doc('a', { n: 'two', more: true }), doc('c', { n: 2.5 })]);
@@ -245,6 +245,7 @@ describe('migrate()', () => {
     expect(migrated).toEqual(fresh);
     expect(fresh.map(([, name]) => name)).toEqual([
       'aliases',
+      'log_marks',
       'records',
       'tables',
       'trash',
@@ -335,21 +336,13 @@ describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version
   (_, statements) => {
     const copyOf = (name: string) => join(folder.folder, name, basename(folder.file));
 
-    test('after any of the statements: the next one goes on', { timeout: 120_000 }, async () => {
-      await onFile(statements);
-      const copies: string[] = [];
-      let seen = '';
+    /** Migrates the file, and leaves the log beside it for `look`; `after` is called after each statement. */
+    async function migrated(after: () => void, look: () => Promise<void>): Promise<void> {
       const instance = await DuckDBInstance.create(':memory:');
       const connection = await instance.connect();
       const run: Run = async (text, ...values) => {
         const rows = (await connection.runAndReadAll(text, values)).getRows();
-        // A copy of what a kill would leave now, if it differs from that after the previous statement.
-        const now = [folder.file, `${folder.file}.wal`]
-          .map((path) => (existsSync(path) ? statSync(path).size : 0))
-          .join();
-        if (now !== seen) copies.push(copyOf(`copy-${copies.length}`));
-        if (now !== seen) cpSync(dirname(folder.file), dirname(copies.at(-1) ?? ''), { recursive: true });
-        seen = now;
+        after();
         return rows;
       };
       const sql = Object.assign(run, { again: run });
@@ -362,25 +355,47 @@ describe.each(FILES.filter(([name]) => name === 'version 1' || name === 'version
           await sql('COMMIT');
           return result;
         });
+        await look();
       } finally {
         connection.closeSync();
         instance.closeSync();
       }
+    }
+
+    test('after any of the statements: the next one goes on', { timeout: 120_000 }, async () => {
+      await onFile(statements);
+      const copies: string[] = [];
+      let seen = '';
+      const copy = () => {
+        // A copy of what a kill would leave now, if it differs from that after the previous statement.
+        const now = [folder.file, `${folder.file}.wal`]
+          .map((path) => (existsSync(path) ? statSync(path).size : 0))
+          .join();
+        if (now !== seen) copies.push(copyOf(`copy-${copies.length}`));
+        if (now !== seen) cpSync(dirname(folder.file), dirname(copies.at(-1) ?? ''), { recursive: true });
+        seen = now;
+      };
+      await migrated(copy, async () => undefined);
       expect(copies.length).toBeGreaterThan(1);
-      for (const copy of copies) await expectWhole(copy);
+      for (const one of copies) await expectWhole(one);
     });
 
     test('while the log is written: the next one goes on', { timeout: 120_000 }, async () => {
       await onFile(statements);
-      const engine = await openSmall(folder.file);
-      const length = statSync(`${folder.file}.wal`).size;
-      for (const share of [0.01, 0.3, 0.6, 0.97]) {
-        const copy = copyOf(`cut-${share}`);
-        cpSync(dirname(folder.file), dirname(copy), { recursive: true });
-        truncateSync(`${copy}.wal`, Math.floor(length * share));
-        await expectWhole(copy);
-      }
-      await engine.close();
+      const copies: string[] = [];
+      await migrated(
+        () => undefined,
+        async () => {
+          const length = statSync(`${folder.file}.wal`).size;
+          for (const share of [0.01, 0.3, 0.6, 0.97]) {
+            const copy = copyOf(`cut-${share}`);
+            cpSync(dirname(folder.file), dirname(copy), { recursive: true });
+            truncateSync(`${copy}.wal`, Math.floor(length * share));
+            copies.push(copy);
+          }
+        },
+      );
+      for (const copy of copies) await expectWhole(copy);
     });
   },
 );

@@ -287,7 +287,8 @@ test('purge() removes only what is too old where a field is called as the engine
     { do: 'createCollection', table: 'p', workspace: 'commons', name: 'short', retentionSecs: 3_600 },
   ]);
   await engine.addDocuments('p', [doc('old', { rowid: 1 }, 0n), doc('new', { rowid: 1 })]);
-  expect(await engine.purge('p')).toMatchObject({ docCount: 1 });
+  expect(await engine.purge('p', 3_600_000 - 1)).toMatchObject({ docCount: 0 });
+  expect(await engine.purge('p', Date.now())).toMatchObject({ docCount: 1 });
   expect(await rowsOf(engine, 'SELECT _id FROM short')).toEqual([['new']]);
 });
 

@@ -6,6 +6,7 @@ import { type AppContext, buildApp } from '../../../src/service/app/app.ts';
 import { noSuchEndpoint, toApiError } from '../../../src/service/app/failures.ts';
 import { createLifecycle } from '../../../src/service/app/lifecycle.ts';
 import { openCatalog } from '../../../src/service/catalog.ts';
+import { createClock } from '../../../src/service/clock.ts';
 import { createKeptResults } from '../../../src/service/kept-results.ts';
 import { openKeyAccess } from '../../../src/service/key-access.ts';
 import { createLambdaStates } from '../../../src/service/lambdas/lambda-states.ts';
@@ -104,7 +105,8 @@ describe('buildApp() before the service is ready', () => {
       },
       pairedBrowsers: createPairedBrowsers({ catalog, place: '', hold: () => () => undefined }),
       queryLog: createQueryLog(),
-      trash: createTrash(0),
+      trash: createTrash(0, Date.now),
+      clock: createClock(catalog, log),
       results: createKeptResults(engine, log),
       resultFiles: createResultFiles(engine, log),
       log,

@@ -1,4 +1,5 @@
 import type { Purged } from '../../engine.ts';
+import { quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, IS_LIVE } from './columns.ts';
@@ -9,14 +10,15 @@ import { isKept } from './retention.ts';
 /** Maximum number of documents removed in one step: writes to the table wait for it, so it is short. */
 const STEP_MAX = 10_000;
 
-/** Removes documents past the table's retention, at most as many as one step may. */
-export async function purgeExpired(sql: Sql, table: Table): Promise<Purged> {
+/** Removes documents that are past the table's retention at `nowMs`, at most as many as one step may. */
+export async function purgeExpired(sql: Sql, table: Table, nowMs: number): Promise<Purged> {
   if (table.retentionSecs === null) return { docCount: 0, bytes: 0 };
   const name = dataTable(table.id);
+  const now = `${quoteText(new Date(nowMs).toISOString())}::TIMESTAMP WITH TIME ZONE`;
   const key = rowKeyOf(table).column;
   const rows = await sql(
     `DELETE FROM ${name} WHERE ${IS_LIVE} AND ${key} IN
-       (SELECT ${key} FROM ${name} WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs)}) LIMIT ${STEP_MAX})
+       (SELECT ${key} FROM ${name} WHERE ${IS_LIVE} AND NOT (${isKept(table.retentionSecs, now)}) LIMIT ${STEP_MAX})
      RETURNING strlen(${columnsText(columnNames(table.shape))})`,
   );
   return { docCount: rows.length, bytes: rows.reduce((sum, [bytes]) => sum + Number(bytes), 0) };

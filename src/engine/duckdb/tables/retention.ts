@@ -1,9 +1,9 @@
 import { quoteName } from '../sql/names.ts';
 import { TIME_COLUMN } from './columns.ts';
 
-/** SQL condition for a document within the retention now; in a view, "now" is the time of each read. */
-export function isKept(retentionSecs: number): string {
-  return `${quoteName(TIME_COLUMN)} >= now() - to_seconds(${retentionSecs})`;
+/** SQL condition for a document within the retention at a time; in a view, `now()` is the time of each read. */
+export function isKept(retentionSecs: number, now = 'now()'): string {
+  return `${quoteName(TIME_COLUMN)} >= ${now} - to_seconds(${retentionSecs})`;
 }
 
 /** The oldest event time currently within the retention; null if nothing is ever too old. */

@@ -150,7 +150,7 @@ export function createWrites(context: WritesContext): Writes {
         return outcomes;
       }),
 
-    purge: (id) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table))),
+    purge: (id, nowMs) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table, nowMs))),
   };
 }
 
