@@ -144,6 +144,7 @@ async function compose(file: string, limits: EngineLimits, log: Log, ends: Ends)
     get namesVersion() {
       return catalog.names.version;
     },
+    lastChangeOf: (names) => Math.max(0, ...names.map((name) => catalog.names.lastChangeOf(name))),
     commit,
     ...createWrites(context),
     ...createExpressions(queries, limits),
