@@ -85,6 +85,12 @@ export interface Engine {
   readonly namesVersion: number;
 
   /**
+   * The `namesVersion` of the last change of what any of these names, `workspace.name`, stands for. Letter case is
+   * ignored, as in SQL.
+   */
+  lastChangeOf(names: readonly string[]): number;
+
+  /**
    * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no
    * collection, no subquery, no aggregate. Positions refer to the expression's own text.
    */

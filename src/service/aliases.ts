@@ -5,7 +5,15 @@ import type { Change } from '../engine/engine.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
-import { aliasesOf, collectionKey, requireAlias, requireCollection, requireWorkspace, standsFor } from './not-found.ts';
+import {
+  aliasesOf,
+  collectionKey,
+  recordsOfAll,
+  requireAlias,
+  requireCollection,
+  requireWorkspace,
+  standsFor,
+} from './not-found.ts';
 import type { AliasRecord } from './records.ts';
 import { requireFreeName } from './table-names.ts';
 
@@ -77,8 +85,7 @@ export function getAlias({ catalog }: CallContext, input: { workspace: string; a
 
 /** The aliases of all workspaces, by workspace and name (api.md #17). */
 export function listAliases({ catalog }: CallContext): Alias[] {
-  const workspaces = [...catalog.all('workspace').keys()].sort();
-  return workspaces.flatMap((workspace) => aliasesOf(catalog, workspace)).map(toAlias);
+  return recordsOfAll(catalog, 'alias').map(toAlias);
 }
 
 /** The aliases of one workspace, by name (api.md #18). */

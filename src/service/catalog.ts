@@ -18,6 +18,12 @@ export interface Catalog {
   all<K extends Kind>(kind: K): ReadonlyMap<string, RecordOf<K>>;
 
   /**
+   * What `build`, a constant, makes of all records of a kind. It is kept until one of them changes, so that what is done
+   * for each of many records does not go through all of them.
+   */
+  derived<K extends Kind, T>(kind: K, build: (records: ReadonlyMap<string, RecordOf<K>>) => T): T;
+
+  /**
    * Changes metadata. `plan` runs after all earlier changes, checks the current state, and throws to refuse. The
    * changes it returns are committed as one durable step and become visible afterwards; without changes nothing is
    * written.
@@ -53,18 +59,30 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog
   for (const kind of Object.keys(RECORDS)) kinds.set(kind, new Map());
   checkVersion(engine);
   for (const record of engine.records) apply(kinds, { do: 'putRecord', ...record });
+  /** By kind, what was built by each function. */
+  const derived = new Map<string, Map<unknown, unknown>>();
+  const take = (change: Change) => {
+    apply(kinds, change);
+    if ('kind' in change) derived.delete(change.kind);
+  };
 
   let last: Promise<unknown> = Promise.resolve();
   return {
     all<K extends Kind>(kind: K) {
       return kinds.get(kind) as ReadonlyMap<string, RecordOf<K>>;
     },
+    derived<K extends Kind, T>(kind: K, build: (records: ReadonlyMap<string, RecordOf<K>>) => T): T {
+      const built = derived.get(kind) ?? new Map<unknown, unknown>();
+      derived.set(kind, built);
+      if (!built.has(build)) built.set(build, build(kinds.get(kind) as ReadonlyMap<string, RecordOf<K>>));
+      return built.get(build) as T;
+    },
     change<T>(plan: () => Plan<T>): Promise<T> {
       const done = last.then(async () => {
         const { changes, result } = plan();
         if (changes.length > 0) {
           await engine.commit(changes);
-          for (const change of changes) apply(kinds, change);
+          for (const change of changes) take(change);
         }
         return result;
       });
@@ -72,7 +90,7 @@ export function openCatalog(engine: Pick<Engine, 'records' | 'commit'>): Catalog
       last = done.catch(() => undefined);
       return done;
     },
-    stored: (change) => apply(kinds, change),
+    stored: take,
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
+import { recordsIn, recordsOfAll } from './not-found.ts';
 import type { CollectionRecord } from './records.ts';
 
 /** A collection and how much it contains; null if not known yet. */
@@ -50,8 +51,7 @@ export function createCollectionFigures(engine: Pick<Engine, 'stats'>, catalog: 
 
   return async function figures(): Promise<WorkspaceFigures[]> {
     const workspaces = [...catalog.all('workspace').keys()].sort();
-    const all = [...catalog.all('collection').values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    const ordered = workspaces.flatMap((workspace) => all.filter((one) => one.workspace === workspace));
+    const ordered = recordsOfAll(catalog, 'collection');
     const shown = new Set(ordered.slice(0, COLLECTIONS_MAX));
     if (performance.now() - readAt >= FRESH_MS) {
       reading ??= read([...shown]).finally(() => {
@@ -60,7 +60,7 @@ export function createCollectionFigures(engine: Pick<Engine, 'stats'>, catalog: 
     }
     if (reading !== undefined) await Promise.race([reading, delay(WAIT_MS, undefined, { ref: false })]);
     return workspaces.map((workspace) => {
-      const mine = ordered.filter((one) => one.workspace === workspace);
+      const mine = recordsIn(catalog, 'collection', workspace);
       const collections = mine
         .filter((one) => shown.has(one))
         .map(({ name, table }) => {

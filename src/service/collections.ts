@@ -8,7 +8,7 @@ import { readCollectionSettings } from './collection-settings.ts';
 import type { CallContext } from './context.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 import { toSource } from './ingest/sources.ts';
-import { collectionKey, collectionsOf, requireCollection, requireWorkspace } from './not-found.ts';
+import { collectionKey, collectionsOf, recordsOfAll, requireCollection, requireWorkspace } from './not-found.ts';
 import type { CollectionRecord } from './records.ts';
 import { requireFreeName } from './table-names.ts';
 import { collectionDeletion } from './trash-entries.ts';
@@ -86,11 +86,7 @@ export async function getCollection(
 
 /** The collections of all workspaces, by workspace and name (api.md #24). */
 export async function listCollections(ctx: CallContext): Promise<Collection[]> {
-  const workspaces = [...ctx.catalog.all('workspace').keys()].sort();
-  return listed(
-    ctx,
-    workspaces.flatMap((workspace) => collectionsOf(ctx.catalog, workspace)),
-  );
+  return listed(ctx, recordsOfAll(ctx.catalog, 'collection'));
 }
 
 /** The collections of one workspace, by name (api.md #25). */
@@ -98,8 +94,16 @@ export async function listWorkspaceCollections(ctx: CallContext, input: { worksp
   return listed(ctx, collectionsOf(ctx.catalog, requireWorkspace(ctx.catalog, input.workspace).name));
 }
 
+/** How many collections are counted at a time: each takes a connection. */
+const COUNTED_AT_ONCE = 4;
+
 async function listed(ctx: CallContext, records: readonly CollectionRecord[]): Promise<Collection[]> {
-  const collections = await Promise.all(records.map((record) => withStats(ctx, record)));
+  const collections: (Collection | undefined)[] = [];
+  const left = records.entries();
+  const count = async () => {
+    for (const [index, record] of left) collections[index] = await withStats(ctx, record);
+  };
+  await Promise.all(Array.from({ length: COUNTED_AT_ONCE }, count));
   return collections.filter((collection) => collection !== undefined);
 }
 

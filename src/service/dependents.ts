@@ -34,10 +34,17 @@ const RULES: Readonly<Record<Subject, readonly Rule[]>> = {
   ],
 };
 
+function byCollection(aliases: ReadonlyMap<string, AliasRecord>): Map<string, Set<AliasRecord>> {
+  const found = new Map<string, Set<AliasRecord>>();
+  for (const [, alias] of [...aliases].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const one of alias.collections) found.set(one, (found.get(one) ?? new Set()).add(alias));
+  }
+  return found;
+}
+
 /** The aliases of a collection, by full name; `collection` is fully qualified. */
 export function aliasesNaming(catalog: Catalog, collection: string): AliasRecord[] {
-  const keys = [...catalog.all('alias')].filter(([, alias]) => alias.collections.includes(collection));
-  return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, alias]) => alias);
+  return [...(catalog.derived('alias', byCollection).get(collection) ?? [])];
 }
 
 /** The collections that ingest through an integration, by full name. */
@@ -50,7 +57,7 @@ export function collectionsUsing(catalog: Catalog, integration: string): Collect
 
 /** All versions count: an older one with a tag can be run as well as the latest. */
 function lambdaDependents(catalog: Catalog, name: string): string[] {
-  return lambdasNaming(catalog, name).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
+  return lambdasNaming(catalog, [name]).map((one) => `Query Lambda "${one.workspace}.${one.name}"`);
 }
 
 /**
@@ -64,7 +71,7 @@ export function lambdasReading(
 ): LambdaRecord[] {
   const key = collectionKey(workspace, name);
   const aliases = aliasesNaming(catalog, key).map((one) => collectionKey(one.workspace, one.name));
-  const reading = [...new Set([key, ...aliases].flatMap((one) => lambdasNaming(catalog, one)))];
+  const reading = [...new Set([key, ...aliases].flatMap((one) => lambdasNaming(catalog, [one])))];
   if (keys === undefined) return reading;
   const sought = ['*', ...keys.map((one) => one.toLowerCase())];
   return reading.filter((lambda) =>

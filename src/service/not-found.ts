@@ -8,6 +8,7 @@ import type {
   ApiKeyRecord,
   CollectionRecord,
   IntegrationRecord,
+  RecordOf,
   UserRecord,
   VirtualInstanceRecord,
   WorkspaceRecord,
@@ -134,14 +135,49 @@ export function collectionKey(workspace: string, name: string): string {
   return `${workspace}.${name}`;
 }
 
+/** The kinds of records that belong to a workspace and have a name there. */
+type KindInWorkspace = 'collection' | 'alias' | 'lambda';
+
+function byWorkspace<T extends { workspace: string; name: string }>(records: ReadonlyMap<string, T>): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const record of [...records.values()].sort(byName)) {
+    const others = found.get(record.workspace);
+    if (others === undefined) found.set(record.workspace, [record]);
+    else others.push(record);
+  }
+  return found;
+}
+
+/** The records directly in a workspace, by name. */
+export function recordsIn<K extends KindInWorkspace>(catalog: Catalog, kind: K, workspace: string): RecordOf<K>[] {
+  return [...(catalog.derived(kind, byWorkspace<RecordOf<K>>).get(workspace) ?? [])];
+}
+
+/** The records of all workspaces, by workspace and name. */
+export function recordsOfAll<K extends KindInWorkspace>(catalog: Catalog, kind: K): RecordOf<K>[] {
+  const found = catalog.derived(kind, byWorkspace<RecordOf<K>>);
+  return [...found.keys()].sort().flatMap((workspace) => found.get(workspace) ?? []);
+}
+
+function byFoldedKey(records: ReadonlyMap<string, unknown>): Map<string, string> {
+  return new Map([...records.keys()].map((key) => [key.toLowerCase(), key]));
+}
+
+/** A collection's or alias' full name in its current spelling; undefined if there is none of that name. */
+export function spelledNow(catalog: Catalog, name: string): string | undefined {
+  if (catalog.all('collection').has(name) || catalog.all('alias').has(name)) return name;
+  const folded = name.toLowerCase();
+  return catalog.derived('collection', byFoldedKey).get(folded) ?? catalog.derived('alias', byFoldedKey).get(folded);
+}
+
 /** The collections directly in a workspace, by name. */
 export function collectionsOf(catalog: Catalog, workspace: string): CollectionRecord[] {
-  return [...catalog.all('collection').values()].filter((one) => one.workspace === workspace).sort(byName);
+  return recordsIn(catalog, 'collection', workspace);
 }
 
 /** The aliases directly in a workspace, by name. */
 export function aliasesOf(catalog: Catalog, workspace: string): AliasRecord[] {
-  return [...catalog.all('alias').values()].filter((one) => one.workspace === workspace).sort(byName);
+  return recordsIn(catalog, 'alias', workspace);
 }
 
 /** The direct children of a workspace, by name. */

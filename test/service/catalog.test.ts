@@ -46,6 +46,26 @@ describe('openCatalog()', () => {
   });
 });
 
+describe('Catalog.derived()', () => {
+  const names = (records: ReadonlyMap<string, { name: string }>) => [...records.values()].map(({ name }) => name);
+
+  it('is built once, and anew after a change of its kind', async () => {
+    const catalog = openCatalog(memory());
+    const add = (name: string) => put('workspace', name, workspace(name));
+    await catalog.change(() => ({ changes: [add('a')], result: 0 }));
+    const first = catalog.derived('workspace', names);
+    expect(first).toEqual(['a']);
+    await catalog.change(() => ({ changes: [put('starts', 'self', { count: 1 })], result: 0 }));
+    expect(catalog.derived('workspace', names)).toBe(first);
+    await catalog.change(() => ({ changes: [add('b')], result: 0 }));
+    expect(catalog.derived('workspace', names)).toEqual(['a', 'b']);
+    await catalog.change(() => ({ changes: [remove('workspace', 'a')], result: 0 }));
+    expect(catalog.derived('workspace', names)).toEqual(['b']);
+    catalog.stored(add('c'));
+    expect(catalog.derived('workspace', names)).toEqual(['b', 'c']);
+  });
+});
+
 describe('Catalog.change()', () => {
   it('shows a change after it is durable, and not before', async () => {
     const catalog = openCatalog(memory());

@@ -151,6 +151,7 @@ async function compose(
     get namesVersion() {
       return catalog.names.version;
     },
+    lastChangeOf: (names) => Math.max(0, ...names.map((name) => catalog.names.lastChangeOf(name))),
     commit,
     ...createWrites(context),
     ...createExpressions(queries, limits),

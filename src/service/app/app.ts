@@ -212,7 +212,7 @@ function addOperation(
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
     working();
-    return row.envelope === 'data' ? { data: result } : streamed(result);
+    return streamed(row.envelope === 'data' ? { data: result } : result);
   };
   app.route({
     method: row.method,
@@ -247,7 +247,7 @@ function addOperation(
   });
 }
 
-/** An answer without envelope, streamed if it is long; anything but an object is left to the reply's serializer. */
+/** An answer, streamed if it is long; anything but an object is left to the reply's serializer. */
 function streamed(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
   const text = encodeAnswer(result);

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import type { Catalog } from '../catalog.ts';
-import { byName, didYouMean, requireWorkspace, shortened } from '../not-found.ts';
+import { byName, didYouMean, recordsIn, recordsOfAll, requireWorkspace, shortened } from '../not-found.ts';
 import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
 
 /** The key of a Query Lambda's record. */
@@ -83,12 +83,12 @@ export function versionsOf(catalog: Catalog, lambda: LambdaRecord): LambdaVersio
 
 /** The Query Lambdas of one workspace, by name. */
 export function lambdasOf(catalog: Catalog, workspace: string): LambdaRecord[] {
-  return [...catalog.all('lambda').values()].filter((one) => one.workspace === workspace).sort(byName);
+  return recordsIn(catalog, 'lambda', workspace);
 }
 
 /** All Query Lambdas, by workspace and name. */
 export function allLambdas(catalog: Catalog): LambdaRecord[] {
-  return [...catalog.all('workspace').keys()].sort().flatMap((workspace) => lambdasOf(catalog, workspace));
+  return recordsOfAll(catalog, 'lambda');
 }
 
 /** Whether a version's SQL names a collection or alias, `workspace.name`; letter case is ignored, as in SQL. */
@@ -97,7 +97,25 @@ export function isNaming(version: LambdaVersionRecord, name: string): boolean {
   return version.names.some((one) => one.toLowerCase() === folded);
 }
 
-/** The Query Lambdas with a version that names a collection or alias, `workspace.name`; by workspace and name. */
-export function lambdasNaming(catalog: Catalog, name: string): LambdaRecord[] {
-  return allLambdas(catalog).filter((lambda) => versionsOf(catalog, lambda).some((version) => isNaming(version, name)));
+/** The keys of the lambdas with a version that names something, by folded name. */
+function byNamed(versions: ReadonlyMap<string, LambdaVersionRecord>): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { workspace, lambda, names } of versions.values()) {
+    for (const name of names.map((one) => one.toLowerCase())) {
+      found.set(name, (found.get(name) ?? new Set()).add(lambdaKey(workspace, lambda)));
+    }
+  }
+  return found;
+}
+
+/**
+ * The Query Lambdas with a version that names one of these collections or aliases, `workspace.name`; by workspace and
+ * name.
+ */
+export function lambdasNaming(catalog: Catalog, names: readonly string[]): LambdaRecord[] {
+  const named = catalog.derived('lambdaVersion', byNamed);
+  const keys = new Set(names.flatMap((name) => [...(named.get(name.toLowerCase()) ?? [])]));
+  return [...keys]
+    .flatMap((key) => catalog.all('lambda').get(key) ?? [])
+    .sort((a, b) => (a.workspace === b.workspace ? byName(a, b) : a.workspace < b.workspace ? -1 : 1));
 }

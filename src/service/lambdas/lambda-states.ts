@@ -9,12 +9,21 @@ export interface LambdaStates {
   unboundOf(version: LambdaVersionRecord): Promise<string | null>;
 }
 
+/** What binding a version said, and the last change of the names in its SQL at that time. */
+interface Known {
+  changed: number;
+  unbound: string | null;
+}
+
 /**
- * Binds a version again when it is asked about and collections, aliases or columns have changed since last time. If the
- * engine has no free place for that, the last answer counts.
+ * Binds a version again when it is asked about and a collection or alias that it names, or its columns, have changed
+ * since last time: whether SQL binds depends on nothing else. If the engine has no free place for that, the last answer
+ * counts.
  */
-export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersion'>, log: Logger): LambdaStates {
-  const known = new WeakMap<LambdaVersionRecord, { namesVersion: number; unbound: string | null }>();
+export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'lastChangeOf'>, log: Logger): LambdaStates {
+  const known = new WeakMap<LambdaVersionRecord, Known>();
+  /** Those that are being bound: whoever asks meanwhile waits for the same. */
+  const binding = new WeakMap<LambdaVersionRecord, { changed: number; unbound: Promise<string | null> }>();
 
   async function bind(version: LambdaVersionRecord): Promise<string | null> {
     try {
@@ -34,20 +43,30 @@ export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'namesVersio
     }
   }
 
+  async function bindAgain(version: LambdaVersionRecord, changed: number, last: Known | undefined) {
+    try {
+      const unbound = await bind(version);
+      known.set(version, { changed, unbound });
+      return unbound;
+    } catch (error) {
+      log.warn({ err: error, version: version.version }, 'cannot tell whether a Query Lambda binds');
+      return last === undefined ? version.unbound : last.unbound;
+    } finally {
+      if (binding.get(version)?.changed === changed) binding.delete(version);
+    }
+  }
+
   return {
     async unboundOf(version) {
       // Read beforehand, so that names which change during the binding cause another one.
-      const { namesVersion } = engine;
+      const changed = engine.lastChangeOf(version.names);
       const last = known.get(version);
-      if (last?.namesVersion === namesVersion) return last.unbound;
-      try {
-        const unbound = await bind(version);
-        known.set(version, { namesVersion, unbound });
-        return unbound;
-      } catch (error) {
-        log.warn({ err: error, version: version.version }, 'cannot tell whether a Query Lambda binds');
-        return last === undefined ? version.unbound : last.unbound;
-      }
+      if (last?.changed === changed) return last.unbound;
+      const current = binding.get(version);
+      if (current?.changed === changed) return current.unbound;
+      const unbound = bindAgain(version, changed, last);
+      binding.set(version, { changed, unbound });
+      return unbound;
     },
   };
 }

@@ -2,6 +2,7 @@ import type { LambdaTag, QueryLambda, QueryLambdaVersion } from '../../contract/
 import type { QueryParameter } from '../../contract/queries.ts';
 import type { Catalog } from '../catalog.ts';
 import type { ServiceContext } from '../context.ts';
+import { spelledNow } from '../not-found.ts';
 import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
 import { versionOf } from './lambda-records.ts';
 import type { RunFigures } from './lambda-stats.ts';
@@ -82,12 +83,7 @@ export async function toTag(ctx: ViewContext, name: string, version: LambdaVersi
 
 /** The names in the SQL in their current spelling, if they exist: SQL ignores letter case, names keep theirs. */
 function namesOf(catalog: Catalog, record: LambdaVersionRecord): string[] {
-  const [collections, aliases] = [catalog.all('collection'), catalog.all('alias')];
-  return record.names.map((name) => {
-    if (collections.has(name) || aliases.has(name)) return name;
-    const folded = name.toLowerCase();
-    return [...collections.keys(), ...aliases.keys()].find((key) => key.toLowerCase() === folded) ?? name;
-  });
+  return record.names.map((name) => spelledNow(catalog, name) ?? name);
 }
 
 /** A parameter without a value has no key `value`, since null would be a value. */

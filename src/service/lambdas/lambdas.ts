@@ -77,7 +77,7 @@ export async function listAliasLambdas(
   input: { workspace: string; alias: string },
 ): Promise<QueryLambda[]> {
   const { workspace, name } = requireAlias(ctx.catalog, input.workspace, input.alias);
-  return toLambdas(ctx, lambdasNaming(ctx.catalog, collectionKey(workspace, name)));
+  return toLambdas(ctx, lambdasNaming(ctx.catalog, [collectionKey(workspace, name)]));
 }
 
 /**
@@ -93,7 +93,7 @@ export async function listCollectionLambdas(
   const collection = collectionKey(workspace, name);
   const aliases = aliasesNaming(catalog, collection).map((alias) => collectionKey(alias.workspace, alias.name));
   const names = [collection, ...aliases];
-  const versions = allLambdas(catalog)
+  const versions = lambdasNaming(catalog, names)
     .flatMap((lambda) => versionsOf(catalog, lambda))
     .filter((version) => names.some((one) => isNaming(version, one)));
   return toVersions(ctx, versions);

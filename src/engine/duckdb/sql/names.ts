@@ -48,6 +48,8 @@ export interface NameIndex extends Names {
   putTable(table: NamedTable): void;
   dropTable(table: NamedTable): void;
   clear(): void;
+  /** The version since which `workspace.name` has stood for the same: for nothing, or for something of these columns. */
+  lastChangeOf(fullName: string): number;
 }
 
 /** Schemas and catalogs of DuckDB: as a workspace's schema these would be ambiguous, or are not ours to fill. */
@@ -79,26 +81,51 @@ export function createNames(): NameIndex {
   // Names contain no line breaks, so no two pairs share a key.
   const keyOf = (workspace: string, name: string) => `${foldName(workspace)}\n${foldName(name)}`;
   let version = 0;
+  let clearedAt = 0;
+  /** The last change of each name since then, also of one that stands for nothing any more. */
+  const changes = new Map<string, number>();
   const changed = (_: unknown) => {
     version += 1;
   };
+  const find = (workspace: string, name: string) => tables.get(keyOf(workspace, name));
+  const changeOf = (workspace: string, name: string) => changes.get(keyOf(workspace, name)) ?? clearedAt;
   return {
     get version() {
       return version;
     },
     workspaces: () => [...workspaces.values()],
     tables: () => [...tables.values()],
-    find: (workspace, name) => tables.get(keyOf(workspace, name)),
+    find,
+    lastChangeOf(fullName) {
+      let last = clearedAt;
+      // A workspace's name may contain dots.
+      for (let dot = fullName.indexOf('.'); dot >= 0; dot = fullName.indexOf('.', dot + 1)) {
+        const [workspace, name] = [fullName.slice(0, dot), fullName.slice(dot + 1)];
+        const behind = find(workspace, name)?.behind?.() ?? [];
+        for (const one of [{ workspace, name }, ...behind]) last = Math.max(last, changeOf(one.workspace, one.name));
+      }
+      return last;
+    },
     hasWorkspace: (name) => workspaces.has(foldName(name)),
     schemaOf,
     putWorkspace: (name) => changed(workspaces.set(foldName(name), name)),
     dropWorkspace: (name) => changed(workspaces.delete(foldName(name))),
-    putTable: (table) => changed(tables.set(keyOf(table.workspace, table.name), table)),
-    dropTable: (table) => changed(tables.delete(keyOf(table.workspace, table.name))),
+    putTable(table) {
+      const key = keyOf(table.workspace, table.name);
+      changed(tables.set(key, table));
+      changes.set(key, version);
+    },
+    dropTable(table) {
+      const key = keyOf(table.workspace, table.name);
+      changed(tables.delete(key));
+      changes.set(key, version);
+    },
     clear() {
       workspaces.clear();
       tables.clear();
+      changes.clear();
       version += 1;
+      clearedAt = version;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   DuckDBBlobValue,
   type DuckDBConnection,
@@ -28,6 +29,9 @@ export interface Writer {
 const KEPT_MAX = 16;
 /** The engine holds a statement's last values as long as the statement: statements with larger ones are not kept. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
+
+/** Chunks (of 2,048 rows) to read before yielding to other work. */
+const CHUNKS_AT_ONCE = 4;
 
 interface Kept {
   connection: DuckDBConnection;
@@ -122,7 +126,10 @@ async function runPrepared(
   for (const [index, value] of values.entries()) bind(statement, index + 1, value);
   const result = await statement.run();
   const rows: DuckDBValue[][] = [];
-  for (let index = 0; index < result.chunkCount; index++) rows.push(...result.getChunk(index).getRows());
+  for (let index = 0; index < result.chunkCount; index++) {
+    if (index % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await turn();
+    rows.push(...result.getChunk(index).getRows());
+  }
   return rows;
 }
 
