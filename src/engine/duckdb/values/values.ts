@@ -13,7 +13,8 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
-import { type JsonValue, parseJson } from '../../../contract/json.ts';
+import { exactNumber, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json-reader.ts';
 import { quoteName } from '../sql/names.ts';
 import { dateText, timestampText } from './value-text.ts';
 
@@ -82,52 +83,67 @@ export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
 }
 
-function withNumbers(value: JsonValue, integer: Numbers['integer']): JsonValue {
-  if (typeof value === 'bigint') return integer(value);
-  if (typeof value === 'number') return exactDouble(value);
-  if (Array.isArray(value)) return value.map((item) => withNumbers(item, integer));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNumbers(item, integer)]));
+/** Longer JSON text is read bit by bit where it can be. */
+const AT_ONCE_CHARS = 64 * 1024;
+const STEP_CHARS = 16 * 1024;
+
+/**
+ * JSON that is deeper stays text, because both the writer and the readers of the answer walk it recursively; and so does
+ * an object of more keys than are listed in a moment, and a number of thousands of digits.
+ */
+const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX };
+
+/** The value of a JSON column, with integers beyond 2^53 converted by `integer`, bit by bit. */
+function* jsonBits(text: string, integer: Numbers['integer']): Bits {
+  const reader = createJsonReader(
+    text,
+    (digits) => {
+      const number = exactNumber(digits);
+      return typeof number === 'bigint' ? integer(number) : exactDouble(number as number);
+    },
+    JSON_LIMITS,
+  );
+  try {
+    for (let at = 0; !reader.read(STEP_CHARS); at = reader.position) yield reader.position - at;
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+  return reader.value;
 }
 
 /** Matches whatever in JSON text may be a number that a double does not hold. */
 const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
 
-/** Deeper JSON stays text: both the writer and the readers of the answer walk it recursively. */
-const JSON_DEPTH_MAX = 1_000;
-
-function isTooDeep(text: string): boolean {
-  if (text.length < 2 * JSON_DEPTH_MAX) return false;
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) index = endOfString(text, index);
-    else if (code === 0x5b || code === 0x7b) depth += 1;
-    else if (code === 0x5d || code === 0x7d) depth -= 1;
-    if (depth > JSON_DEPTH_MAX) return true;
-  }
-  return false;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Where the JSON string that opens at `start` closes. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length && text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
-  return index;
-}
-
-/** The value of a JSON column, with integers beyond 2^53 converted by `integer`. */
+/** As `jsonBits`, in one go. */
 function fromJsonText(text: string, integer: Numbers['integer']): JsonValue {
-  if (isTooDeep(text)) return text;
-  try {
-    const value = parseJson(text);
-    return UNUSUAL_NUMBER.test(text) ? withNumbers(value, integer) : value;
-  } catch {
-    return text;
+  // What is shorter cannot be too deep, and the built-in parser is faster.
+  if (text.length < 2 * JSON_LIMITS.depthMax && !UNUSUAL_NUMBER.test(text)) {
+    try {
+      return JSON.parse(text) as JsonValue;
+    } catch {
+      return text;
+    }
   }
+  return finish(jsonBits(text, integer));
+}
+
+function finish(bits: Bits | undefined): JsonValue {
+  for (let bit = bits?.next(); ; bit = bits?.next())
+    if (bit === undefined || bit.done === true) return bit?.value ?? null;
+}
+
+function jsonReader({ json, jsonBits: bits }: Numbers): Reader {
+  const reader: Reader = leaf<string>(json);
+  if (bits === undefined) return reader;
+  reader.bits = function* (vector, row) {
+    const text = vector.getItem(row);
+    if (typeof text !== 'string') return null;
+    if (text.length > AT_ONCE_CHARS) return yield* bits(text);
+    yield text.length;
+    return json(text);
+  };
+  return reader;
 }
 
 /** Keys are data: `__proto__` must become a key like any other. */
@@ -206,7 +222,10 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
   return reader;
 }
 
-/** A MAP with text keys becomes an object; any other a list of `{key, value}`. */
+/**
+ * A MAP with text keys becomes an object, or the JSON text of one with more keys than are listed in a moment; any other
+ * MAP a list of `{key, value}`.
+ */
 function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
   const entriesOf = (vector: DuckDBVector, row: number) => {
     if (!(vector instanceof DuckDBMapVector)) return null;
@@ -224,6 +243,7 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
   const reader: Reader = (vector, row) => {
     const entries = entriesOf(vector, row);
     if (entries === null) return null;
+    if (hasTextKeys && entries.end - entries.from > KEYS_MAX) return finish(reader.bits?.(vector, row));
     const { keys, values, from, end } = entries;
     const rows = Array.from({ length: end - from }, (_, index) => from + index);
     if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
@@ -237,12 +257,16 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
     const { keys, values, from, end } = entries;
     const list: JsonValue[] = [];
     const object: { [key: string]: JsonValue } = {};
+    const members: string[] = [];
+    const isText = hasTextKeys && end - from > KEYS_MAX;
     for (let at = from; at < end; at++) {
       const key = yield* bitsOf(readKey, keys, at);
       const value = yield* bitsOf(readValue, values, at);
-      if (hasTextKeys) set(object, String(key), value);
+      if (isText) members.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
+      else if (hasTextKeys) set(object, String(key), value);
       else list.push({ key, value });
     }
+    if (isText) return `{${members.join(',')}}`;
     return hasTextKeys ? object : list;
   };
   return reader;
@@ -285,6 +309,8 @@ export interface Numbers {
   decimal?: (value: DuckDBDecimalValue) => JsonValue;
   double: (value: number) => JsonValue;
   json: (text: string) => JsonValue;
+  /** The same bit by bit; absent: in one go. */
+  jsonBits?: (text: string) => Bits;
 }
 
 /** For an answer: as text. */
@@ -292,6 +318,7 @@ const AS_TEXT: Numbers = {
   integer: exactInteger,
   double: exactDouble,
   json: (text) => fromJsonText(text, exactInteger),
+  jsonBits: (text) => jsonBits(text, exactInteger),
 };
 
 const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
@@ -301,6 +328,7 @@ export const AS_LINES: Numbers = {
   integer: asInteger,
   double: exactDouble,
   json: (text) => fromJsonText(text, asInteger),
+  jsonBits: (text) => jsonBits(text, asInteger),
 };
 
 /** For a document: integers as they are; the caller has to refuse NaN and infinities. */
@@ -312,7 +340,7 @@ export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
   if (BIGINTS.has(type.typeId)) return leaf<bigint>(numbers.integer);
   switch (type.typeId) {
     case DuckDBTypeId.VARCHAR:
-      return isJson(type) ? leaf<string>(numbers.json) : asIs;
+      return isJson(type) ? jsonReader(numbers) : asIs;
     case DuckDBTypeId.DOUBLE:
       return leaf<number>(numbers.double);
     case DuckDBTypeId.FLOAT:
