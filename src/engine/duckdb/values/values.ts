@@ -13,9 +13,10 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
-import { exactNumber, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
-import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json-reader.ts';
+import { type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { KEYS_MAX } from '../../../contract/json-reader.ts';
 import { quoteName } from '../sql/names.ts';
+import { AT_ONCE_CHARS, type Bits, type FromJson, finish, jsonBits, jsonInOneGo } from './json-bits.ts';
 import { dateText, timestampText } from './value-text.ts';
 
 /** Reads one row of a column as JSON. */
@@ -24,8 +25,6 @@ export interface Reader {
   /** The same bit by bit, for values of many items: yields about how many bytes of JSON text each bit takes. */
   bits?(vector: DuckDBVector, row: number): Bits;
 }
-
-export type Bits = Generator<number, JsonValue>;
 
 /** Items that are read as one bit. */
 const BIT_ITEMS = 256;
@@ -81,56 +80,6 @@ function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
 export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString().replace(/0+$/, '');
   return digits.length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
-}
-
-/** Longer JSON text is read bit by bit where it can be. */
-const AT_ONCE_CHARS = 64 * 1024;
-const STEP_CHARS = 16 * 1024;
-
-/**
- * JSON that is deeper stays text, because both the writer and the readers of the answer walk it recursively; and so does
- * an object of more keys than are listed in a moment, and a number of thousands of digits.
- */
-const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX };
-
-/** The value of a JSON column, with integers beyond 2^53 converted by `integer`, bit by bit. */
-function* jsonBits(text: string, integer: Numbers['integer']): Bits {
-  const reader = createJsonReader(
-    text,
-    (digits) => {
-      const number = exactNumber(digits);
-      return typeof number === 'bigint' ? integer(number) : exactDouble(number as number);
-    },
-    JSON_LIMITS,
-  );
-  try {
-    for (let at = 0; !reader.read(STEP_CHARS); at = reader.position) yield reader.position - at;
-  } catch (error) {
-    if (error instanceof SyntaxError) return text;
-    throw error;
-  }
-  return reader.value;
-}
-
-/** Matches whatever in JSON text may be a number that a double does not hold. */
-const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
-
-/** As `jsonBits`, in one go. */
-function fromJsonText(text: string, integer: Numbers['integer']): JsonValue {
-  // What is shorter cannot be too deep, and the built-in parser is faster.
-  if (text.length < 2 * JSON_LIMITS.depthMax && !UNUSUAL_NUMBER.test(text)) {
-    try {
-      return JSON.parse(text) as JsonValue;
-    } catch {
-      return text;
-    }
-  }
-  return finish(jsonBits(text, integer));
-}
-
-function finish(bits: Bits | undefined): JsonValue {
-  for (let bit = bits?.next(); ; bit = bits?.next())
-    if (bit === undefined || bit.done === true) return bit?.value ?? null;
 }
 
 function jsonReader({ json, jsonBits: bits }: Numbers): Reader {
@@ -313,22 +262,26 @@ export interface Numbers {
   jsonBits?: (text: string) => Bits;
 }
 
+const TEXT_NUMBERS: FromJson = { integer: exactInteger, double: exactDouble };
+
 /** For an answer: as text. */
 const AS_TEXT: Numbers = {
   integer: exactInteger,
   double: exactDouble,
-  json: (text) => fromJsonText(text, exactInteger),
-  jsonBits: (text) => jsonBits(text, exactInteger),
+  json: (text) => jsonInOneGo(text, TEXT_NUMBERS),
+  jsonBits: (text) => jsonBits(text, TEXT_NUMBERS),
 };
 
 const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
+
+const LINE_NUMBERS: FromJson = { integer: asInteger, double: exactDouble };
 
 /** For a JSON file: as in an answer, except that integers are numbers however long they are. */
 export const AS_LINES: Numbers = {
   integer: asInteger,
   double: exactDouble,
-  json: (text) => fromJsonText(text, asInteger),
-  jsonBits: (text) => jsonBits(text, asInteger),
+  json: (text) => jsonInOneGo(text, LINE_NUMBERS),
+  jsonBits: (text) => jsonBits(text, LINE_NUMBERS),
 };
 
 /** For a document: integers as they are; the caller has to refuse NaN and infinities. */
