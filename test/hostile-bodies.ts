@@ -193,11 +193,23 @@ export const HOSTILE_BODIES: readonly (readonly [name: string, request: HostileR
     'one row of a map with 500,000 keys',
     selects("SELECT map(list('k' || range), list(range)) AS a FROM range(500000)"),
   ],
-  ['one text of 60 MB', selects("SELECT repeat('x', 60000000) AS a")],
-  ['one text of 60 MB of two bytes each', selects("SELECT repeat('é', 30000000) AS a")],
-  ['60 texts of 1 MB', selects("SELECT repeat('x', 1000000) AS a FROM range(60)")],
+  ['one text of 60 MB', selects("SELECT string_agg(repeat('x', 10000), '') AS a FROM range(6000)")],
+  ['one text of 60 MB of two bytes each', selects("SELECT string_agg(repeat('é', 5000), '') AS a FROM range(6000)")],
+  ['60 texts of 1 MB', selects("SELECT string_agg(repeat('x', 10000), '') AS a FROM range(6000) t(i) GROUP BY i % 60")],
   ['JSON of a deep list', selects("SELECT (repeat('[', 900) || repeat(']', 900))::JSON AS a FROM range(20000)")],
-  ['20,000 columns of one name', selects(`SELECT ${'1 AS a,'.repeat(20_000)}1 AS a`)],
+  ['20,000 columns of one name', selects(`SELECT ${'1 AS a,'.repeat(19_999)}1 AS a`)],
   ['5,000 columns in 100 rows', selects(`SELECT ${times(5_000, (at) => `1 AS c${at}`).join(',')} FROM range(100)`)],
+  [
+    'a number of 3 MB as JSON',
+    selects("SELECT ('[' || string_agg(repeat('7', 10000), '') || ']')::JSON AS a FROM range(300)"),
+  ],
+  ['one JSON text of 60 MB', selects("SELECT to_json(string_agg(repeat('x', 10000), '')) AS a FROM range(6000)")],
+  [
+    'a list of 60 texts of 1 MB',
+    selects(
+      "SELECT list(a) AS a FROM (SELECT string_agg(repeat('x', 10000), '') AS a FROM range(6000) t(i) GROUP BY i % 60)",
+    ),
+  ],
+  ['19,000 columns in 20 rows', selects(`SELECT ${times(19_000, (at) => `1 AS c${at}`).join(',')} FROM range(20)`)],
   ['100,000 rows of one number', selects('SELECT range FROM range(100000)')],
 ];

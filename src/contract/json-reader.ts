@@ -29,6 +29,16 @@ export const NUMBER_CHARS_MAX = 1_000;
 
 /** Deeper JSON from outside is refused, so that no recursion over what was read runs out of stack. */
 export const DEPTH_MAX = 2_000;
+/** Keys of one object: to list those of half a million takes half a second, which nothing can divide. */
+export const KEYS_MAX = 20_000;
+
+/** What a reader refuses to read. */
+export interface ReadLimits {
+  depthMax: number;
+  keysMax: number;
+}
+
+const LIMITS: ReadLimits = { depthMax: DEPTH_MAX, keysMax: Number.POSITIVE_INFINITY };
 
 type Container = JsonValue[] | { [key: string]: JsonValue };
 
@@ -60,11 +70,13 @@ type Next = (typeof Next)[keyof typeof Next];
  * text need not be read in one go. Reads what `JSON.parse` reads, at a third of its speed; as there, the last of
  * several equal keys counts. Without `readNumber`, it only checks that the text is JSON, and makes no values.
  */
-export function createJsonReader(text: string, readNumber?: ReadNumber): JsonReader {
+export function createJsonReader(text: string, readNumber?: ReadNumber, limits = LIMITS): JsonReader {
   /** The containers around the one that is open, and their keys. */
-  const outer: { container: Container; key: string }[] = [];
+  const outer: { container: Container; key: string; keys: number }[] = [];
   let open: Container | undefined;
   let key = '';
+  /** How many keys the open object has so far, equal ones included. */
+  let keys = 0;
   let next: Next = Next.Value;
   let value: JsonValue = null;
   let at = 0;
@@ -92,10 +104,12 @@ export function createJsonReader(text: string, readNumber?: ReadNumber): JsonRea
   }
 
   function enter(container: Container): void {
+    const depth = open === undefined ? 0 : outer.length + 1;
+    if (depth >= limits.depthMax) fail('it is nested too deeply');
     at += 1;
-    if (outer.length >= DEPTH_MAX) fail('it is nested too deeply');
-    if (open !== undefined) outer.push({ container: open, key });
+    if (open !== undefined) outer.push({ container: open, key, keys });
     open = container;
+    keys = 0;
     next = Array.isArray(container) ? Next.ItemOrEnd : Next.KeyOrEnd;
   }
 
@@ -105,6 +119,7 @@ export function createJsonReader(text: string, readNumber?: ReadNumber): JsonRea
     const around = outer.pop();
     open = around?.container;
     key = around?.key ?? '';
+    keys = around?.keys ?? 0;
     take(closed);
   }
 
@@ -152,6 +167,8 @@ export function createJsonReader(text: string, readNumber?: ReadNumber): JsonRea
   function readKey(code: number): void {
     if (code !== QUOTE) fail('expected a key in quotes');
     key = readText();
+    keys += 1;
+    if (keys > limits.keysMax) fail(`an object of more than ${limits.keysMax} keys`);
     if (skipSpace() !== COLON) fail('expected ":" after a key');
     at += 1;
     next = Next.Value;

@@ -1,5 +1,5 @@
 import { ApiError } from './errors.ts';
-import { DEPTH_MAX, NUMBER_CHARS_MAX } from './json-reader.ts';
+import { DEPTH_MAX, KEYS_MAX, NUMBER_CHARS_MAX } from './json-reader.ts';
 import { createPace } from './turns.ts';
 
 /*
@@ -10,8 +10,6 @@ import { createPace } from './turns.ts';
 /** Values in one body, beside its `data`; and in one item of that. */
 export const VALUES_MAX = 200_000;
 export const ITEM_VALUES_MAX = 100_000;
-/** Keys of one object. */
-export const KEYS_MAX = 20_000;
 /** Bytes of one item of `data`. */
 export const ITEM_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -98,6 +96,7 @@ function createScan(bytes: Buffer, start: number, { what, data }: ScanOptions, i
   /** Where the last string began; it ends at `textEnd`. */
   let textStart = 0;
   let textEnd = 0;
+  let isInString = false;
   let isData = false;
   let list: { start: number; items: number[] } | undefined;
   let itemStart = 0;
@@ -113,29 +112,35 @@ function createScan(bytes: Buffer, start: number, { what, data }: ScanOptions, i
   function count(): void {
     values += 1;
     const max = isOne || list !== undefined ? ITEM_VALUES_MAX : VALUES_MAX;
-    if (values > max) throw tooMuch(`holds more than ${inWords(max)} values`);
+    // Of the values of a list, or object, all but one come after a comma.
+    if (values >= max) throw tooMuch(`holds more than ${inWords(max)} values`);
   }
 
-  function passString(): void {
-    textStart = at;
-    const { length } = bytes;
-    for (at += 1; at < length; at += 1) {
+  /** Stops at `until`, even within the string. */
+  function passString(until: number): void {
+    while (at < until) {
       const byte = bytes[at];
-      if (byte === QUOTE) break;
-      if (byte === BACKSLASH) at += 1;
+      at += byte === BACKSLASH ? 2 : 1;
+      if (byte !== QUOTE) continue;
+      isInString = false;
+      textEnd = at;
+      return;
     }
-    at += 1;
-    textEnd = at;
   }
 
   function passNumber(): void {
     const from = at;
     // Digits, signs, points and exponents.
-    for (let byte = bytes[at] ?? 0; isOfNumber(byte); byte = bytes[at] ?? 0) at += 1;
-    if (at - from <= NUMBER_CHARS_MAX) return;
-    throw new ApiError(
+    for (let byte = bytes[at] ?? 0; isOfNumber(byte); byte = bytes[at] ?? 0) {
+      at += 1;
+      if (at - from > NUMBER_CHARS_MAX) throw tooLongNumber(from);
+    }
+  }
+
+  function tooLongNumber(from: number): ApiError {
+    return new ApiError(
       'invalid_input',
-      `${subject()} holds a number of ${inWords(at - from)} characters (position ${from}), and at most ${inWords(NUMBER_CHARS_MAX)} are read. Send it as a string.`,
+      `${subject()} holds a number of more than ${inWords(NUMBER_CHARS_MAX)} characters (position ${from}). Send it as a string.`,
     );
   }
 
@@ -191,13 +196,20 @@ function createScan(bytes: Buffer, start: number, { what, data }: ScanOptions, i
     scan(size) {
       const until = Math.min(bytes.length, at + size);
       while (at < until) {
+        if (isInString) {
+          passString(until);
+          continue;
+        }
         const byte = bytes[at] ?? 0;
         if (byte <= 0x20) {
           at += 1;
           continue;
         }
-        if (byte === QUOTE) passString();
-        else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) passNumber();
+        if (byte === QUOTE) {
+          textStart = at;
+          at += 1;
+          isInString = true;
+        } else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) passNumber();
         else {
           if (byte === OPEN || byte === OPEN_LIST) open(byte);
           else if (byte === COMMA && list !== undefined && depth === 2) endItem();

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json.ts';
 import type { Row } from '../contract/row.ts';
 import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -53,6 +53,16 @@ function parsed(text: string): JsonValue | undefined {
     return parseJson(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
+  }
+}
+
+/** A long answer must not hold up what else its reader does. */
+async function parsedInTurns(text: string): Promise<JsonValue | undefined> {
+  try {
+    return await parseJsonInTurns(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
 
@@ -124,11 +134,11 @@ function check(schema: z.ZodType, value: JsonValue) {
  * The content of a successful answer, without its envelope, checked against the row; unknown keys are kept. The
  * envelope may be present or not, whatever the row says. Throws `contract_mismatch`.
  */
-export function readResult(exchange: Exchange, response: RawResponse): unknown {
+export async function readResult(exchange: Exchange, response: RawResponse): Promise<unknown> {
   const { row } = exchange;
   if (response.status >= 300) throw redirected(exchange, response);
   if (response.text === '') throw mismatch(exchange, response, 'it is empty');
-  const body = parsed(response.text);
+  const body = await parsedInTurns(response.text);
   if (body === undefined) {
     throw mismatch(exchange, response, isHtml(response.text) ? 'it is a web page' : 'it is not JSON');
   }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../contract/errors.ts';
+import { scanJson } from '../contract/json-scan.ts';
 import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '../contract/queries.ts';
+import { createPace } from '../contract/turns.ts';
 import type { QueryOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
 import { keepingOf, toObjectsInTurns } from './results.ts';
@@ -8,7 +10,7 @@ import { problemOf } from './values.ts';
 
 /** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
 export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
-  checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
+  await checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
   return runStatement(ctx, input.sql);
 }
 
@@ -49,7 +51,7 @@ export async function validateQuery(
   ctx: CallContext,
   input: { sql: SqlBody; parameters?: boolean | undefined },
 ): Promise<ValidationResult> {
-  checkParameters('validate a SQL query', 'sql.parameters', input.sql.parameters);
+  await checkParameters('validate a SQL query', 'sql.parameters', input.sql.parameters);
   const found = await ctx.engine.inspect({
     sql: input.sql.query,
     parameters: input.sql.parameters,
@@ -86,13 +88,27 @@ async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise
   }
 }
 
-/** Throws `invalid_input` for a value that cannot be kept exactly; `field` is the path of the list in the body. */
-export function checkParameters(what: string, field: string, parameters: readonly QueryParameter[] = []): void {
-  parameters.forEach((parameter, index) => {
-    const problem = parameter.value === undefined ? undefined : problemOf(parameter.value);
-    if (problem === undefined) return;
-    throw new ApiError('invalid_input', `Cannot ${what}: "${field}[${index}].value" ${problem}.`);
-  });
+/**
+ * Throws `invalid_input` for a value that cannot be kept exactly, and names the limit for JSON text that is over one;
+ * `field` is the path of the list in the body.
+ */
+export async function checkParameters(
+  what: string,
+  field: string,
+  parameters: readonly QueryParameter[] = [],
+): Promise<void> {
+  const pace = createPace();
+  for (const [index, { type, value }] of parameters.entries()) {
+    const name = `"${field}[${index}].value"`;
+    // The engine parses this text, as part of the request.
+    if (typeof value === 'string' && (type === 'array' || type === 'object')) {
+      await scanJson(Buffer.from(value), { what: name });
+    }
+    const problem = value === undefined ? undefined : problemOf(value);
+    if (problem !== undefined) throw new ApiError('invalid_input', `Cannot ${what}: ${name} ${problem}.`);
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
 }
 
 function cutError(cut: NonNullable<QueryOutcome['cut']>, rows: number) {

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { ParsedInput } from '../contract/contract.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type ResultRows,
   type RunningExport,
 } from '../contract/results.ts';
+import { mapInTurns } from '../contract/turns.ts';
 import type { QueryOutcome } from '../engine/engine.ts';
 import type { CallContext } from './context.ts';
 import { resultGone } from './kept-results.ts';
@@ -43,7 +43,7 @@ export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchRes
     return {
       query_id: queryId,
       column_fields: page.columns,
-      results: toObjects(names, page.rows),
+      results: await toObjectsInTurns(names, page.rows),
       offset,
       total: page.total,
       rows_kept: rows,
@@ -126,30 +126,24 @@ export function keepingOf(ctx: CallContext, queryId: string, outcome: QueryOutco
   };
 }
 
-/** Rows converted at once, before other requests get their turn. */
-const ROWS_AT_ONCE = 2_000;
-
-/** Like `toObjects`, for many rows; empties `rows`. */
+/** The rows as objects, made while others get their turn; empties `rows`, so that these are not in memory twice. */
 export async function toObjectsInTurns(names: readonly string[], rows: JsonValue[][]): Promise<JsonObject[]> {
-  if (rows.length <= ROWS_AT_ONCE) return toObjects(names, rows);
-  const objects: JsonObject[] = [];
-  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-    for (const object of toObjects(names, rows.slice(from, from + ROWS_AT_ONCE))) objects.push(object);
-    // So that the rows are not in memory twice.
-    rows.fill([], from, Math.min(from + ROWS_AT_ONCE, rows.length));
-    await turn();
-  }
-  return objects;
+  const toObject = objectOf(names);
+  return mapInTurns(rows, (row, index) => {
+    rows[index] = [];
+    return toObject(row);
+  });
 }
 
-export function toObjects(names: readonly string[], rows: readonly JsonValue[][]): JsonObject[] {
+/** Makes an object of a row's values. */
+function objectOf(names: readonly string[]): (row: readonly JsonValue[]) => JsonObject {
   // Assigning to `__proto__` would set the prototype instead of a field.
   if (names.includes('__proto__')) {
-    return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
+    return (row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
   }
-  return rows.map((row) => {
+  return (row) => {
     const object: JsonObject = {};
     for (let index = 0; index < names.length; index++) object[names[index] as string] = row[index] ?? null;
     return object;
-  });
+  };
 }

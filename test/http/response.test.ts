@@ -27,27 +27,27 @@ describe('readResult()', () => {
     ['null for missing', 'getCollection', { data: { name: null, stats: null } }, { name: null, stats: null }],
     ['null for an empty list', 'listWorkspaces', { data: null }, []],
     ['nothing but an object', 'getCollection', {}, {}],
-  ] as const)('accepts %s', (_, operation, body, expected) => {
-    expect(ok(operation, body)).toEqual(expected);
+  ] as const)('accepts %s', async (_, operation, body, expected) => {
+    expect(await ok(operation, body)).toEqual(expected);
   });
 
-  test('keeps integers beyond 2^53 exact', () => {
+  test('keeps integers beyond 2^53 exact', async () => {
     const text = '{"data":{"name":"c","extra":9007199254740993}}';
-    expect(readResult(exchange, raw(200, text))).toEqual({ name: 'c', extra: 9007199254740993n });
+    expect(await readResult(exchange, raw(200, text))).toEqual({ name: 'c', extra: 9007199254740993n });
   });
 
-  test('keeps a column named __proto__ in the rows of a query', () => {
+  test('keeps a column named __proto__ in the rows of a query', async () => {
     const text = '{"results":[{"__proto__":"p","n":1}]}';
-    const result = readResult({ ...exchange, operation: 'runQuery', row: contract.runQuery }, raw(200, text));
+    const result = await readResult({ ...exchange, operation: 'runQuery', row: contract.runQuery }, raw(200, text));
     expect(JSON.stringify(result)).toBe(text);
   });
 
-  test('refuses rows that are no objects', () => {
-    expect(() => ok('runQuery', { results: [[1]] })).toThrow('expected a JSON object');
+  test('refuses rows that are no objects', async () => {
+    await expect(ok('runQuery', { results: [[1]] })).rejects.toThrow('expected a JSON object');
   });
 
-  test('reads past a byte order mark', () => {
-    expect(readResult(exchange, raw(200, '\uFEFF{"data":{}}'))).toEqual({});
+  test('reads past a byte order mark', async () => {
+    expect(await readResult(exchange, raw(200, '\uFEFF{"data":{}}'))).toEqual({});
   });
 
   test.each([
@@ -59,20 +59,20 @@ describe('readResult()', () => {
     ['an empty body', '', /it is empty/],
     ['broken JSON', '{"data":', /it is not JSON/],
     ['a web page', '<!DOCTYPE html><html><title>Login</title></html>', /it is a web page/],
-  ])('refuses %s as contract_mismatch', (_, text, why) => {
-    const read = () => readResult(exchange, raw(200, text));
-    expect(read).toThrow(ApiError);
-    expect(read).toThrow(why);
-    expect(read).toThrow(expect.objectContaining({ code: 'contract_mismatch', status: 200 }));
+  ])('refuses %s as contract_mismatch', async (_, text, why) => {
+    const read = readResult(exchange, raw(200, text));
+    await expect(read).rejects.toThrow(ApiError);
+    await expect(read).rejects.toThrow(why);
+    await expect(read).rejects.toThrow(expect.objectContaining({ code: 'contract_mismatch', status: 200 }));
   });
 
-  test('names the element of a list that is wrong', () => {
-    expect(() => ok('listWorkspaces', { data: [{ name: 'a' }, { name: 2 }] })).toThrow(/field "\[1\]\.name"/);
+  test('names the element of a list that is wrong', async () => {
+    await expect(ok('listWorkspaces', { data: [{ name: 'a' }, { name: 2 }] })).rejects.toThrow(/field "\[1\]\.name"/);
   });
 
-  test('says that a change was probably made when its answer cannot be read', () => {
-    expect(() => ok('deleteCollection', 'x')).toThrow(/probably made/);
-    expect(() => ok('getCollection', 'x')).not.toThrow(/probably made/);
+  test('says that a change was probably made when its answer cannot be read', async () => {
+    await expect(ok('deleteCollection', 'x')).rejects.toThrow(/probably made/);
+    await expect(ok('getCollection', 'x')).rejects.not.toThrow(/probably made/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type CsvError, parse } from 'csv-parse';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
-import { KEYS_MAX } from '../../contract/json-scan.ts';
+import { KEYS_MAX } from '../../contract/json-reader.ts';
 import { isNumeral } from '../../contract/text.ts';
 import { createPace, mapInTurns } from '../../contract/turns.ts';
 import type { FileFormat } from '../records.ts';

@@ -29,7 +29,7 @@ export async function checkSql(
   sql: LambdaSql,
 ): Promise<CheckedSql & { unused: string[] }> {
   const defaultParameters = sql.default_parameters ?? [];
-  checkParameters(what, 'sql.default_parameters', defaultParameters);
+  await checkParameters(what, 'sql.default_parameters', defaultParameters);
   const found = await ctx.engine.inspect({
     sql: sql.query,
     parameters: defaultParameters,

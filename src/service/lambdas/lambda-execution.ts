@@ -32,7 +32,7 @@ type Execution = Pick<ParsedInput<'executeLambdaVersion'>, 'parameters' | 'defau
 
 async function run(ctx: CallContext, version: LambdaVersionRecord, input: Execution): Promise<QueryResponse> {
   const { email } = ctx.caller.user;
-  checkParameters(`run Query Lambda "${version.lambda}"`, 'parameters', input.parameters);
+  await checkParameters(`run Query Lambda "${version.lambda}"`, 'parameters', input.parameters);
   try {
     const response = await runStatement(ctx, {
       query: version.query,

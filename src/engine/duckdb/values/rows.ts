@@ -4,7 +4,7 @@ import type { JsonValue } from '../../../contract/json.ts';
 import type { QueryOutcome } from '../../engine.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
-import { itemsIn, vectorBytes } from './vector-bytes.ts';
+import { itemsIn, rowOfLongText, vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
 
@@ -64,6 +64,11 @@ const LOOK_BYTES = 64 * 1024;
  * If a column's chunk has more list items than this, its values are read bit by bit: one value may have all of them.
  */
 const BITWISE_ITEMS = 50_000;
+/** The same for the bytes of its JSON text, and of what else can be read so. */
+const BITWISE_BYTES = 1024 * 1024;
+
+/** Longest text of one value, in bytes: it is decoded in one go. */
+const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Adds the rows of one chunk after another to `rows`; returns which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
@@ -76,9 +81,11 @@ function decoder(readers: readonly Reader[], caps: Caps) {
     if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
       return { reason: 'bytes', limit: caps.bytesMax };
     }
+    const readableRows = Math.min(...vectors.map((vector) => rowOfLongText(vector, TEXT_BYTES_MAX)));
     const bitwise = readers.map(({ bits }, index) => {
       const vector = vectors[index];
-      return vector !== undefined && bits !== undefined && itemsIn(vector) > BITWISE_ITEMS ? bits : undefined;
+      if (vector === undefined || bits === undefined) return undefined;
+      return itemsIn(vector) > BITWISE_ITEMS || vectorBytes(vector) > BITWISE_BYTES ? bits : undefined;
     });
     const giveTurn = async () => {
       if (performance.now() - turnedAt < TURN_MS) return;
@@ -97,6 +104,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
     };
     for (let row = 0; row < rowCount; row++) {
       if (rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
+      if (row >= readableRows) return { reason: 'bytes', limit: Math.min(caps.bytesMax, TEXT_BYTES_MAX) };
       const values: JsonValue[] = new Array(readers.length);
       for (let index = 0; index < readers.length; index++) {
         const reader = readers[index];

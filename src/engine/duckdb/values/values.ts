@@ -13,9 +13,11 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
-import { type JsonValue, parseJson } from '../../../contract/json.ts';
+import { type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { KEYS_MAX } from '../../../contract/json-reader.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import { quoteName } from '../sql/names.ts';
+import { AT_ONCE_CHARS, type Bits, type FromJson, finish, jsonBits, jsonInOneGo } from './json-bits.ts';
 import { dateText, timestampText } from './value-text.ts';
 
 /** Reads one row of a column as JSON. */
@@ -24,8 +26,6 @@ export interface Reader {
   /** The same bit by bit, for values of many items: yields about how many bytes of JSON text each bit takes. */
   bits?(vector: DuckDBVector, row: number): Bits;
 }
-
-export type Bits = Generator<number, JsonValue>;
 
 /** Items that are read as one bit. */
 const BIT_ITEMS = 256;
@@ -83,52 +83,17 @@ export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   return withoutTrailing(digits, '0').length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
 }
 
-function withNumbers(value: JsonValue, integer: Numbers['integer']): JsonValue {
-  if (typeof value === 'bigint') return integer(value);
-  if (typeof value === 'number') return exactDouble(value);
-  if (Array.isArray(value)) return value.map((item) => withNumbers(item, integer));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNumbers(item, integer)]));
-}
-
-/** Matches whatever in JSON text may be a number that a double does not hold. */
-const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
-
-/** Deeper JSON stays text: both the writer and the readers of the answer walk it recursively. */
-const JSON_DEPTH_MAX = 1_000;
-
-function isTooDeep(text: string): boolean {
-  if (text.length < 2 * JSON_DEPTH_MAX) return false;
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) index = endOfString(text, index);
-    else if (code === 0x5b || code === 0x7b) depth += 1;
-    else if (code === 0x5d || code === 0x7d) depth -= 1;
-    if (depth > JSON_DEPTH_MAX) return true;
-  }
-  return false;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Where the JSON string that opens at `start` closes. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length && text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
-  return index;
-}
-
-/** The value of a JSON column, with integers beyond 2^53 converted by `integer`. */
-function fromJsonText(text: string, integer: Numbers['integer']): JsonValue {
-  if (isTooDeep(text)) return text;
-  try {
-    const value = parseJson(text);
-    return UNUSUAL_NUMBER.test(text) ? withNumbers(value, integer) : value;
-  } catch {
-    return text;
-  }
+function jsonReader({ json, jsonBits: bits }: Numbers): Reader {
+  const reader: Reader = leaf<string>(json);
+  if (bits === undefined) return reader;
+  reader.bits = function* (vector, row) {
+    const text = vector.getItem(row);
+    if (typeof text !== 'string') return null;
+    if (text.length > AT_ONCE_CHARS) return yield* bits(text);
+    yield text.length;
+    return json(text);
+  };
+  return reader;
 }
 
 /** Keys are data: `__proto__` must become a key like any other. */
@@ -207,7 +172,10 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
   return reader;
 }
 
-/** A MAP with text keys becomes an object; any other a list of `{key, value}`. */
+/**
+ * A MAP with text keys becomes an object, or the JSON text of one with more keys than are listed in a moment; any other
+ * MAP a list of `{key, value}`.
+ */
 function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
   const entriesOf = (vector: DuckDBVector, row: number) => {
     if (!(vector instanceof DuckDBMapVector)) return null;
@@ -225,6 +193,7 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
   const reader: Reader = (vector, row) => {
     const entries = entriesOf(vector, row);
     if (entries === null) return null;
+    if (hasTextKeys && entries.end - entries.from > KEYS_MAX) return finish(reader.bits?.(vector, row));
     const { keys, values, from, end } = entries;
     const rows = Array.from({ length: end - from }, (_, index) => from + index);
     if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
@@ -238,12 +207,16 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
     const { keys, values, from, end } = entries;
     const list: JsonValue[] = [];
     const object: { [key: string]: JsonValue } = {};
+    const members: string[] = [];
+    const isText = hasTextKeys && end - from > KEYS_MAX;
     for (let at = from; at < end; at++) {
       const key = yield* bitsOf(readKey, keys, at);
       const value = yield* bitsOf(readValue, values, at);
-      if (hasTextKeys) set(object, String(key), value);
+      if (isText) members.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
+      else if (hasTextKeys) set(object, String(key), value);
       else list.push({ key, value });
     }
+    if (isText) return `{${members.join(',')}}`;
     return hasTextKeys ? object : list;
   };
   return reader;
@@ -286,22 +259,30 @@ export interface Numbers {
   decimal?: (value: DuckDBDecimalValue) => JsonValue;
   double: (value: number) => JsonValue;
   json: (text: string) => JsonValue;
+  /** The same bit by bit; absent: in one go. */
+  jsonBits?: (text: string) => Bits;
 }
+
+const TEXT_NUMBERS: FromJson = { integer: exactInteger, double: exactDouble };
 
 /** For an answer: as text. */
 const AS_TEXT: Numbers = {
   integer: exactInteger,
   double: exactDouble,
-  json: (text) => fromJsonText(text, exactInteger),
+  json: (text) => jsonInOneGo(text, TEXT_NUMBERS),
+  jsonBits: (text) => jsonBits(text, TEXT_NUMBERS),
 };
 
 const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
+
+const LINE_NUMBERS: FromJson = { integer: asInteger, double: exactDouble };
 
 /** For a JSON file: as in an answer, except that integers are numbers however long they are. */
 export const AS_LINES: Numbers = {
   integer: asInteger,
   double: exactDouble,
-  json: (text) => fromJsonText(text, asInteger),
+  json: (text) => jsonInOneGo(text, LINE_NUMBERS),
+  jsonBits: (text) => jsonBits(text, LINE_NUMBERS),
 };
 
 /** For a document: integers as they are; the caller has to refuse NaN and infinities. */
@@ -313,7 +294,7 @@ export function readerOf(type: DuckDBType, numbers: Numbers = AS_TEXT): Reader {
   if (BIGINTS.has(type.typeId)) return leaf<bigint>(numbers.integer);
   switch (type.typeId) {
     case DuckDBTypeId.VARCHAR:
-      return isJson(type) ? leaf<string>(numbers.json) : asIs;
+      return isJson(type) ? jsonReader(numbers) : asIs;
     case DuckDBTypeId.DOUBLE:
       return leaf<number>(numbers.double);
     case DuckDBTypeId.FLOAT:

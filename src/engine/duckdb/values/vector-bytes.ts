@@ -36,6 +36,38 @@ function textBytes(count: number, heads: DataView, validity: { itemValid(row: nu
   return bytes;
 }
 
+/**
+ * The first row with a text of more than `max` bytes, or 0 if one is anywhere within lists and structs; infinity if none
+ * is.
+ */
+export function rowOfLongText(vector: DuckDBVector, max: number): number {
+  if (vector instanceof DuckDBVarCharVector) {
+    return longTextIn(vector.itemCount, vector['dataView'], vector['validity'], max);
+  }
+  if (vector instanceof DuckDBBlobVector) {
+    return longTextIn(vector.itemCount, vector['dataView'], vector['validity'], max);
+  }
+  return innerVectors(vector).some((inner) => rowOfLongText(inner, max) < inner.itemCount)
+    ? 0
+    : Number.POSITIVE_INFINITY;
+}
+
+function longTextIn(count: number, heads: DataView, validity: { itemValid(row: number): boolean }, max: number) {
+  for (let row = 0; row < count; row++) {
+    if (heads.getUint32(row * TEXT_HEAD, true) > max && validity.itemValid(row)) return row;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+function innerVectors(vector: DuckDBVector): readonly DuckDBVector[] {
+  if (vector instanceof DuckDBListVector) return [vector.childVector];
+  if (vector instanceof DuckDBMapVector) return [vector['listVector']];
+  if (vector instanceof DuckDBUnionVector) return [vector['structVector']];
+  if (vector instanceof DuckDBArrayVector) return [vector['childData']];
+  if (!(vector instanceof DuckDBStructVector)) return [];
+  return vector.type.entryNames.map((_, index) => vector.entryVectorAt(index));
+}
+
 /** Number of items of lists and maps in a vector, at every depth, of all its rows together. */
 export function itemsIn(vector: DuckDBVector): number {
   if (vector instanceof DuckDBListVector) return vector.childVector.itemCount + itemsIn(vector.childVector);
