@@ -1,4 +1,5 @@
 import { COMPAT_MACROS } from './compat.ts';
+import { STOPPABLE } from './guards.ts';
 
 /**
  * The functions that SQL may call: an allowlist, so a function that a new version of the engine adds is refused until
@@ -112,6 +113,7 @@ export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
 export const NESTING_FUNCTIONS: ReadonlySet<string> = namesIn(
   AGGREGATES_AND_WINDOWS,
   LISTS_AND_MAPS,
+  STOPPABLE,
   '+ || @ add cast_to_type concat error from_json from_json_strict greatest json_transform json_transform_strict least nullif replace_type switch',
 );
 

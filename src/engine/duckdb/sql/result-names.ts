@@ -1,3 +1,4 @@
+import { STOPPABLE } from './guards.ts';
 import type { NamedTable } from './names.ts';
 import { nodesIn } from './tree.ts';
 
@@ -5,7 +6,7 @@ import { nodesIn } from './tree.ts';
  * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
  */
 export function asWritten(name: string): string {
-  return name
+  return withoutStops(name)
     .replace(/(?:"_colloquy"|\b_colloquy)\.(?:"(?:[^"]|"")*"|\w+)\./g, '')
     .replace(/\bmain\.(?:"(\w+)"|(\w+))(?=\()/g, '$1$2')
     .replace(/\bo_vals(?=\()/g, 'values')
@@ -13,7 +14,26 @@ export function asWritten(name: string): string {
     .replaceAll('\u0002', '');
 }
 
-const INNER = ['_colloquy', 'main.', 'o_vals', '\u0001', '\u0002'];
+/** Without our macro around the bodies of lambdas: the first bracket that closes and was not opened is the macro's. */
+function withoutStops(name: string): string {
+  const [before = '', ...bodies] = name.split(`${STOPPABLE}(`);
+  if (bodies.length === 0) return name;
+  const parts = [before];
+  let open = 0;
+  const depths: number[] = [];
+  for (const body of bodies) {
+    depths.push(open);
+    for (const piece of body.split(/(?=[()])|(?<=[()])/)) {
+      if (piece === ')' && open === depths.at(-1)) depths.pop();
+      else parts.push(piece);
+      if (piece === '(') open += 1;
+      else if (piece === ')' && parts.at(-1) === piece) open -= 1;
+    }
+  }
+  return parts.join('');
+}
+
+const INNER = [STOPPABLE, '_colloquy', 'main.', 'o_vals', '\u0001', '\u0002'];
 
 /** The texts of a statement that `asWritten` would change: a column with such a name got it from the caller. */
 export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
