@@ -13,7 +13,8 @@ const LIMITS = {
   resultRowsMax: 1_000,
   resultBytesMax: 4 * 1024 * 1024,
   queriesMax: 1,
-  stuckMax: 1,
+  // So that a place is free only when the engine is done with its statement.
+  stuckMax: 0,
   threads: 1,
   tempBytesMax: 256 * 1024 * 1024,
 };
@@ -58,7 +59,7 @@ const [memoryMib = '512', timeoutMs = '1000'] = process.argv.slice(2);
 
 const engine = await openEngine({
   file: join(folder, 'fuzz.duckdb'),
-  limits: { ...LIMITS, memoryBytes: Number(memoryMib) * 1024 * 1024, queryTimeoutMs: Number(timeoutMs) },
+  limits: { ...LIMITS, memoryBytes: Number(memoryMib) * 1024 * 1024, queryTimeoutMs: 600_000 },
   giveUp: (message) => send({ kind: 'gave up', message }),
 });
 await fill(engine);
@@ -81,10 +82,12 @@ process.on('disconnect', () => process.exit(0));
 process.on('message', async ({ sql, parameters }: Statement) => {
   resetPeak();
   try {
-    const { rows } = await engine.query({ sql, parameters });
+    const { rows } = await engine.query({ sql, parameters, timeoutMs: Number(timeoutMs) });
     send({ kind: 'answered', memory: memory(), rows: rows.length });
   } catch (error) {
     const code = error instanceof ApiError ? error.code : 'not an ApiError';
+    // The answer does not wait until the engine has stopped; this does.
+    await engine.query({ sql: 'SELECT 1' });
     send({ kind: 'failed', memory: memory(), code, message: String(error instanceof Error ? error.message : error) });
   }
 });

@@ -4,41 +4,53 @@ import { randomFrom } from '../crash/load.ts';
 import { buildFuzz } from './build.mjs';
 import { type Catalogue, readCatalogue } from './catalogue.ts';
 import { CORPUS } from './corpus.ts';
-import { createRunner, FINDINGS, type Runner, type Verdict } from './run.ts';
+import { createRunner, FINDINGS, type Runner } from './run.ts';
 import { createMaker } from './statements.ts';
 
-let runner: Runner;
+/** Ends what is meant to take long. */
+let hasty: Runner;
+/** For what has to succeed, on a slow machine as well. */
+let patient: Runner;
 let catalogue: Catalogue;
 beforeAll(async () => {
   const { child } = await buildFuzz(fileURLToPath(new URL('../..', import.meta.url)));
   catalogue = await readCatalogue();
   // What does not stop never does: patience costs nothing as long as there is no finding.
-  runner = createRunner({ child, memoryMib: 512, timeoutMs: 400, graceMs: 30_000 });
+  hasty = createRunner({ child, memoryMib: 512, timeoutMs: 300, graceMs: 30_000 });
+  patient = createRunner({ child, memoryMib: 512, timeoutMs: 30_000, graceMs: 30_000 });
 });
-afterAll(() => runner.close());
+afterAll(() => {
+  hasty.close();
+  patient.close();
+});
 
 test('what once ended the process, or kept it busy, is refused or stops', { timeout: 300_000 }, async () => {
   for (const { expected, ...statement } of CORPUS) {
-    const { verdict, message } = await runner.run(statement);
-    expect(expected, `${statement.sql}: ${verdict}, ${message}`).toContain(verdict);
+    const { verdict, message } = await (expected === 'stopped' ? hasty : patient).run(statement);
+    expect(verdict, `${statement.sql}: ${message}`).toBe(expected);
   }
 });
 
 /** As many as a test may take; `npm run fuzz` makes more. */
-const EDGES = 1_500;
+const EDGES = 1_000;
 
-test('every allowed function answers, and takes edge values without ending the process', {
-  timeout: 300_000,
-}, async () => {
-  const random = randomFrom(20_261_122);
-  const maker = createMaker(catalogue);
+test('every allowed function answers', { timeout: 300_000 }, async () => {
   const succeeded = new Set<string>();
-  const isFinding = (verdict: Verdict) => (FINDINGS as readonly Verdict[]).includes(verdict);
-  const tried = [...maker.plain(random), ...Array.from({ length: EDGES }, () => maker.make(random))];
-  for (const { calls, ...statement } of tried) {
-    const { verdict, message } = await runner.run(statement);
-    expect(isFinding(verdict), `${statement.sql}: ${verdict}, ${message}`).toBe(false);
+  for (const { calls, ...statement } of createMaker(catalogue).plain(randomFrom(1))) {
+    // One success is enough.
+    if (calls.every((name) => succeeded.has(name))) continue;
+    const { verdict } = await patient.run(statement);
     if (verdict === 'ok') for (const name of calls) succeeded.add(name);
   }
   expect(catalogue.names.filter((name) => !succeeded.has(name))).toEqual([]);
+});
+
+test('edge values end no process, and every statement stops', { timeout: 300_000 }, async () => {
+  const random = randomFrom(20_261_122);
+  const maker = createMaker(catalogue);
+  for (let index = 0; index < EDGES; index++) {
+    const statement = maker.make(random);
+    const { verdict, message } = await hasty.run(statement);
+    expect(FINDINGS, `${statement.sql}: ${message}`).not.toContain(verdict);
+  }
 });

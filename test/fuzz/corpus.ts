@@ -5,24 +5,18 @@ import type { Statement, Verdict } from './run.ts';
  * what becomes of them now. Those of `stopped` are told to stop.
  */
 export interface Kept extends Statement {
-  expected: readonly Verdict[];
+  expected: Verdict;
 }
 
-const STOPPED: readonly Verdict[] = ['stopped'];
-const ANSWERED: readonly Verdict[] = ['ok'];
-const REFUSED: readonly Verdict[] = ['refused'];
-const FLAWED: readonly Verdict[] = ['flawed'];
-
-const kept = (expected: readonly Verdict[], ...statements: string[]): Kept[] =>
-  statements.map((sql) => ({ sql, expected }));
+const kept = (expected: Verdict, ...statements: string[]): Kept[] => statements.map((sql) => ({ sql, expected }));
 
 const LEAST = '(-9223372036854775807 - 1)';
 const NINE = '9223372036854775807';
 
 /** Added to a row's number, such an offset exceeds 64 bits. */
-const OFFSETS = [
+const OFFSETS: readonly Kept[] = [
   ...kept(
-    REFUSED,
+    'refused',
     `SELECT lag(i, ${LEAST}) OVER () FROM range(10) t(i)`,
     `SELECT lead(i, ${LEAST}) OVER () FROM range(10) t(i)`,
     `SELECT lead(i, ${NINE}) OVER () FROM range(10) t(i)`,
@@ -36,10 +30,10 @@ const OFFSETS = [
   {
     sql: 'SELECT lag(i, :n) OVER () FROM range(10) t(i)',
     parameters: [{ name: 'n', value: -9e15 }],
-    expected: REFUSED,
+    expected: 'refused',
   },
   ...kept(
-    ANSWERED,
+    'ok',
     'SELECT lag(i, -2147483648) OVER (), lead(i, 2147483647) OVER () FROM range(10) t(i)',
     'SELECT lag(i), lead(i, 2, i) OVER (ORDER BY i), lag(i, i) OVER () FROM range(10) t(i)'.replace(
       'lag(i),',
@@ -52,29 +46,29 @@ const OFFSETS = [
 
 /** Hours of work for one row, or for one vector of rows. */
 const LAMBDAS = kept(
-  STOPPED,
+  'stopped',
   'SELECT len(list_filter(range(1000), lambda x: len(list_filter(range(1000), lambda y: len(list_filter(range(1000), lambda z: z * y = x)) = 1)) = 2))',
   'SELECT list_filter(range(10000), x -> len(array_filter(range(10000), y -> len(filter(range(10000), z -> z * y = x)) = 1) ) = 2)',
   'SELECT [x for x in range(9000) if len([y for y in range(9000) if len([z for z in range(9000) if z + y = x]) = 1]) = 1]',
   'SELECT [len([len([z for z, i in range(9000) if z + y = x]) for y in range(9000)]) for x in range(9000)]',
   'SELECT range(9000).list_filter(lambda x: range(9000).list_filter(lambda y: range(9000).list_filter(lambda z: z + y = x).len() = 1).len() = 1)',
-  "SELECT list_filter(range(100000), lambda x: levenshtein(repeat('ab', 200), repeat('ba', 200)) = x + i) FROM range(3000) t(i)",
+  "SELECT list_filter(range(5000), lambda x: levenshtein(repeat('ab', 200), repeat('ba', 200)) = x + i) FROM range(3000) t(i)",
   'SELECT system.main.list_filter(range(9000), lambda x: len(main.list_filter(range(9000), lambda y: len(list_filter(range(9000), lambda z: z + y = x)) = 1)) = 1)',
-  'SELECT ARRAY_EXCEPT(range(100000), range(100000, 200000)) FROM range(3000)',
+  'SELECT ARRAY_EXCEPT(range(i, i + 10000), range(200000, 220000)) FROM range(3000) t(i)',
 );
 
-const INTERNAL = [
+const INTERNAL: readonly Kept[] = [
   ...kept(
-    FLAWED,
+    'flawed',
     'FROM repeat_row(1, 2, num_rows := -1)',
     "SELECT * FROM fuzz.small, range(TIMESTAMP '2020-01-02', TIMESTAMP '2020-01-01', INTERVAL 1 DAY)",
   ),
-  { sql: 'SELECT grade_up(:p)', parameters: [{ name: 'p', value: ['a', null] }], expected: FLAWED },
+  { sql: 'SELECT grade_up(:p)', parameters: [{ name: 'p', value: ['a', null] }], expected: 'flawed' },
 ];
 
 /** What runs for ever, or grows, and always stopped. */
 const ENDLESS = kept(
-  STOPPED,
+  'stopped',
   'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r',
   'SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * 2 = b.range + a.range',
   'SELECT count(*) FROM (SELECT unnest(range(100000)) x) a, (SELECT unnest(range(100000)) x) b, range(100) WHERE a.x < b.x',
@@ -82,7 +76,7 @@ const ENDLESS = kept(
 );
 
 const LARGE = kept(
-  REFUSED,
+  'refused',
   "SELECT repeat('x', 1000000000)",
   "SELECT lpad('x', 2000000000, 'y')",
   'SELECT range(1000000000)',

@@ -22,7 +22,7 @@ const AGGREGATES_AND_WINDOWS = `
   first_value fsum group_concat histogram histogram_exact kahan_sum kurtosis kurtosis_pop lag last last_value lead
   list listagg mad max max_by mean median min min_by mode nth_value ntile percent_rank product quantile quantile_cont
   quantile_disc rank rank_dense regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
-  regr_syy reservoir_quantile row_number sem skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow
+  regr_syy reservoir_quantile row_number sem skewness stddev stddev_pop stddev_samp string_agg sum
   sumkahan var_pop var_samp variance
 `;
 
