@@ -174,6 +174,7 @@ describe('the lists of functions', () => {
       'setseed',
       'sleep_ms',
       'stats',
+      'sum_no_overflow',
       'timetz_byte_comparable',
       'txid_current',
       'vector_type',

@@ -7,10 +7,12 @@ import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { type ByHashDraft, draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
+import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
 import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
 import { boundPattern } from './patterns.ts';
 import { readShow, type Show } from './show.ts';
+import { createTextIndex, type TextIndex } from './text-index.ts';
 import { checkWidths } from './widths.ts';
 
 /** What the gate found in a statement that it let through. */
@@ -82,6 +84,7 @@ interface Scope {
 interface Walk {
   statement: Statement;
   bytes: Buffer;
+  text: TextIndex;
   names: Names;
   found: { table: NamedTable; at: number; node: Node }[];
   missing: Missing[];
@@ -197,6 +200,7 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
   const scope = { ...outer, expressions };
   grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
   if (kind === 'FUNCTION') checkPattern(walk, node);
+  for (const piece of kind === 'WINDOW' ? boundOffset(node, walk.text) : []) splice(walk, piece);
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
@@ -210,6 +214,8 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
         ? { ...scope, times: scope.times === 0 ? 1 : scope.times * 4 }
         : scope;
   const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
+  // Only now: its own function is none that the SQL may call.
+  for (const piece of node['class'] === 'FUNCTION' ? stopLambda(node, walk.text) : []) splice(walk, piece);
   const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
   if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
 }
@@ -366,6 +372,7 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   const walk: Walk = {
     statement,
     bytes,
+    text: createTextIndex(statement.body),
     names,
     found: [],
     missing: [],

@@ -2,7 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { constantOf, isNode, type Node, nodesIn, offsetOf } from '../sql/tree.ts';
+import { constantOf, isNode, isOfNames, type Node, nodesIn, offsetOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
@@ -163,8 +163,7 @@ function ofParameters(pattern: unknown, isLike: boolean): Pattern {
 export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const matching = MATCHINGS.get(String(node['function_name']).toLowerCase());
   const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
-  // Here the pattern is matched with the names of columns, which are few and short.
-  if (matching === undefined || (isNode(left) && left['class'] === 'STAR')) return {};
+  if (matching === undefined || isOfNames(node)) return {};
   const pattern = constantText(constant);
   const isLike = /^!?~~$/.test(String(node['function_name']));
   if (pattern === undefined) return ofParameters(constant, isLike);

@@ -176,7 +176,10 @@ function cleanMessage(message: string): string {
 
 const MEMORY = /^Out of Memory:|bad_alloc|failed to allocate|max_temp_directory_size|Cannot create a string longer/i;
 
-const BROKEN = /^(?:FATAL|INTERNAL)$/i;
+/** The database is of no use until it is opened again. */
+const BROKEN = /^FATAL$/i;
+/** A check within the engine failed: it cannot run this statement, and runs others as before. */
+const FLAWED = /^INTERNAL$/i;
 
 /** The `ApiError` for an engine error: its message with a hint, and its position in the caller's text. */
 export function toQueryError(error: unknown, failure: Failure): ApiError {
@@ -200,6 +203,12 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   if (isDamage(error)) return new ApiError('internal', `A part of the database is damaged: ${text}`, { cause: error });
   if (BROKEN.test(kind)) {
     return new ApiError('internal', 'The SQL engine failed. Try the query in another form.', { cause: error });
+  }
+  if (FLAWED.test(kind)) {
+    const message =
+      'The SQL engine fails at this statement because of a flaw of its own. Write it in another form; a parameter may ' +
+      'need its type: CAST(:p AS VARCHAR[]).';
+    return new ApiError('query_error', message, { cause: error });
   }
   const origin = offset === undefined ? undefined : failure.originOf(offset);
   const position = origin === undefined ? {} : failure.statement.locate(origin);

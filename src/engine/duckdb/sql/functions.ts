@@ -1,4 +1,5 @@
 import { COMPAT_MACROS } from './compat.ts';
+import { STOPPABLE } from './guards.ts';
 
 /**
  * The functions that SQL may call: an allowlist, so a function that a new version of the engine adds is refused until
@@ -21,7 +22,7 @@ const AGGREGATES_AND_WINDOWS = `
   first_value fsum group_concat histogram histogram_exact kahan_sum kurtosis kurtosis_pop lag last last_value lead
   list listagg mad max max_by mean median min min_by mode nth_value ntile percent_rank product quantile quantile_cont
   quantile_disc rank rank_dense regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
-  regr_syy reservoir_quantile row_number sem skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow
+  regr_syy reservoir_quantile row_number sem skewness stddev stddev_pop stddev_samp string_agg sum
   sumkahan var_pop var_samp variance
 `;
 
@@ -112,6 +113,7 @@ export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
 export const NESTING_FUNCTIONS: ReadonlySet<string> = namesIn(
   AGGREGATES_AND_WINDOWS,
   LISTS_AND_MAPS,
+  STOPPABLE,
   '+ || @ add cast_to_type concat error from_json from_json_strict greatest json_transform json_transform_strict least nullif replace_type switch',
 );
 

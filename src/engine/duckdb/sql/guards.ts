@@ -192,8 +192,17 @@ function treeBody(...rest: string[]): string {
 /** Table functions that may be called only by their plain names. */
 export const GUARDED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(['json_tree']);
 
+/**
+ * A macro that returns its argument. Wherever it is used the engine looks whether to stop, and fails if so: sleep_ms is
+ * the one function that looks, and not for every value, since that takes longer than most expressions.
+ */
+export const STOPPABLE = 'stoppable_';
+const STOPPABLE_SQL = `CREATE OR REPLACE TEMP MACRO ${STOPPABLE}(v) AS
+  CASE WHEN random() < 0.001 AND sleep_ms(0) IS NOT NULL THEN NULL ELSE v END`;
+
 /** SQL that creates the guards on a connection. */
 export const GUARD_SQL: string = [
+  STOPPABLE_SQL,
   ...GUARDS.map(macroOf),
   `CREATE OR REPLACE TEMP MACRO json_tree${treeBody()}, ${treeBody('path')}`,
 ].join(';\n');

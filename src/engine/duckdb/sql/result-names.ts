@@ -1,4 +1,5 @@
 import { VALUES_OF } from './compat.ts';
+import { STOPPABLE } from './guards.ts';
 import type { NamedTable } from './names.ts';
 import { tokens } from './tokens.ts';
 import { nodesIn } from './tree.ts';
@@ -6,8 +7,9 @@ import { nodesIn } from './tree.ts';
 /**
  * The engine's name for an unnamed column, with its internal names and our marks turned back into what the SQL says.
  */
-export function asWritten(name: string): string {
-  if (!isInnerLooking(name)) return name;
+export function asWritten(given: string): string {
+  if (!isInnerLooking(given)) return given;
+  const name = withoutStops(given);
   const list = [...tokens(name)];
   const parts: string[] = [];
   let at = 0;
@@ -29,7 +31,26 @@ export function asWritten(name: string): string {
   return parts.join('').replaceAll('\u0001', '%').replaceAll('\u0002', '');
 }
 
-const INNER = ['_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
+/** Without our macro around the bodies of lambdas: the first bracket that closes and was not opened is the macro's. */
+function withoutStops(name: string): string {
+  const [before = '', ...bodies] = name.split(`${STOPPABLE}(`);
+  if (bodies.length === 0) return name;
+  const parts = [before];
+  let open = 0;
+  const depths: number[] = [];
+  for (const body of bodies) {
+    depths.push(open);
+    for (const piece of body.split(/(?=[()])|(?<=[()])/)) {
+      if (piece === ')' && open === depths.at(-1)) depths.pop();
+      else parts.push(piece);
+      if (piece === '(') open += 1;
+      else if (piece === ')' && parts.at(-1) === piece) open -= 1;
+    }
+  }
+  return parts.join('');
+}
+
+const INNER = [STOPPABLE, '_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
 
 function isInnerLooking(text: string): boolean {
   return INNER.some((inner) => text.includes(inner));

@@ -29,6 +29,13 @@ export function constantOf(node: unknown): unknown {
   return isNode(held) ? held['value'] : undefined;
 }
 
+/** Whether a call is about the names of columns, which are few and short: `* LIKE 'a%'`, `COLUMNS(lambda c: …)`. */
+export function isOfNames(call: Node): boolean {
+  const [first] = listOf(call['children']);
+  // COLUMNS(*) stands for the values.
+  return isNode(first) && first['class'] === 'STAR' && first['columns'] !== true;
+}
+
 /**
  * Whether two trees of the engine's parser are the same except for positions in the text.
  *

@@ -1,4 +1,5 @@
 import { computedOnce } from '../computed-once.ts';
+import { STOPPABLE } from '../guards.ts';
 import { type CompatFunction, once } from './entry.ts';
 import { fieldsOf } from './objects.ts';
 
@@ -46,7 +47,7 @@ export const ARRAYS: readonly CompatFunction[] = [
       once(
         'a b',
         `CASE WHEN p.b IS NOT NULL THEN
-          list_filter(p.a, lambda x: NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END) END`,
+          list_filter(p.a, lambda x: ${STOPPABLE}(NOT CASE WHEN x IS NULL THEN len(p.b) > list_count(p.b) ELSE list_contains(p.b, x) END)) END`,
       ),
     ],
     example: 'ARRAY_EXCEPT([1, 2], [2])',

@@ -1,0 +1,105 @@
+import { STOPPABLE } from '../sql/guards.ts';
+import type { Splice } from '../sql/splices.ts';
+import { isNode, isOfNames, listOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { endOfExpression, type TextIndex } from './text-index.ts';
+
+/*
+ * Flaws of the engine that are fenced by changing the statement: the tree, and with splices the text. If these did not
+ * fit each other, the text would have another tree than the one expected, and the statement would be refused.
+ */
+
+/** Functions whose last argument is a lambda. */
+const WITH_LAMBDAS = new Set(
+  'apply array_apply array_filter array_transform filter list_apply list_filter list_transform'.split(' '),
+);
+const NO_WORDS: ReadonlySet<string> = new Set();
+const FOR: ReadonlySet<string> = new Set(['for']);
+
+/** Where the body of the lambda at `offset` stands: the first and last token of what opens it, and what ends it. */
+function bodyAt(text: TextIndex, offset: number): readonly [number, number, number] | undefined {
+  const list = text.tokens;
+  // The parser places a lambda at its parameters, at its arrow, or at the comprehension's bracket.
+  const at = text.indexAt(offset);
+  if (at === undefined) return undefined;
+  let [first, last] = [at, at];
+  if (list[at]?.text === '-') last = at + 1;
+  else if (list[at]?.text !== '[') {
+    while (first < list.length && list[first]?.text !== ':') first++;
+    last = first;
+  }
+  const end = endOfExpression(list, last + 1, list[at]?.text === '[' ? FOR : NO_WORDS);
+  return end === undefined ? undefined : [first, last, end];
+}
+
+/** Whether a lambda's body was made by the parser: a comprehension with IF becomes three calls. */
+function isOfParser(body: Node, lambda: Node, name: string): boolean {
+  const isSame = body['class'] === 'FUNCTION' && body['schema'] === 'main' && body['function_name'] === name;
+  return isSame && offsetOf(body) === offsetOf(lambda);
+}
+
+function stoppable({ alias, ...body }: Node): Node {
+  const call = { class: 'FUNCTION', type: 'FUNCTION', function_name: STOPPABLE, children: [body] };
+  return { ...call, ...(alias !== undefined && { alias }), order_bys: { type: 'ORDER_MODIFIER' } };
+}
+
+/**
+ * Passes the value of a lambda's body through `STOPPABLE`.
+ *
+ * The engine looks whether to stop only between two vectors of rows. For each vector a lambda runs once per item of its
+ * lists, and nested ones once per item of theirs, which can take hours. In `STOPPABLE` the engine looks as well.
+ */
+export function stopLambda(call: Node, text: TextIndex): Splice[] {
+  if (!WITH_LAMBDAS.has(textOf(call['function_name']).toLowerCase())) return [];
+  if (isOfNames(call)) return [];
+  const lambda = listOf(call['children']).at(-1);
+  const body = isNode(lambda) && lambda['class'] === 'LAMBDA' ? lambda['expr'] : undefined;
+  if (!isNode(lambda) || !isNode(body)) return [];
+  const offset = offsetOf(lambda);
+  const found = offset === undefined ? undefined : bodyAt(text, offset);
+  if (found === undefined) return [];
+  const [first, last, closing] = found.map((index) => text.tokens[index]);
+  if (first === undefined || last === undefined || closing === undefined) return [];
+  if (first.text === '[' && isOfParser(body, lambda, 'struct_extract')) return [];
+  const fields = first.text === '[' && isOfParser(body, lambda, 'struct_pack') ? listOf(body['children']) : [];
+  const [condition, result] = fields;
+  if (isNode(result)) body['children'] = [condition, stoppable(result)];
+  else lambda['expr'] = stoppable(body);
+  const at = text.startOf(first);
+  const opening = first === last ? first.text : `${first.text}${last.text}`;
+  return [
+    { at, length: text.endOf(last) - at, text: `${opening} ${STOPPABLE}(` },
+    { at: text.startOf(closing), length: 0, text: ') ' },
+  ];
+}
+
+const WITH_OFFSETS = new Set(['WINDOW_LAG', 'WINDOW_LEAD']);
+/** What may follow the arguments of a window function within its brackets. */
+const AFTER_ARGUMENTS: ReadonlySet<string> = new Set(['ignore', 'respect', 'order']);
+const SMALL = new Set(['TINYINT', 'SMALLINT', 'INTEGER']);
+
+function isSmall(offset: Node): boolean {
+  const value = offset['class'] === 'CONSTANT' && isNode(offset['value']) ? offset['value']['type'] : undefined;
+  return isNode(value) && SMALL.has(textOf(value['id']));
+}
+
+/**
+ * Casts the offset of lag() and lead() to INTEGER: added to a row's number, a larger one exceeds 64 bits, and the engine
+ * reads memory that is not there.
+ */
+export function boundOffset(window: Node, text: TextIndex): Splice[] {
+  const offset = window['offset_expr'];
+  const at = offsetOf(window);
+  if (!WITH_OFFSETS.has(textOf(window['type'])) || !isNode(offset) || isSmall(offset) || at === undefined) return [];
+  window['offset_expr'] = { class: 'CAST', type: 'OPERATOR_CAST', child: offset, cast_type: { id: 'INTEGER' } };
+  const list = text.tokens;
+  let open = text.indexAt(at) ?? list.length;
+  while (open < list.length && list[open]?.text !== '(') open++;
+  const comma = endOfExpression(list, open + 1, NO_WORDS);
+  const end = comma === undefined ? undefined : endOfExpression(list, comma + 1, AFTER_ARGUMENTS);
+  const [before, after] = [list[comma ?? -1], list[end ?? -1]];
+  if (before === undefined || after === undefined) return [];
+  return [
+    { at: text.startOf(before), length: 1, text: ', (' },
+    { at: text.startOf(after), length: 0, text: ')::INTEGER ' },
+  ];
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFixture, type Fixture } from '../fixture.ts';
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await createFixture();
+});
+afterAll(() => fixture.close());
+
+describe('a lambda whose body is changed so that it can be stopped', () => {
+  test.each([
+    ['list_transform([1, 2], lambda x: x + 1)', [2, 3]],
+    ['list_transform([1, 2], lambda x, i: x * i)', [1, 4]],
+    ['list_transform([1, 2], (lambda x: (x + 1)))', [2, 3]],
+    ['list_transform([1, 2], (x, i) -> (x + 1) * i)', [2, 6]],
+    ['list_filter([1, 2],x->x>1)', [2]],
+    ['main.list_filter([1, 2], lambda x: x > 1)', [2]],
+    ['[1, 2].array_filter(lambda x: x > 1).list_apply(lambda x:array_max([x, 7]))', [7]],
+    ['[x + 1 for x in [1, 2]]', [2, 3]],
+    ['[/* [ */ x + i for x, i in [5, 6]]', [6, 8]],
+    ['[x + 1 for x in [1, 2, 3] if x > 1]', [3, 4]],
+    ['[[y for y in range(x)] for x in [1, 2] if x > 1]', [[0, 1]]],
+    ["list_transform(['é,', ')'], lambda x: x || ',)' || $$ ] $$)", ['é,,) ] ', '),) ] ']],
+    ["list_transform(['abc'], lambda x: x LIKE '%_%b%_c' OR x LIKE 'a%')", [true]],
+    [`list_transform(['{"a": 1}'::JSON], x -> (x->'a'))`, [1]],
+  ])('gives what it gave: %s', async (sql, expected) => {
+    expect(await fixture.rows(`SELECT 'ü' AS u, ${sql} AS l`)).toEqual([['ü', expected]]);
+  });
+
+  test('in the names of columns it is as written', async () => {
+    const { columns } = await fixture.queries.query({
+      sql: 'SELECT list_transform([1], lambda x: (x + 1) * len([y for y in [x]]))',
+    });
+    expect(columns.map(({ name }) => name)).toEqual([
+      'list_transform(list_value(1), (lambda x: ((x + 1) * len(list_apply(list_value(x), (lambda y: y))))))',
+    ]);
+  });
+
+  test('about names of columns it stays as it is', async () => {
+    const { columns } = await fixture.queries.query({ sql: 'SELECT COLUMNS(lambda c: length(c) < 5) FROM users' });
+    expect(columns.map(({ name }) => name)).toEqual(['_id', 'name', 'age']);
+  });
+
+  test('an error in it is where it stands', async () => {
+    const error = await fixture.queries
+      .query({ sql: 'SELECT [x for x in [1]],\n  [nope + x for x in [1]]' })
+      .catch((e) => e);
+    expect(error).toMatchObject({ code: 'query_error', details: { line: 2, column: 4 } });
+  });
+});
+
+test('the offset of lag() and lead() is any that can be a row, however it is written', async () => {
+  const from = 'FROM range(3) t(i)';
+  const sql = `SELECT lag(i, 1) OVER (), lead(i, i, 7) OVER (ORDER BY i), "lag"(i, '1' ORDER BY i) OVER (), LEAD (i, i IGNORE NULLS) OVER w ${from} WINDOW w AS (ORDER BY i)`;
+  expect(await fixture.rows(sql)).toEqual([
+    [null, 0, null, 0],
+    [0, 2, 0, 2],
+    [1, 7, 1, null],
+  ]);
+  const error = await fixture.queries.query({ sql: `SELECT lag(i, i + 3000000000) OVER () ${from}` }).catch((e) => e);
+  expect(error).toMatchObject({ code: 'query_error', message: expect.stringContaining('out of range') });
+});

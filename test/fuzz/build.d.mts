@@ -1,0 +1,1 @@
+export function buildFuzz(root: string): Promise<{ main: string; child: string }>;
