@@ -12,7 +12,9 @@ import { connectLocal } from '../../src/local/connect.ts';
 import { probe } from '../../src/local/probe.ts';
 import { BINARY, buildIfStale } from '../scenarios/binary.ts';
 
-const HANGING = pathToFileURL(join(import.meta.dirname, 'hanging.mjs')).href;
+const [HANGING, UNSTOPPABLE] = ['hanging.mjs', 'unstoppable.mjs'].map(
+  (file) => pathToFileURL(join(import.meta.dirname, file)).href,
+);
 const BACK_MS = 30_000;
 const ENDLESS = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3';
 
@@ -50,13 +52,13 @@ function clientOf(target: { url: string } | { socketPath: string }, apiKey: stri
 }
 
 /** Starts `serve` on a free port; the client has the administrator's key, on the socket. */
-async function serve(): Promise<{ admin: Client; url: string; pid: number }> {
+async function serve(flaw = HANGING): Promise<{ admin: Client; url: string; pid: number }> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: dataDir,
     COLLOQUY_DATA_DIR: dataDir,
     COLLOQUY_THREADS: '1',
-    NODE_OPTIONS: `--import ${HANGING}`,
+    NODE_OPTIONS: `--import ${flaw}`,
   };
   const child = spawn(process.execPath, [BINARY, 'serve', '--port', '0', '--mcp', 'off'], { env, stdio: 'pipe' });
   served = child;
@@ -162,6 +164,18 @@ describe('colloquy serve', () => {
     const apiKey = readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
     expect(await failure(query(clientOf({ url }, apiKey), 'SELECT 1'))).toMatchObject({ code: 'resource_exceeded' });
   }, 90_000);
+
+  test('in which a statement does not stop ends, and refuses that statement', async () => {
+    const { admin, pid } = await serve(UNSTOPPABLE);
+    const givenUp = AbortSignal.timeout(500);
+    await failure(admin.runQuery({ sql: { query: ENDLESS } }, { signal: givenUp }));
+    await back(pid);
+    expect(said).toMatch(/was told to stop 1\d s ago and does not.* \{"trace_id":"[-\w]+","operation":"runQuery"/);
+    expect(await failure(query(admin, ENDLESS))).toMatchObject({
+      message: expect.stringMatching(/did not stop when told/),
+    });
+    expect(stops()).toMatchObject([{ why: 'stuck', isCause: true, sql: ENDLESS }]);
+  }, 60_000);
 
   test('that somebody kills comes back, and blames nobody', async () => {
     const { admin, pid } = await serve();

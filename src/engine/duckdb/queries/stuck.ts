@@ -4,7 +4,7 @@ import type { StuckStatement } from '../../engine.ts';
 export const STUCK_AFTER_MS = 10_000;
 
 /** Share of a processor core above which the process is busy; a busy machine may leave it no more than this. */
-const BUSY_SHARE = 0.2;
+const BUSY_SHARE = 0.05;
 
 /**
  * Calls `onStuck` once, with the time since `signal` aborted, if `afterMs` later the returned function was not called
