@@ -60,7 +60,7 @@ const [memoryMib = '512', timeoutMs = '1000'] = process.argv.slice(2);
 const engine = await openEngine({
   file: join(folder, 'fuzz.duckdb'),
   limits: { ...LIMITS, memoryBytes: Number(memoryMib) * 1024 * 1024, queryTimeoutMs: 600_000 },
-  giveUp: (message) => send({ kind: 'gave up', message }),
+  giveUp: ({ message }) => send({ kind: 'gave up', message }),
 });
 await fill(engine);
 // The files stay open; nothing is left behind however the process ends.
