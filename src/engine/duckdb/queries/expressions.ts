@@ -2,8 +2,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
-import type { Passed } from '../gate/gate.ts';
+
 import { admit, parse } from '../gate/parse.ts';
+import type { Passed } from '../gate/passed.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { createNames } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
