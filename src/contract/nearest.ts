@@ -1,21 +1,25 @@
 /** Longer names are compared by their first characters only, so that hostile input costs little. */
 const COMPARED_MAX = 128;
+/** Further candidates are not looked at. */
+const CANDIDATES_MAX = 10_000;
+/** Most pairs of characters compared in one search: some milliseconds. A thousand names of 40 letters are 1.6 million. */
+const PAIRS_MAX = 2_000_000;
 
 /** Edit distance with swaps of neighbours counted once (optimal string alignment). */
 function distance(a: string, b: string): number {
-  let before: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let before = new Uint8Array(b.length + 1);
+  let above = Uint8Array.from({ length: b.length + 1 }, (_, index) => index);
+  let row = new Uint8Array(b.length + 1);
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
+    row[0] = i;
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
       let best = Math.min((above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (above[j - 1] ?? 0) + (same ? 0 : 1));
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         best = Math.min(best, (before[j - 2] ?? 0) + 1);
-      row.push(best);
+      row[j] = best;
     }
-    before = above;
-    above = row;
+    [before, above, row] = [above, row, before];
   }
   return above[b.length] ?? 0;
 }
@@ -37,13 +41,21 @@ export function nearest(name: string, candidates: Iterable<string>, max = 3): st
   const wanted = folded(name);
   if (wanted === '') return [];
   const scored: { candidate: string; score: number }[] = [];
-  for (const candidate of new Set(candidates)) {
-    const offered = folded(candidate);
+  const seen = new Set<string>();
+  let pairs = 0;
+  for (const candidate of candidates) {
+    if (seen.size === CANDIDATES_MAX) break;
+    const offered = seen.has(candidate) ? '' : folded(candidate);
+    seen.add(candidate);
     if (offered === '') continue;
-    const edits = distance(wanted, offered);
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, offered.length) / 3));
     const shorter = Math.min(wanted.length, offered.length);
     const contained = shorter >= 3 && (offered.includes(wanted) || wanted.includes(offered));
+    // As many edits are needed as the lengths differ by.
+    if (!contained && Math.abs(wanted.length - offered.length) > allowed) continue;
+    pairs += wanted.length * offered.length;
+    if (pairs > PAIRS_MAX) break;
+    const edits = distance(wanted, offered);
     if (edits <= allowed) scored.push({ candidate, score: edits });
     else if (contained) scored.push({ candidate, score: allowed + edits / 100 });
   }

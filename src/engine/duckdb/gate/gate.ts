@@ -6,40 +6,16 @@ import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
-import { type ByHashDraft, draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
+import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
 import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
+import { type Layered, layerOn, lookUp } from './layered.ts';
+import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
-import { readShow, type Show } from './show.ts';
+import { readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { checkWidths } from './widths.ts';
-
-/** What the gate found in a statement that it let through. */
-export interface Passed {
-  /** Collections and aliases that the statement names, in order of first use. */
-  tables: NamedTable[];
-  /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
-  missing: Missing[];
-  /** The macros of `compat.ts` that it calls, by name. */
-  macros: ReadonlySet<string>;
-  /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
-  patterns: ReadonlyMap<string, boolean>;
-  /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
-  sql: string;
-  /** The tree that `sql` must have. */
-  tree: unknown;
-  /** Maps a byte offset in `sql` to one in the statement's own text. */
-  originOf(offset: number): number;
-  /** Another text that may be run instead of `sql` once `isByHash` accepts it; null if there is none. */
-  byHash: (ByHashDraft & { sql: string }) | null;
-  /** The result has at most one row, made of one document, provided that the value compared with the id is a text. */
-  isSingle: boolean;
-  /** Whether the outermost query has a LIMIT of its own. */
-  hasLimit: boolean;
-  /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */
-  show: Show | null;
-}
 
 /** Allowed nodes of the engine's tree. Anything not listed here is refused. */
 const EXPRESSIONS = new Set(
@@ -72,8 +48,8 @@ const COLUMNS_TYPICAL = 100;
 interface Scope {
   names: ReadonlyMap<string, Size>;
   parent: Scope | null;
-  /** Earlier columns of the same SELECT, which later ones may name: each use is a copy. */
-  aliases: ReadonlyMap<string, Size>;
+  /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
+  aliases: Layered<Size>;
   depth: number;
   expressions: number;
   lambdas: number;
@@ -252,7 +228,7 @@ const COLUMN_FUNCTIONS = new Set(['current_catalog', 'current_database']);
 
 function checkColumn(walk: Walk, node: Node, scope: Scope): void {
   const path = Array.isArray(node['column_names']) ? node['column_names'].map(textOf) : [];
-  grow(walk, node, scope.aliases.get(foldName(path[0] ?? '')) ?? NOTHING);
+  grow(walk, node, lookUp(scope.aliases, foldName(path[0] ?? '')) ?? NOTHING);
   if (path.length === 1 && COLUMN_FUNCTIONS.has(foldName(path[0] ?? ''))) {
     refuse(walk, node, `"${path[0]}" is not available in queries.`);
   }
@@ -333,7 +309,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));
 }
 
-const NO_ALIASES: Scope['aliases'] = new Map();
+const NO_ALIASES: Scope['aliases'] = layerOn(null);
 const OUTERMOST: Scope = {
   names: new Map(),
   parent: null,
@@ -348,14 +324,14 @@ const OUTERMOST: Scope = {
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   const list = node['select_list'];
   if (!Array.isArray(list)) return scope.aliases;
-  const aliases = new Map(scope.aliases);
+  const aliases = layerOn(scope.aliases);
   for (const column of list) {
     const columnsBefore = walk.columns;
     const size = measure(walk, () => walkAny(walk, column, { ...scope, depth: scope.depth + 1, aliases }));
     if (!isNode(column)) continue;
     if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
     const alias = textOf(column['alias']);
-    if (alias !== '') aliases.set(foldName(alias), size);
+    if (alias !== '') aliases.own.set(foldName(alias), size);
   }
   return aliases;
 }

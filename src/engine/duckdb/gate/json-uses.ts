@@ -128,11 +128,11 @@ function visit(walk: Walk, value: unknown, scope: Scope, uses: Uses = []): void 
   if (isQuery(value)) visitQuery(walk, value, scope);
   else if (value['class'] === 'STAR' && uses.length > 0) noteStar(walk, value, scope, uses);
   else {
-    const passed = passedOn(value);
-    if (uses.length > 0 && passed.length === 0) noteValue(walk, value, scope, uses);
+    const passed = new Set(passedOn(value));
+    if (uses.length > 0 && passed.size === 0) noteValue(walk, value, scope, uses);
     if (isColumn(value)) return;
     if (value['class'] === 'CASE') visitCase(walk, value, scope, uses);
-    else visitParts(walk, value, scope, (part, own) => (passed.includes(part) ? [...uses, ...own] : own));
+    else visitParts(walk, value, scope, (part, own) => (passed.has(part) ? [...uses, ...own] : own));
   }
 }
 

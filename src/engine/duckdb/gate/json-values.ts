@@ -53,6 +53,19 @@ function stepOf(node: Node): string | null {
 /** The JSON field, or what contains one, that an expression returns; null if it returns none or is hard to tell. */
 export function foundIn(value: unknown, scope: Scope): Found | null {
   if (!isNode(value)) return null;
+  const known = found.get(scope) ?? new WeakMap<Node, Found | null>();
+  found.set(scope, known);
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  const now = searchIn(value, scope);
+  known.set(value, now);
+  return now;
+}
+
+/** What was found already: calls stand in each other, and each asks for what its operands return. */
+const found = new WeakMap<Scope, WeakMap<Node, Found | null>>();
+
+function searchIn(value: Node, scope: Scope): Found | null {
   if (value['class'] === 'COLUMN_REF') return find(scope, textsOf(value['column_names']));
   const [first] = nodesOf(value['children']);
   const step = stepOf(value);
@@ -71,14 +84,14 @@ export function foundIn(value: unknown, scope: Scope): Found | null {
 
 function firstIn(values: readonly unknown[], scope: Scope): Found | null {
   for (const value of values) {
-    const found = foundIn(value, scope);
-    if (found !== null) return found;
+    const one = foundIn(value, scope);
+    if (one !== null) return one;
   }
   return null;
 }
 
 /** The item of the list that an expression returns. */
 export function itemOf(list: unknown, scope: Scope): Found | null {
-  const found = foundIn(list, scope);
-  return found === null || found.json === 'json' ? null : within(found, [ITEM]);
+  const whole = foundIn(list, scope);
+  return whole === null || whole.json === 'json' ? null : within(whole, [ITEM]);
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import type { Names } from '../sql/names.ts';
@@ -9,8 +10,9 @@ import { isSameTree } from '../sql/tree.ts';
 import { makeMacros } from '../storage/macros.ts';
 import { type ByHash, isByHash } from './by-hash.ts';
 import { columnPatterns } from './column-patterns.ts';
-import { type Passed, passGate } from './gate.ts';
+import { passGate } from './gate.ts';
 import { jsonUses } from './json-uses.ts';
+import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 
 /** A statement that went through the gate. */
@@ -83,6 +85,16 @@ function parseError(statement: Statement, parsed: ParsedText): ApiError {
   return toParseError(syntaxHint(statement.body, message, at) ?? message, offset, statement);
 }
 
+/** Longer trees are not read: reading one holds the only thread, and so does all that is done with it. */
+const TREE_CHARS_MAX = 8 * 1024 * 1024;
+
+/** Between two steps on a longer text, others have their turn: each step holds the only thread. */
+const STEP_CHARS_MAX = 16 * 1024;
+
+async function turnOf({ body }: Statement): Promise<void> {
+  if (body.length > STEP_CHARS_MAX) await setImmediate();
+}
+
 /** The engine writes a number beyond the largest double as a word that is not valid JSON. */
 function readTree(statement: Statement, text: string): ParsedText {
   try {
@@ -103,7 +115,18 @@ async function serialize(
     const parser = await parserOf(connection);
     parser.bindVarchar(1, sql);
     const result = await parser.runAndReadAll();
-    return readTree(statement, String(result.getRows()[0]?.[0]));
+    await turnOf(statement);
+    const text = String(result.getRows()[0]?.[0]);
+    if (text.length > TREE_CHARS_MAX) {
+      throw errorAt(
+        statement,
+        undefined,
+        'The SQL has too many parts. Pass long lists as a parameter, or ask in several statements.',
+      );
+    }
+    const tree = readTree(statement, text);
+    await turnOf(statement);
+    return tree;
   } catch (error) {
     // Positions would refer to the text of PARSE.
     throw signal.aborted ? error : toQueryError(error, { statement, tables: [], originOf: () => undefined });
@@ -150,7 +173,8 @@ export async function admit(
   const namesVersion = names.version;
   const passed = passGate(statement, tree, names);
   const [missing] = passed.missing;
-  if (missing !== undefined && !mayMiss) throw missing.error;
+  if (missing !== undefined && !mayMiss) throw missing.error();
+  await turnOf(statement);
   if (passed.sql !== statement.body) {
     const { statements } = await serialize(connection, statement, passed.sql, signal);
     if (!isSameTree([passed.tree], statements)) {
@@ -158,6 +182,7 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
+  await turnOf(statement);
   const matches = await columnPatterns(connection, tree, passed.tables);
   const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
   const innerNames = innerLooking(passed.sql, passed.tree);

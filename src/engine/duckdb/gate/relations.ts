@@ -1,4 +1,5 @@
-import { isNode, listOf } from '../sql/tree.ts';
+import { createHash } from 'node:crypto';
+import { isNode, listOf, type Node } from '../sql/tree.ts';
 
 /** The shape of what queries and tables return, and of their combinations: see `widths.ts`. */
 
@@ -82,9 +83,26 @@ export function eitherOf(widths: readonly number[], values: readonly unknown[] =
   return nested.reduce((sum, width) => sum + width, nested.length === 0 ? 1 : 0);
 }
 
+/** By node, since literals stand in each other: null if it has none. */
+const shapes = new WeakMap<Node, string | null>();
+/** Longer shapes are told apart by a hash, or those of nested structs would double in length with each level. */
+const SHAPE_CHARS_MAX = 64;
+
+function short(shape: string): string {
+  return shape.length <= SHAPE_CHARS_MAX ? shape : createHash('sha256').update(shape).digest('base64');
+}
+
 /** The names in a literal struct of plain values; undefined for anything else. */
 function shapeOf(value: unknown): string | undefined {
   if (!isNode(value)) return undefined;
+  const known = shapes.get(value);
+  if (known !== undefined) return known ?? undefined;
+  const shape = readShape(value);
+  shapes.set(value, shape === undefined ? null : short(shape));
+  return shape === undefined ? undefined : short(shape);
+}
+
+function readShape(value: Node): string | undefined {
   if (value['class'] === 'CONSTANT') return '';
   if (value['class'] === 'CAST') return JSON.stringify(value['cast_type']);
   const name = value['function_name'];

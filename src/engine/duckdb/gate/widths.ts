@@ -4,6 +4,7 @@ import { NESTING_FUNCTIONS } from '../sql/functions.ts';
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { type Layered, layerOn, lookUp } from './layered.ts';
 import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
 
 /*
@@ -18,14 +19,14 @@ const WIDTH_MAX = 20_000;
 /** Most width of all queries of a statement together. */
 const WIDTHS_MAX = 100_000;
 /** Most tables searched for the names of columns; each name searches all tables in scope. */
-const LOOKED_MAX = 10_000_000;
+const LOOKED_MAX = 1_000_000;
 
 interface Scope {
   with: ReadonlyMap<string, Relation>;
   /** The entries of FROM, including those of enclosing queries. */
   from: readonly { alias: string; relation: Relation }[];
   /** Earlier columns of the same SELECT. */
-  aliases: ReadonlyMap<string, number>;
+  aliases: Layered<number>;
   /** Width of names that are not known: parameters of lambdas. */
   unknown: number;
 }
@@ -77,7 +78,7 @@ function widthOfColumn(context: Context, path: readonly string[], scope: Scope):
     throw errorAt(context.statement, undefined, message);
   }
   const parts = path.map(foldName);
-  let width = Math.max(scope.unknown, scope.aliases.get(parts[0] ?? '') ?? 0);
+  let width = Math.max(scope.unknown, lookUp(scope.aliases, parts[0] ?? '') ?? 0);
   for (const { alias, relation } of scope.from) {
     for (const part of parts) width = Math.max(width, relation.names.get(part) ?? 0);
     width = Math.max(width, relation.rest, alias === parts[0] && parts.length === 1 ? relation.width : 0);
@@ -222,7 +223,7 @@ function relationOfEntry(context: Context, entry: unknown, scope: Scope, from: S
 
 function relationOfSelect(context: Context, node: Node, scope: Scope): Relation {
   const from = relationsOf(context, node['from_table'], scope);
-  const aliases = new Map(scope.aliases);
+  const aliases = layerOn(scope.aliases);
   const inner = { ...scope, from: [...from, ...scope.from], aliases };
   const entries: Relation[] = [];
   let made = 0;
@@ -231,7 +232,7 @@ function relationOfSelect(context: Context, node: Node, scope: Scope): Relation 
     made += relation.width;
     if (made > WIDTH_MAX) tooWide(context, node);
     if (isNode(entry) && textOf(entry['alias']) !== '') {
-      for (const [name, width] of relation.names) aliases.set(name, Math.max(width, aliases.get(name) ?? 0));
+      for (const [name, width] of relation.names) aliases.own.set(name, Math.max(width, lookUp(aliases, name) ?? 0));
     }
     entries.push(relation);
   }
@@ -366,6 +367,6 @@ function relationOfCollection(table: NamedTable): Relation {
 
 /** Refuses, with `query_error`, a statement that makes too many columns or types; `node` has passed the gate. */
 export function checkWidths(statement: Statement, node: Node, tables: ReadonlyMap<Node, NamedTable>): void {
-  const scope: Scope = { with: new Map(), from: [], aliases: new Map(), unknown: 0 };
+  const scope: Scope = { with: new Map(), from: [], aliases: layerOn(null), unknown: 0 };
   relationOfQuery({ statement, tables, total: 0, copies: 0, looked: 0 }, node, scope);
 }

@@ -3,8 +3,9 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json.ts';
 import { createPace } from '../../../contract/turns.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
-import type { Passed } from '../gate/gate.ts';
+
 import { admit, parse } from '../gate/parse.ts';
+import type { Passed } from '../gate/passed.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { createNames } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';

@@ -146,7 +146,7 @@ function read({ type, value = null }: Parameter): JsonValue {
 }
 
 /** Each value in a list or an object is converted by itself, while nobody else is served. */
-export const PARAMETER_VALUES_MAX = 100_000;
+export const PARAMETER_VALUES_MAX = 20_000;
 /** Most parameters given with a statement. */
 export const PARAMETERS_MAX = 10_000;
 /** Most levels of lists and objects in one parameter: types nest as deeply, and are worked on level by level. */

@@ -60,6 +60,9 @@ function withBehind(tables: readonly NamedTable[]): NamedTable[] {
   return [...new Set([...tables, ...tables.flatMap((table) => table.behind?.() ?? [])])];
 }
 
+/** Further parameters that are not used are counted. */
+const UNUSED_SHOWN_MAX = 10;
+
 function warningsFor(
   request: QueryRequest,
   { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
@@ -68,9 +71,11 @@ function warningsFor(
   if (request.generateWarnings !== true) return [];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
-  const warnings = unused.map(
-    (name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`,
-  );
+  const warnings = unused
+    .slice(0, UNUSED_SHOWN_MAX)
+    .map((name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`);
+  const more = unused.length - warnings.length;
+  if (more > 0) warnings.push(`${more} more parameters are not used by the SQL.`);
   if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
   return [...warnings, ...ofSql];

@@ -42,7 +42,7 @@ export async function findUnbound(
 ): Promise<Unbound | null> {
   const [missing] = opened.passed.missing;
   try {
-    if (missing !== undefined) throw missing.error;
+    if (missing !== undefined) throw missing.error();
     await check(connection, opened, values, signal);
     return null;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Token, tokens } from './tokens.ts';
+import type { Token } from './tokens.ts';
 
 /**
  * The size that a statement grows to. The engine copies parts of it: while parsing, the operand of CASE for each WHEN
@@ -43,7 +43,7 @@ interface Case {
 }
 
 /** Number of tokens of SQL text after the parser has made its copies; 256 KB of text can become terabytes. */
-export function parsedTokens(sql: string): number {
+export function parsedTokens(list: readonly Token[]): number {
   const open: Case[] = [{ bracketDepth: -1, whens: 1, operand: 0, rest: 0 }];
   let bracketDepth = 0;
   let last: Token | undefined;
@@ -58,7 +58,7 @@ export function parsedTokens(sql: string): number {
     const done = open.pop();
     if (done !== undefined) add(done.operand * Math.max(1, done.whens) + done.rest);
   };
-  for (const token of tokens(sql)) {
+  for (const token of list) {
     const word = token.kind === 'word' && last?.text !== '.' ? token.text.toLowerCase() : '';
     const at = open.at(-1);
     add(1);

@@ -1,6 +1,7 @@
 import { parseFormat, writtenFormat } from './compat/formats.ts';
 import { RENAMED_FUNCTIONS, VALUES_OF } from './compat.ts';
 import { SCALAR_FUNCTIONS } from './functions.ts';
+import { type TokenList, tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
 
 /**
@@ -63,7 +64,7 @@ function nextPair(sql: string, from: number): { start: number; end: number } | n
 }
 
 /** `* EXCEPT (` of columns becomes `* EXCLUDE (`, whose extra letter replaces a space. */
-function exceptEdit(sql: string, list: readonly Token[], index: number): Edit | null {
+function exceptEdit(sql: string, list: TokenList, index: number): Edit | null {
   const [star, word, open, first] = [list[index - 1], list[index], list[index + 1], list[index + 2]];
   if (word === undefined || !isMark(star, '*') || !isMark(open, '(') || open === undefined) return null;
   if (/^(select|from|values|with|table)$/.test(wordOf(first)) || isMark(first, '(')) return null;
@@ -72,53 +73,20 @@ function exceptEdit(sql: string, list: readonly Token[], index: number): Edit | 
   return null;
 }
 
-/** Index of the token that closes the parenthesis at `open`; the number of tokens if none does. */
-function closeOf(list: readonly Token[], open: number): number {
-  let depth = 0;
-  let close = open;
-  for (; close < list.length; close++) {
-    const token = list[close];
-    if (token?.kind !== 'punctuation') continue;
-    if ('([{'.includes(token.text)) depth += 1;
-    else if (')]}'.includes(token.text)) depth -= 1;
-    if (depth === 0) break;
-  }
-  return close;
-}
-
-/** Indexes of the tokens that end a call's arguments: its commas, and the parenthesis at `close`. */
-function endsOf(list: readonly Token[], open: number, close: number): number[] {
-  const ends: number[] = [];
-  let depth = 0;
-  for (let index = open; index < close; index++) {
-    const token = list[index];
-    if (token?.kind !== 'punctuation') continue;
-    if ('([{'.includes(token.text)) depth += 1;
-    else if (')]}'.includes(token.text)) depth -= 1;
-    else if (token.text === ',' && depth === 1) ends.push(index);
-  }
-  return [...ends, close];
-}
-
 const isName = (token: Token | undefined) =>
   token !== undefined && (token.kind === 'quoted' || (token.kind === 'word' && !NO_ALIAS.has(wordOf(token))));
-
-/** Whether the statement uses the column name `unnest`, which the engine gives if nobody names the column. */
-function namesUnnest(list: readonly Token[]): boolean {
-  return list.some((token, index) => /^"?unnest"?$/i.test(token.text) && !isMark(list[index + 1], '('));
-}
 
 /**
  * In FROM, `UNNEST(list AS x) u` becomes `UNNEST(list) u(x)`, `UNNEST(list) x` becomes `UNNEST(list) x(x)`, so that `x`
  * is the item, and `UNNEST(a AS x, b AS y) u` becomes a query of both side by side.
  */
-function unnestEdits(list: readonly Token[], index: number, isRelation: boolean): Edit[] {
+function unnestEdits(list: TokenList, index: number, isRelation: boolean): Edit[] {
   const [call, open] = [list[index], list[index + 1]];
   if (call === undefined || !isMark(open, '(')) return [];
-  const close = closeOf(list, index + 1);
+  const close = list.closeOf(index + 1);
   const bracket = list[close];
   if (bracket === undefined) return [];
-  const ends = endsOf(list, index + 1, close);
+  const ends = list.endsOf(index + 1);
   const names = ends.map((end) =>
     wordOf(list[end - 2]) === 'as' && isName(list[end - 1]) ? list[end - 1] : undefined,
   );
@@ -130,7 +98,7 @@ function unnestEdits(list: readonly Token[], index: number, isRelation: boolean)
   if (alias === undefined && isAs) return [];
   const hasColumns = alias !== undefined && isMark(list[nameAt + 1], '(');
   if (names.every((name) => name === undefined)) {
-    const plain = isRelation && alias !== undefined && !hasColumns && ends.length === 1 && !namesUnnest(list);
+    const plain = isRelation && alias !== undefined && !hasColumns && ends.length === 1 && !list.namesUnnest;
     const columns = hasOrdinality ? `(${alias?.text}, ordinality)` : `(${alias?.text})`;
     return plain ? [{ start: alias.end, end: alias.end, text: columns }] : [];
   }
@@ -160,22 +128,17 @@ function unnestEdits(list: readonly Token[], index: number, isRelation: boolean)
 }
 
 /** `VALUES(object)` is a call, not a list of rows, wherever one value but no query can stand. */
-function valuesEdits(list: readonly Token[], index: number, areExpressions: boolean): Edit[] {
-  const [before, call, open, first] = list.slice(Math.max(0, index - 1));
+function valuesEdits(list: TokenList, index: number, areExpressions: boolean): Edit[] {
+  const [before, call, open, first] = [list[index - 1], list[index], list[index + 1], list[index + 2]];
   if (index === 0 || call === undefined || !isMark(open, '(') || isMark(first, ')')) return [];
-  const close = closeOf(list, index + 1);
-  const isOne = endsOf(list, index + 1, close).length === 1;
+  const close = list.closeOf(index + 1);
+  const isOne = list.endsOf(index + 1).length === 1;
   if (!isOne || !isBeforeValue(list, index - 1, before, areExpressions)) return [];
   if (isMark(before, '(') && !isCalled(list[index - 2]) && mayFollowRows(list, close + 1)) return [];
   return [{ start: call.start, end: call.end, text: VALUES_OF }];
 }
 
-function isBeforeValue(
-  list: readonly Token[],
-  index: number,
-  token: Token | undefined,
-  areExpressions: boolean,
-): boolean {
+function isBeforeValue(list: TokenList, index: number, token: Token | undefined, areExpressions: boolean): boolean {
   const word = wordOf(token);
   if (word === 'from') return wordOf(list[index - 1]) === 'distinct';
   if (word === 'distinct') return !BEFORE_RELATIONS.has(wordOf(list[index - 1]));
@@ -189,19 +152,19 @@ function isCalled(token: Token | undefined): boolean {
 }
 
 /** Whether the token may follow the first row of VALUES in parentheses. */
-function mayFollowRows(list: readonly Token[], index: number): boolean {
+function mayFollowRows(list: TokenList, index: number): boolean {
   const token = list[index];
   if (isMark(token, ',')) return isMark(list[index + 1], '(');
   return isMark(token, ')') || AFTER_ROWS.has(wordOf(token));
 }
 
 /** `COUNT_IF(x)` counts true values: the engine's own gives null if there are no rows. */
-function countIfEdits(list: readonly Token[], index: number): Edit[] {
-  const [call, open, close] = [list[index], list[index + 1], list[closeOf(list, index + 1)]];
+function countIfEdits(list: TokenList, index: number): Edit[] {
+  const [call, open, close] = [list[index], list[index + 1], list[list.closeOf(index + 1)]];
   if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
   if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
   // A name with its column list, of a table or of WITH.
-  const next = closeOf(list, index + 1) + 1;
+  const next = list.closeOf(index + 1) + 1;
   const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
   if (wordOf(list[index - 1]) === 'as' || (wordOf(list[next]) === 'as' && isQuery)) return [];
   return [
@@ -212,7 +175,7 @@ function countIfEdits(list: readonly Token[], index: number): Edit[] {
 }
 
 /** Translates the letters of a time format that is a literal. */
-function formatEdits(list: readonly Token[], index: number, translated: (literal: string) => string): Edit[] {
+function formatEdits(list: TokenList, index: number, translated: (literal: string) => string): Edit[] {
   const format = list[index + 2];
   if (!isMark(list[index + 1], '(') || format?.kind !== 'string' || !format.text.startsWith("'")) return [];
   const text = translated(format.text);
@@ -220,12 +183,12 @@ function formatEdits(list: readonly Token[], index: number, translated: (literal
 }
 
 /** `OBJECT(keys, [1, 'x'])`: items of an engine list have one type, those of a JSON array any. */
-function objectEdits(list: readonly Token[], index: number): Edit[] {
+function objectEdits(list: TokenList, index: number): Edit[] {
   if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
-  const [first, second] = endsOf(list, index + 1, closeOf(list, index + 1));
+  const [first, second] = list.endsOf(index + 1);
   if (first === undefined || second === undefined) return [];
   const [open, close] = [list[first + 1], list[second - 1]];
-  if (open === undefined || close === undefined || !isMark(open, '[') || closeOf(list, first + 1) !== second - 1)
+  if (open === undefined || close === undefined || !isMark(open, '[') || list.closeOf(first + 1) !== second - 1)
     return [];
   return [
     { start: open.start, end: open.end, text: 'json_array(' },
@@ -234,17 +197,22 @@ function objectEdits(list: readonly Token[], index: number): Edit[] {
 }
 
 /** `ARRAY_CREATE('a', 1)` becomes an array of JSON if its items are literals of different types. */
-function arrayEdits(list: readonly Token[], index: number): Edit[] {
+function arrayEdits(list: TokenList, index: number): Edit[] {
   const call = list[index];
   if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
-  const items = list.slice(index + 2, closeOf(list, index + 1)).filter((token) => !isMark(token, ','));
-  const kinds = new Set(items.map(({ kind }) => kind));
-  const isMixed = kinds.size === 2 && kinds.has('string') && kinds.has('number');
+  const kinds = new Set<Token['kind']>();
+  for (let at = index + 2, close = list.closeOf(index + 1); at < close; at++) {
+    const token = list[at];
+    if (token === undefined || isMark(token, ',')) continue;
+    if (token.kind !== 'string' && token.kind !== 'number') return [];
+    kinds.add(token.kind);
+  }
+  const isMixed = kinds.size === 2;
   return isMixed ? [{ start: call.start, end: call.end, text: 'json_array' }] : [];
 }
 
 /** `x IS UNDEFINED`: null and missing are the same. */
-function undefinedEdits(list: readonly Token[], index: number): Edit[] {
+function undefinedEdits(list: TokenList, index: number): Edit[] {
   const [before, word] = [list[index - 1], list[index]];
   const isPredicate = wordOf(before) === 'is' || (wordOf(before) === 'not' && wordOf(list[index - 2]) === 'is');
   return isPredicate && word !== undefined ? [{ start: word.start, end: word.end, text: 'NULL' }] : [];
@@ -279,7 +247,7 @@ class Clauses {
 }
 
 function editsOf(sql: string): Edit[] {
-  const list = [...tokens(sql)];
+  const list = tokenList(sql);
   const edits: Edit[] = [];
   const clauses = new Clauses();
   for (const [index, token] of list.entries()) {
@@ -289,7 +257,7 @@ function editsOf(sql: string): Edit[] {
   return edits.toSorted((a, b) => a.start - b.start);
 }
 
-function editsAt(sql: string, list: readonly Token[], index: number, clauses: Clauses): Edit[] {
+function editsAt(sql: string, list: TokenList, index: number, clauses: Clauses): Edit[] {
   const token = list[index];
   if (token === undefined) return [];
   switch (wordOf(token)) {

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../../contract/errors.ts';
-import { type Token, tokens } from './tokens.ts';
+import type { Token } from './tokens.ts';
 
 /** Words followed by an operand, so that a colon there begins a parameter however it is spaced. */
 const BEFORE_OPERAND = new Set(
@@ -52,13 +52,17 @@ interface Found {
   name: string;
 }
 
-function findPlaceholders(sql: string, fail: (index: number, message: string) => ApiError): Found[] {
+function findPlaceholders(
+  sql: string,
+  list: readonly Token[],
+  fail: (index: number, message: string) => ApiError,
+): Found[] {
   const found: Found[] = [];
   const open: Bracket[] = [];
   let last: Token | undefined;
   let lastButOne: Token | undefined;
   let skipTo = 0;
-  for (const token of tokens(sql)) {
+  for (const token of list) {
     if (token.start < skipTo) continue;
     let seen = token;
     if (token.kind === 'parameter') found.push({ at: token.start, name: token.text.slice(1) });
@@ -88,9 +92,10 @@ function findPlaceholders(sql: string, fail: (index: number, message: string) =>
  */
 export function replacePlaceholders(
   sql: string,
+  list: readonly Token[],
   fail: (index: number, message: string) => ApiError,
 ): { sql: string; parameters: string[] } {
-  const found = findPlaceholders(sql, fail);
+  const found = findPlaceholders(sql, list, fail);
   const parts: string[] = [];
   let at = 0;
   for (const placeholder of found) {

@@ -29,7 +29,8 @@ interface Resolved {
 export interface Missing {
   /** As `workspace.name`. */
   name: string;
-  error: ApiError;
+  /** Made when it is asked for: a statement may name many things that do not exist, and only the first is reported. */
+  error(): ApiError;
 }
 
 const POSSIBLE_NAME = /^(?!_)[A-Za-z0-9_-]{1,128}$/;
@@ -110,7 +111,7 @@ export function findMissing({ statement, names }: Context, { path, at }: Referen
   const [name = '', workspace = DEFAULT_WORKSPACE] = path.toReversed();
   if (path.length > 2 || names.find(workspace, name) !== undefined) return null;
   if (!POSSIBLE_NAME.test(name) || !POSSIBLE_WORKSPACE.test(workspace)) return null;
-  return { name: `${workspace}.${name}`, error: errorAt(statement, at, missingMessage(names, path)) };
+  return { name: `${workspace}.${name}`, error: () => errorAt(statement, at, missingMessage(names, path)) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { parsedTokens } from './expansion.ts';
 import { ownForms } from './forms.ts';
 import { replacePlaceholders } from './placeholders.ts';
-import { tokens, WIDE_SPACE } from './tokens.ts';
+import { type Token, tokens, WIDE_SPACE } from './tokens.ts';
 
 /** Maximum length of SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
 const SQL_BYTES_MAX = 256 * 1024;
@@ -12,6 +12,9 @@ const NESTING_MAX = 250;
 
 /** Maximum number of tokens after the engine's copying: four times as many as a text of that length can have. */
 const TOKENS_MAX = 1_000_000;
+
+/** The engine's lexer takes time that grows with the square of the number of comments, and cannot be interrupted. */
+const COMMENTS_MAX = 1_000;
 
 /** One statement, prepared for the engine; positions in it are byte offsets. */
 export interface Statement {
@@ -50,9 +53,19 @@ function positionAt(bytes: Buffer, offset: number): Position {
   return { line, column: [...before.slice(lineStart)].length + 1 };
 }
 
-function checkNesting(sql: string, fail: (index: number, message: string) => ApiError): void {
+/** Position of the comment that is one too many, in UTF-16 units. */
+function commentTooMany(sql: string): number | undefined {
+  let at = sql.indexOf('/*');
+  for (let count = 1; at !== -1; count++) {
+    if (count > COMMENTS_MAX) return at;
+    at = sql.indexOf('/*', at + 2);
+  }
+  return undefined;
+}
+
+function checkNesting(list: readonly Token[], fail: (index: number, message: string) => ApiError): void {
   let depth = 0;
-  for (const token of tokens(sql)) {
+  for (const token of list) {
     if (token.kind !== 'punctuation') continue;
     if ('([{'.includes(token.text)) depth += 1;
     else if (')]}'.includes(token.text)) depth -= 1;
@@ -123,11 +136,14 @@ export function readStatement(text: string): Statement {
   const tick = openBacktick(caller);
   if (tick !== undefined)
     throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
-  checkNesting(caller, fail);
-  if (parsedTokens(caller) > TOKENS_MAX) {
+  const comment = commentTooMany(caller);
+  if (comment !== undefined) throw fail(comment, `The SQL has more than ${COMMENTS_MAX} comments. Leave some out.`);
+  const list = [...tokens(caller)];
+  checkNesting(list, fail);
+  if (parsedTokens(list) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');
   }
-  const { sql, parameters } = replacePlaceholders(caller, fail);
+  const { sql, parameters } = replacePlaceholders(caller, list, fail);
   const { text: explain, end } = readExplain(sql) ?? { text: '', end: 0 };
   const blank = sql.slice(0, end).replace(/[^\n]/g, (character) => ' '.repeat(Buffer.byteLength(character)));
   const body = blank + sql.slice(end);

@@ -1,0 +1,30 @@
+import type { NamedTable } from '../sql/names.ts';
+import type { Missing } from '../sql/references.ts';
+import type { ByHashDraft } from './by-hash.ts';
+import type { Show } from './show.ts';
+
+/** What the gate found in a statement that it let through. */
+export interface Passed {
+  /** Collections and aliases that the statement names, in order of first use. */
+  tables: NamedTable[];
+  /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
+  missing: Missing[];
+  /** The macros of `compat.ts` that it calls, by name. */
+  macros: ReadonlySet<string>;
+  /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
+  patterns: ReadonlyMap<string, boolean>;
+  /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
+  sql: string;
+  /** The tree that `sql` must have. */
+  tree: unknown;
+  /** Maps a byte offset in `sql` to one in the statement's own text. */
+  originOf(offset: number): number;
+  /** Another text that may be run instead of `sql` once `isByHash` accepts it; null if there is none. */
+  byHash: (ByHashDraft & { sql: string }) | null;
+  /** The result has at most one row, made of one document, provided that the value compared with the id is a text. */
+  isSingle: boolean;
+  /** Whether the outermost query has a LIMIT of its own. */
+  hasLimit: boolean;
+  /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */
+  show: Show | null;
+}

@@ -1,0 +1,34 @@
+import { type Token, tokens } from './tokens.ts';
+
+/**
+ * The tokens of SQL text, with what is asked about them again and again: it is found in one pass over all of them, since
+ * calls stand in each other, and each would be searched for its end.
+ */
+export interface TokenList extends ReadonlyArray<Token> {
+  /** Index of the token that closes the bracket at `open`; the number of tokens if none does; `open` if it is no bracket. */
+  closeOf(open: number): number;
+  /** Indexes of the tokens that end a call's arguments: its commas, and the bracket that closes it. */
+  endsOf(open: number): readonly number[];
+  /** Whether the text uses the column name `unnest`, which the engine gives if nobody names the column. */
+  namesUnnest: boolean;
+}
+
+export function tokenList(sql: string): TokenList {
+  const list = [...tokens(sql)];
+  /** By index of the opening bracket. */
+  const ends = new Map<number, number[]>();
+  const open: number[] = [];
+  let namesUnnest = false;
+  for (const [index, { kind, text }] of list.entries()) {
+    if (/^"?unnest"?$/i.test(text) && list[index + 1]?.text !== '(') namesUnnest = true;
+    if (kind !== 'punctuation') continue;
+    if ('([{'.includes(text)) {
+      open.push(index);
+      ends.set(index, []);
+    } else if (')]}'.includes(text)) ends.get(open.pop() ?? -1)?.push(index);
+    else if (text === ',') ends.get(open.at(-1) ?? -1)?.push(index);
+  }
+  for (const index of open) ends.get(index)?.push(list.length);
+  const endsOf = (index: number) => ends.get(index) ?? [index];
+  return Object.assign(list, { namesUnnest, endsOf, closeOf: (index: number) => endsOf(index).at(-1) ?? index });
+}
