@@ -64,16 +64,17 @@ async function startClients({ key, socketPath, clientsFile }: Setting): Promise<
     env: { ...process.env, BENCH_KEY: key },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const startedAt = performance.now();
   const ended = once(child, 'exit');
   let out = '';
+  const warm = once(child.stdout, 'data');
   child.stdout.on('data', (chunk) => {
     out += String(chunk);
   });
+  await warm;
   return async () => {
     child.kill('SIGTERM');
     await ended;
-    return (Number(out) * 1_000) / (performance.now() - startedAt);
+    return Number(out.trim().split('\n').at(-1));
   };
 }
 
@@ -83,13 +84,13 @@ async function benchShares(setting: Setting, what: string, shorts: Client): Prom
   const alone = new Map<string, number>();
   for (const name of names) alone.set(name, await long(setting.client, LONG[name]));
   const stopClients = await startClients(setting);
-  await sleep(1_000);
+  const startedAt = performance.now();
   const stop = new AbortController();
   const short = shortOnes(shorts, stop.signal);
   const beside = await Promise.all(names.map((name) => long(setting.client, LONG[name])));
   stop.abort();
   const times = await short;
-  const rate = await stopClients();
+  const rate = ((await stopClients()) * 1_000) / (performance.now() - startedAt);
   console.log(`\n    two long queries and ${CLIENTS} clients (${rate.toFixed(0)} calls/s), ${what}`);
   printShort(`SELECT 1, ${times.length} times: p50 / p99 / worst`, times, GOAL_P99_MS, 0.99);
   for (const [index, name] of names.entries()) {
@@ -107,16 +108,18 @@ async function benchAttack({ client, key, socketPath, other }: Setting): Promise
   );
   const stop = new AbortController();
   const refused: number[] = [];
+  const retryMsOf = (error: unknown) =>
+    error instanceof ApiError && error.code === 'resource_exceeded' ? (error.details.retryAfterMs ?? 0) : undefined;
   const note = (error: unknown) => {
-    if (error instanceof ApiError && error.code === 'resource_exceeded') refused.push(error.details.retryAfterMs ?? 0);
+    const retryMs = retryMsOf(error);
+    if (retryMs !== undefined) refused.push(retryMs);
   };
   const ask = (attacker: Client, query: string) => attacker.runQuery({ sql: { query } }, { signal: stop.signal });
   setMaxListeners(0, stop.signal);
   const endless = attackers.flatMap((attacker) => Array.from({ length: 20 }, () => ask(attacker, ENDLESS).catch(note)));
   const until = AbortSignal.timeout(10_000);
   const [ofOther, ofSame] = await Promise.all([shortOnes(other, until), shortOnes(client, until).catch(() => [])]);
-  const first = refused.splice(0);
-  await ask(attackers[0] ?? client, 'SELECT 1').catch(note);
+  const later = await ask(attackers[0] ?? client, 'SELECT 1').catch(retryMsOf);
   stop.abort();
   await Promise.all(endless);
   await Promise.all(attackers.map((attacker) => attacker.close()));
@@ -124,9 +127,9 @@ async function benchAttack({ client, key, socketPath, other }: Setting): Promise
   printShort(`another key's SELECT 1, ${ofOther.length} times: p50 / p99 / worst`, ofOther, GOAL_ATTACK_MS, 1);
   if (ofSame.length > 0)
     console.log(`  the same key's SELECT 1, ${ofSame.length} times: worst ${ms(Math.max(...ofSame))}`);
-  const range = first.length > 0 ? `${ms(Math.min(...first))} to ${ms(Math.max(...first))}` : '';
-  const now = refused.map((retryMs) => `; after 10 s ${ms(retryMs)}`).join('');
-  printRow('refused at once; Retry-After', `${first.length}: ${range}${now}`, '> 0', first.length > 0);
+  const range = refused.length > 0 ? `${ms(Math.min(...refused))} to ${ms(Math.max(...refused))}` : '';
+  const now = typeof later === 'number' ? `; after 10 s ${ms(later)}` : '';
+  printRow('refused; Retry-After', `${refused.length}: ${range}${now}`, '> 0', refused.length > 0);
 }
 
 /** (l) Queries that share the machine. */

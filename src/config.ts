@@ -202,7 +202,7 @@ export function serviceEnvironment(config: Config, env: Environment = process.en
 }
 
 const THREAD_POOL = 'UV_THREADPOOL_SIZE';
-const SERVICE_THREADS = 16;
+const SERVICE_THREADS = 24;
 
 /**
  * Number of threads that all native calls of this process share, those of the engine and those on files. Node.js

@@ -25,7 +25,7 @@ const LOG_LOOK_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
 /** Tool calls shown on the page. */
 const CALLS_SHOWN = 50;
-const QUERIES_MAX = 12;
+const QUERIES_MAX = 16;
 /** A query occupies a native thread while it runs; writes need some as well. */
 const SPARE_THREADS = 2;
 

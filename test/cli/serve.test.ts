@@ -18,8 +18,9 @@ describe('placesOf()', () => {
     [1, 1],
     [4, 2],
     [8, 6],
-    [16, 12],
-    [64, 12],
+    [16, 14],
+    [24, 16],
+    [64, 16],
   ])('of %d threads: %d queries at once', (threads, places) => {
     expect(placesOf(threads)).toBe(places);
   });

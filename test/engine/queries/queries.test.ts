@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBPendingResult, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -154,6 +155,27 @@ describe('query() at once with others', () => {
     for (const error of await Promise.all(endless)) expect(error.code).toBe('aborted');
     await small.close();
   }, 30_000);
+
+  test('keeps no caller waiting for hundreds of endless ones of another, which is told when to come back', async () => {
+    const shared = await createFixture({ queriesMax: 8, queueMax: 16, queryTimeoutMs: 15_000 });
+    const caller = new AbortController();
+    setMaxListeners(0, caller.signal);
+    const ask = () => failure({ sql: ENDLESS, caller: 'a', signal: caller.signal }, shared);
+    const endless = Array.from({ length: 200 }, ask);
+    for (let round = 0; round < 10; round++) {
+      const outcome = await shared.queries.query({ sql: 'SELECT 1', caller: 'b' });
+      expect(outcome.queuedMicros).toBeLessThan(500_000);
+      await sleep(50);
+    }
+    const refused = await ask();
+    expect(refused).toMatchObject({ code: 'resource_exceeded', status: 429 });
+    expect(refused.details.retryAfterMs).toBeGreaterThan(1_000);
+    expect(refused.details.retryAfterMs).toBeLessThanOrEqual(15_000);
+    caller.abort();
+    const codes = (await Promise.all(endless)).map(({ code }) => code);
+    expect(codes.filter((code) => code === 'resource_exceeded').length).toBeGreaterThan(170);
+    await shared.close();
+  }, 60_000);
 
   test('times out and gives up in the queue too', async () => {
     const small = await createFixture({ queriesMax: 1 });

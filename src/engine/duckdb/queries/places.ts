@@ -30,7 +30,7 @@ type Work<T> = (connection: DuckDBConnection, signal: AbortSignal, queuedMicros:
 export interface Places {
   /**
    * Runs `work` when its turn comes, on a connection that cannot write, until `signal` aborts or its time is over. With
-   * `mayRunAgain` it may be stopped once and run again, so that it does not keep others waiting.
+   * `mayRunAgain` it may be stopped and run again, so that it does not keep others waiting.
    */
   inPlace<T>(request: InPlaceRequest, work: Work<T>): Promise<T>;
   /** Prepares for the first statement. */
@@ -106,7 +106,6 @@ export function createPlaces(context: PlacesContext): Places {
     watchStop: ({ sql = '', requestId }, signal) =>
       watchStop(signal, stuckAfterMs, (toldMs) => onStuck({ sql, toldMs, requestId })),
   };
-  let warming: Promise<void> | undefined;
 
   return {
     async inPlace(request, work) {
@@ -137,12 +136,8 @@ export function createPlaces(context: PlacesContext): Places {
         until.clear();
       }
     },
-    warm() {
-      warming ??= parts.sessions.warm();
-      return warming;
-    },
+    warm: () => parts.sessions.warm(),
     async close() {
-      await warming;
       let left = await scheduler.close(CLOSE_WAIT_MS);
       if (left > 0) {
         const reason = new ApiError(
@@ -152,7 +147,7 @@ export function createPlaces(context: PlacesContext): Places {
         for (const query of parts.running) query.stop(reason);
         left = await scheduler.close(CLOSE_WAIT_MS);
       }
-      parts.sessions.close();
+      await parts.sessions.close();
       return left;
     },
   };

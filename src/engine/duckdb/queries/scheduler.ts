@@ -10,7 +10,7 @@ export interface Ask {
   endsAt: number;
   /** It can be stopped, and run again later. */
   mayRunAgain?: boolean | undefined;
-  /** It gave up a place to make room: set with `askedAt`, the time of its first asking. */
+  /** It gave up a place: set with `askedAt`, the time of its first asking. */
   isAgain?: boolean | undefined;
   askedAt?: number | undefined;
 }
@@ -18,7 +18,7 @@ export interface Ask {
 export interface Place {
   /** Frees it. */
   leave(): void;
-  /** Aborts when another query is to have the place: leave, and ask again with `isAgain`. */
+  /** Aborts when it is one long query too many: leave, and ask again with `isAgain`. */
   readonly recall: AbortSignal;
 }
 
@@ -43,6 +43,8 @@ interface Holder extends RunningTurn {
 }
 
 const SHORT_MS = 1_000;
+/** More long queries at once would end no sooner, since each uses all cores, and hold up short ones. */
+const LONG_MAX = 4;
 const RETRY_MS_MIN = 100;
 
 function closedError(): ApiError {
@@ -67,7 +69,7 @@ export class Scheduler {
   #isClosed = false;
 
   constructor({ places, queueMax, shortMs = SHORT_MS }: SchedulerOptions) {
-    this.#rules = { places, longPlaces: Math.max(1, places >> 1), shortMs };
+    this.#rules = { places, longPlaces: Math.max(1, Math.min(LONG_MAX, places >> 1)), shortMs };
     this.#queueMax = queueMax;
   }
 
@@ -166,7 +168,7 @@ export class Scheduler {
       if (hasLeft) return;
       hasLeft = true;
       remove(this.#running, holder);
-      this.#left(holder, holder.toldAt === undefined);
+      this.#left(holder, !holder.isLeaving);
       this.#settle();
     };
     return { leave, recall: recall.signal };
@@ -185,7 +187,7 @@ export class Scheduler {
       const decision = decide({ running: this.#running, waiting: this.#waiting, now: performance.now() }, this.#rules);
       if (decision.do === 'start') decision.query.start();
       else if (decision.do === 'stop') {
-        decision.query.toldAt = performance.now();
+        decision.query.isLeaving = true;
         decision.query.recall.abort();
       } else {
         if (decision.do === 'look') this.#timer = setTimeout(() => this.#settle(), Math.ceil(decision.afterMs)).unref();

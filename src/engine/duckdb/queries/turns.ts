@@ -4,7 +4,7 @@ export interface Turn {
   caller: string;
   /** When it asked first: a query that is run again keeps it. As `performance.now()`. */
   askedAt: number;
-  /** It was stopped once, being long: it is not stopped again, and needs room for a long query. */
+  /** It was stopped, being long, and needs one of the places for long queries. */
   isAgain: boolean;
 }
 
@@ -12,8 +12,8 @@ export interface RunningTurn extends Turn {
   startedAt: number;
   /** It can be stopped, and run again later. */
   mayRunAgain: boolean;
-  /** When it was told to make room, if it was. */
-  toldAt?: number | undefined;
+  /** It was told to give up its place. */
+  isLeaving?: boolean | undefined;
 }
 
 export interface Turns<Running extends RunningTurn = RunningTurn, Waiting extends Turn = Turn> {
@@ -26,7 +26,7 @@ export interface Turns<Running extends RunningTurn = RunningTurn, Waiting extend
 export interface TurnRules {
   /** Queries that run at once. */
   places: number;
-  /** How many of them may be long ones that are not to be stopped. */
+  /** How many of them may be long. */
   longPlaces: number;
   /** A query is long once it has run for this long. */
   shortMs: number;
@@ -56,30 +56,29 @@ export function countsOf(turns: readonly Turn[]): Map<string, number> {
   return counts;
 }
 
-/** How long one that was told to make room is waited for before another is told: most stop within some milliseconds. */
-const LEAVING_MS = 250;
-
-/** The long queries that run: those to leave alone, and those that make room if another query needs it. */
-function splitLong<Running extends RunningTurn>(
-  { running, now }: Turns<Running>,
-  { longPlaces, shortMs }: TurnRules,
-): { kept: Running[]; spare: Running[] } {
-  const long = running.filter((turn) => turn.isAgain || now - turn.startedAt >= shortMs);
-  const mayLeave = (turn: Running) => turn.mayRunAgain && !turn.isAgain;
-  const kept = long.filter((turn) => !mayLeave(turn));
-  const spare: Running[] = [];
-  for (const turn of long.filter(mayLeave).toSorted((a, b) => a.startedAt - b.startedAt)) {
-    const own = kept.filter(({ caller }) => caller === turn.caller);
-    (mayTake(own.length, kept.length, longPlaces) ? kept : spare).push(turn);
-  }
-  return { kept, spare };
+/** A long query among those of all callers: each caller's first comes before anyone's second. */
+interface Ranked<Running> {
+  turn: Running;
+  /** How many of its caller started before. */
+  rank: number;
 }
 
-/** The one of them that comes before all others. */
-function first<T>(turns: readonly T[], isBefore: (a: T, b: T) => boolean): T | undefined {
-  let found: T | undefined;
-  for (const turn of turns) if (found === undefined || isBefore(turn, found)) found = turn;
-  return found;
+function isAhead(a: Ranked<Turn>, b: Ranked<Turn>): boolean {
+  return a.rank < b.rank || (a.rank === b.rank && a.turn.askedAt < b.turn.askedAt);
+}
+
+/** The long queries that run. */
+function ranked<Running extends RunningTurn>({ running, now }: Turns<Running>, { shortMs }: TurnRules) {
+  const ranks = new Map<string, number>();
+  const isLong = (turn: Running) => !turn.isLeaving && (turn.isAgain || now - turn.startedAt >= shortMs);
+  return running
+    .filter(isLong)
+    .toSorted((a, b) => a.startedAt - b.startedAt)
+    .map((turn): Ranked<Running> => {
+      const rank = ranks.get(turn.caller) ?? 0;
+      ranks.set(turn.caller, rank + 1);
+      return { turn, rank };
+    });
 }
 
 /**
@@ -87,53 +86,38 @@ function first<T>(turns: readonly T[], isBefore: (a: T, b: T) => boolean): T | u
  *
  * - A waiting query starts if there is a place within its caller's share. Of several, the one whose caller runs the
  *   fewest, then the one that asked first.
- * - Nothing tells a short query from a long one before it has run. So if one waits that may be short, and all places
- *   that it could have are taken, the newest long one there makes room. It has lost little, waits for room among the
- *   long ones, and then runs to its end. The oldest long ones, within shares as above, never make room.
+ * - Nothing tells a short query from a long one before it has run. So each may start, and if it then is one long query
+ *   too many, it is stopped. It has lost little, and waits for one of the places for long queries. These go round: each
+ *   caller's first comes before anyone's second.
  */
 export function decide<Running extends RunningTurn, Waiting extends Turn>(
   turns: Turns<Running, Waiting>,
   rules: TurnRules,
 ): Decision<Running, Waiting> {
   const { running, waiting, now } = turns;
-  if (waiting.length === 0) return { do: 'nothing' };
+  const long = ranked(turns, rules);
+  const isTooMany = (one: Ranked<Turn>) => long.filter((other) => isAhead(other, one)).length >= rules.longPlaces;
+  const spare = long.findLast((one) => one.turn.mayRunAgain && isTooMany(one));
+  if (spare !== undefined) return { do: 'stop', query: spare.turn };
   const counts = countsOf(running);
+  const longCounts = countsOf(long.map(({ turn }) => turn));
+  /** Those that run are not stopped for one that would come no earlier than they. */
+  const hasLongPlace = (turn: Waiting) => {
+    const rank = longCounts.get(turn.caller) ?? 0;
+    return long.filter((other) => other.rank <= rank).length < rules.longPlaces;
+  };
   const held = ({ caller }: Turn) => counts.get(caller) ?? 0;
-  const { kept, spare } = splitLong(turns, rules);
-  const keptCounts = countsOf(kept);
-  const candidates = waiting.filter(
-    ({ isAgain, caller }) => !isAgain || mayTake(keptCounts.get(caller) ?? 0, kept.length, rules.longPlaces),
-  );
-  const next = first(candidates, (a, b) => held(a) < held(b) || (held(a) === held(b) && a.askedAt < b.askedAt));
-  if (next === undefined) return { do: 'nothing' };
+  let next: Waiting | undefined;
+  for (const turn of waiting) {
+    if (turn.isAgain && !hasLongPlace(turn)) continue;
+    const isFirst =
+      next === undefined || held(turn) < held(next) || (held(turn) === held(next) && turn.askedAt < next.askedAt);
+    if (isFirst) next = turn;
+  }
   // If this one finds no place, no other does, since its caller runs the fewest.
-  if (mayTake(held(next), running.length, rules.places)) return { do: 'start', query: next };
-  return makeRoom({ running, spare, now, held }, next, rules);
-}
-
-interface Room<Running> {
-  running: readonly Running[];
-  spare: readonly Running[];
-  now: number;
-  held: (turn: Turn) => number;
-}
-
-/** What to do for one whose caller's share is used up, or for which no place is left at all. */
-function makeRoom<Running extends RunningTurn>(
-  { running, spare, now, held }: Room<Running>,
-  { caller }: Turn,
-  { places, shortMs }: TurnRules,
-): Decision<Running, never> {
-  const toldAt = Math.max(...running.map((turn) => turn.toldAt ?? Number.NEGATIVE_INFINITY));
-  if (now - toldAt < LEAVING_MS) return { do: 'look', afterMs: LEAVING_MS - (now - toldAt) };
-  const isInWay = (turn: Turn) => running.length >= places || turn.caller === caller;
-  const leaving = first(
-    spare.filter((turn) => isInWay(turn) && turn.toldAt === undefined),
-    (a, b) => held(a) > held(b) || (held(a) === held(b) && a.startedAt > b.startedAt),
-  );
-  if (leaving !== undefined) return { do: 'stop', query: leaving };
+  if (next !== undefined && mayTake(held(next), running.length, rules.places)) return { do: 'start', query: next };
   const untilLong = running
-    .filter((turn) => isInWay(turn) && turn.mayRunAgain && !turn.isAgain && now - turn.startedAt < shortMs)
-    .map((turn) => shortMs - (now - turn.startedAt));
+    .filter((turn) => turn.mayRunAgain && !turn.isAgain && now - turn.startedAt < rules.shortMs)
+    .map((turn) => rules.shortMs - (now - turn.startedAt));
   return untilLong.length === 0 ? { do: 'nothing' } : { do: 'look', afterMs: Math.min(...untilLong) };
 }

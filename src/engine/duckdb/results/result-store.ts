@@ -92,8 +92,8 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
   const closeOpened = () => {
     tables.clear();
     opened
-      ?.then(({ database, sessions }) => {
-        sessions.close();
+      ?.then(async ({ database, sessions }) => {
+        await sessions.close();
         database.close();
       })
       .catch(() => undefined);

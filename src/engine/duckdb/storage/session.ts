@@ -37,10 +37,13 @@ export interface Sessions {
    * `signal.reason`. It settles only when the engine has released the statement.
    */
   run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
-  /** Opens the first connection in advance, since that takes longer than a short statement. */
+  /**
+   * Opens a connection in advance, since that takes many times longer than a short statement. From then on, taking the
+   * last idle one opens another in the background.
+   */
   warm(): Promise<void>;
   /** Releases the connections; nothing may be running. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** A connection, with BEGIN and ROLLBACK prepared: parsing these takes longer than running them. */
@@ -61,9 +64,29 @@ async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session
 export function createSessions(connect: () => Promise<DuckDBConnection>): Sessions {
   const idle: Session[] = [];
   let isClosed = false;
+  let keepsSpare = false;
+  let warming: Promise<void> | undefined;
+
+  const openSpare = async (): Promise<void> => {
+    // If it fails, whoever needs a connection next gets the error.
+    const session = await openOn(connect).catch(() => undefined);
+    if (session === undefined) return;
+    if (isClosed) session.connection.disconnectSync();
+    else idle.unshift(session);
+  };
+
+  const warm = async (): Promise<void> => {
+    keepsSpare = true;
+    if (idle.length > 0 || isClosed) return;
+    warming ??= openSpare().finally(() => {
+      warming = undefined;
+    });
+    await warming;
+  };
 
   const startKept = async (isPlain: boolean): Promise<Session | undefined> => {
     const kept = idle.pop();
+    if (kept !== undefined && keepsSpare) void warm();
     if (isPlain) return kept;
     try {
       await kept?.begin.run();
@@ -130,16 +153,10 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
         if (!mayFollow) await finished;
       }
     },
-    async warm() {
-      if (idle.length > 0) return;
-      // If it fails, whoever needs a connection next gets the error.
-      const session = await openOn(connect).catch(() => undefined);
-      if (session === undefined) return;
-      if (isClosed) session.connection.disconnectSync();
-      else idle.push(session);
-    },
-    close() {
+    warm,
+    async close() {
       isClosed = true;
+      await warming;
       for (const { connection } of idle.splice(0)) connection.disconnectSync();
     },
   };
