@@ -217,6 +217,8 @@ function startDeadline(context: Context, operation: string, row: Row, callOption
     throw new ApiError('aborted', `${operation} was not sent: ${why}.`);
   }
   const controller = new AbortController();
+  // Each try of the call adds some.
+  setMaxListeners(0, controller.signal);
   const unknown = row.effect === 'read' ? '' : ` ${UNKNOWN_OUTCOME}`;
   const give = (why: string) => () =>
     controller.abort(new ApiError('aborted', `${operation} was given up: ${why}.${unknown}`));

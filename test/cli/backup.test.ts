@@ -242,7 +242,8 @@ describe('colloquy backup and restore', () => {
     async () => {
       await (await fill(3_000_000)).close();
       run(['stop']);
-      const full = run(['backup', goal], { fileKib: 1_024 });
+      expect(run(['call', 'list_workspaces'], { fileKib: 1_024 }).status).toBe(0);
+      const full = run(['backup', goal]);
       expect(full).toMatchObject({
         status: 1,
         stderr: expect.stringMatching(/Cannot make the backup ".*kept": the disk is full/),

@@ -130,6 +130,9 @@ test('a kill at any moment of a merge leaves a database that opens, and never on
   for (const { file, at } of left) {
     const alone = `${file}.alone`;
     cpSync(file, alone);
+    const before = await open(file);
+    expect([at, existsSync(`${file}.merging`)]).toEqual([at, false]);
+    await before.close();
     expect([at, await countIn(file)]).toEqual([at, 1]);
     // The file alone has everything, or is refused.
     const found = await countIn(alone).catch((error: Error) => error.message);

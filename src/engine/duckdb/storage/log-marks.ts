@@ -72,7 +72,7 @@ export async function withMarks(
   const number = BigInt(marks.begun + 1);
   const follow = async () => {
     await sql(`INSERT INTO ${TABLE} VALUES ($1, true)`, number);
-    await rm(file + MERGING_SUFFIX, { force: true });
+    await endMerging(file);
   };
   await makeDurably(file + MERGING_SUFFIX);
   try {
@@ -83,6 +83,11 @@ export async function withMarks(
     throw error;
   }
   await follow();
+}
+
+/** Removes what says that a merge is under way; a kill may have left it there after the merge. */
+export function endMerging(file: string): Promise<void> {
+  return rm(file + MERGING_SUFFIX, { force: true });
 }
 
 async function makeDurably(path: string): Promise<void> {

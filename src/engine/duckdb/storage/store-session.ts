@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { type Database, openDatabase } from './database.ts';
-import { prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
+import { endMerging, prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
 import { checkpoint } from './merge.ts';
 import { isFatal, openError } from './storage-errors.ts';
 import { inTransaction, type Transaction } from './transactions.ts';
@@ -101,7 +101,10 @@ async function isMarkable(session: Session, { sql }: Writer, log: Log): Promise<
   try {
     const marks = await readMarks(sql);
     session.isMarked = hadLog && marks !== undefined && marks.begun > 0 && marks.begun === marks.followed;
-    if (session.isMarked) return true;
+    if (session.isMarked) {
+      await endMerging(file);
+      return true;
+    }
     await prepareMarks(sql);
     await withMarks(sql, { file, isMarked: false }, () => checkpoint(sql, () => false));
     session.isMarked = true;
