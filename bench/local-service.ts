@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient } from '../src/http/client.ts';
+import { SERVICE_THREADS_ENV } from '../src/native-threads.ts';
 
 /** A service in a process of its own, and a client for it. */
 export interface LocalService {
@@ -14,7 +15,7 @@ export interface LocalService {
 
 /** Starts the service on a folder of its own and waits until it answers. */
 export async function startService(bin: string, folder: string): Promise<LocalService> {
-  const env = { ...process.env, COLLOQUY_DATA_DIR: folder };
+  const env = { ...SERVICE_THREADS_ENV, ...process.env, COLLOQUY_DATA_DIR: folder };
   // The service itself, without the process that would start it again: its memory is what is measured.
   const args = [bin, 'serve', '--supervised', '0', '--port', '0'];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] });

@@ -11,6 +11,7 @@ import { loadSql, openBaseline } from './baseline.ts';
 import { benchDeletes } from './deletes.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
 import { benchGrowth } from './growth.ts';
+import { benchHostile } from './hostile.ts';
 import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
 import { benchLoad } from './load.ts';
 import { startService, stopService } from './local-service.ts';
@@ -24,7 +25,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -83,6 +84,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   // Not by default, since it takes some minutes.
   if (sections.includes('k')) await benchGrowth(bin, folder);
   if (wanted('l')) await benchLoad(bin, folder, join(outdir, 'load-clients.mjs'));
+  if (sections.includes('n')) await benchHostile(bin, folder);
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });

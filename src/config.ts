@@ -5,6 +5,7 @@ import { commandLine } from './command-line.ts';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
+import { SERVICE_THREADS_ENV } from './native-threads.ts';
 import { CLIENT, type CommandName, type Config, ConfigSchema, SETTINGS, type Setting } from './settings.ts';
 
 declare const COLLOQUY_VERSION: string | undefined;
@@ -198,19 +199,7 @@ export function serviceEnvironment(config: Config, env: Environment = process.en
     if (setting.env === undefined || setting.passedOn !== true || values[key] === undefined) return [];
     return [[setting.env, String(values[key])]];
   });
-  return Object.fromEntries([[THREAD_POOL, String(SERVICE_THREADS)], ...passed, ...own]);
-}
-
-const THREAD_POOL = 'UV_THREADPOOL_SIZE';
-const SERVICE_THREADS = 24;
-
-/**
- * Number of threads that all native calls of this process share, those of the engine and those on files. Node.js
- * creates them before any of our code runs, so a process can set the number only for processes that it starts.
- */
-export function nativeThreads(env: Environment = process.env): number {
-  const set = Number(env[THREAD_POOL]);
-  return Number.isInteger(set) && set > 0 ? set : 4;
+  return { ...SERVICE_THREADS_ENV, ...Object.fromEntries([...passed, ...own]) };
 }
 
 /** Where programs of this user keep their configurations. */

@@ -3,7 +3,8 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Invocation, readInvocation } from '../src/commands.ts';
-import { nativeThreads, readPlainStart, secretVariables, serviceEnvironment, VERSION } from '../src/config.ts';
+import { readPlainStart, secretVariables, serviceEnvironment, VERSION } from '../src/config.ts';
+import { nativeThreads } from '../src/native-threads.ts';
 import { COMMANDS, SETTINGS, type Setting } from '../src/settings.ts';
 
 type Env = Record<string, string | undefined>;

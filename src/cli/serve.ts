@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
-import { BUILD, nativeThreads, VERSION } from '../config.ts';
+import { BUILD, VERSION } from '../config.ts';
 import { ApiError, isOutOfSpace } from '../contract/errors.ts';
 import type { EngineLimits } from '../engine/engine.ts';
 import { newestRecords } from '../local/audit-log.ts';
 import { closeToOthers, type DataFolder, openFolder, refuseHalfRestored } from '../local/folder.ts';
 import { boundLog } from '../local/service-log.ts';
 import { DATABASE_HELD_EXIT_CODE, DISK_FULL_EXIT_CODE } from '../local/spawn.ts';
+import { nativeThreads } from '../native-threads.ts';
 import type { TlsFiles } from '../service/app/listen.ts';
 import type { Mount } from '../service/app/mounts.ts';
 import type { Service } from '../service/start.ts';

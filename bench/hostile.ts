@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { HOSTILE_BODIES, HOSTILE_SETUP } from '../test/hostile-bodies.ts';
+import { HOSTILE_REQUESTS } from '../test/hostile-requests.ts';
+import { type LocalService, startService, stopService } from './local-service.ts';
+import { ms, quantile } from './measure.ts';
+
+const GOAL_MS = 250;
+/** How long an attack may take before its connection is closed. */
+const ATTACK_MS = 20_000;
+const DOCUMENTS = 10_000;
+const ORGANIZATION = '/v1/orgs/self';
+
+/** What another client does meanwhile, in a thread of its own: one short query after the other. */
+const PROBE = `
+const { parentPort, workerData: { port, key } } = require('node:worker_threads');
+const { request, Agent } = require('node:http');
+const agent = new Agent({ keepAlive: true });
+const body = JSON.stringify({ sql: { query: 'SELECT 1' } });
+const headers = { authorization: 'ApiKey ' + key, 'content-type': 'application/json', 'content-length': body.length };
+let waits = [];
+let startedAt = null;
+const ask = () => new Promise((resolve) => {
+  const sent = request({ port, host: '127.0.0.1', path: '${ORGANIZATION}/queries', method: 'POST', headers, agent }, (answer) =>
+    answer.resume().once('end', () => resolve(answer.statusCode)).once('error', () => resolve(0)));
+  sent.once('error', () => resolve(0)).end(body);
+});
+(async () => {
+  for (;;) {
+    startedAt = performance.now();
+    const status = await ask();
+    waits.push(status === 200 ? performance.now() - startedAt : -(performance.now() - startedAt));
+    startedAt = null;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+})();
+parentPort.on('message', () => {
+  parentPort.postMessage(startedAt === null ? waits : [...waits, performance.now() - startedAt]);
+  waits = [];
+});
+`;
+
+interface Attack {
+  name: string;
+  method: string;
+  path: string;
+  key: string;
+  body: () => Buffer;
+}
+
+interface Target {
+  port: number;
+  admin: string;
+  readOnly: string;
+  member: string;
+}
+
+async function call(target: Target, method: string, path: string, body: unknown): Promise<{ data: { key: string } }> {
+  const { admin: key } = target;
+  const { text, status } = await send(target.port, { method, path, key, body: Buffer.from(JSON.stringify(body)) });
+  if (status !== 200) throw new Error(`${method} ${path}: ${text}`);
+  return JSON.parse(text);
+}
+
+function send(
+  port: number,
+  { method, path, key, body }: Omit<Attack, 'name' | 'body'> & { body: Buffer },
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve) => {
+    const headers = {
+      authorization: `ApiKey ${key}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    };
+    const sent = request({ port, path, method, headers, agent: false }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.length < 8 && chunks.push(chunk));
+      answer.once('close', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    });
+    sent.once('error', (error) => resolve({ status: 0, text: error.message }));
+    sent.setTimeout(ATTACK_MS, () => sent.destroy(new Error('given up')));
+    setTimeout(() => sent.destroy(new Error('given up')), ATTACK_MS).unref();
+    sent.end(body);
+  });
+}
+
+async function prepare({ url }: LocalService, folder: string): Promise<Target> {
+  const admin = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
+  const target = { port: Number(url.port), admin, readOnly: '', member: '' };
+  await call(target, 'POST', `${ORGANIZATION}/ws/commons/collections`, { name: 'orders' });
+  const data = Array.from({ length: DOCUMENTS }, (_, id) => ({ _id: `${id}`, name: `order ${id}`, amount: id / 7 }));
+  await call(target, 'POST', `${ORGANIZATION}/ws/commons/collections/orders/docs`, { data });
+  for (const { path, body } of HOSTILE_SETUP) await call(target, 'POST', path, body);
+  for (const [name, role] of [
+    ['readOnly', 'read-only'],
+    ['member', 'member'],
+  ] as const) {
+    await call(target, 'POST', `${ORGANIZATION}/users`, { email: `${role}@example.com`, roles: [role] });
+    const { data } = await call(target, 'POST', `${ORGANIZATION}/users/${role}@example.com/apikeys`, { name: 'bench' });
+    target[name] = data.key;
+  }
+  return target;
+}
+
+async function waitsOf(probe: Worker): Promise<number[]> {
+  const answered = once(probe, 'message');
+  probe.postMessage('tell');
+  return ((await answered) as [number[]])[0];
+}
+
+function attacksOn({ readOnly, member, admin }: Target): Attack[] {
+  const keys = { 'read-only': readOnly, member, admin };
+  return [
+    ...HOSTILE_REQUESTS.map(([name, body]) => ({
+      name,
+      method: 'POST',
+      path: `${ORGANIZATION}/queries`,
+      key: readOnly,
+      body: () => Buffer.from(JSON.stringify(body())),
+    })),
+    ...HOSTILE_BODIES.map(([name, { role, ...rest }]) => ({ name, key: keys[role], ...rest })),
+  ];
+}
+
+/** (n) How long another client's `SELECT 1` waits during each hostile request; a service that hangs or ends is replaced. */
+export async function benchHostile(bin: string, parent: string): Promise<void> {
+  console.log(`\n(n) another client's SELECT 1 during a hostile request; goal ${GOAL_MS} ms`);
+  console.log(`  ${''.padEnd(60)} ${['status', 'took', 'worst wait'].map((name) => name.padStart(11)).join(' ')}`);
+  const worst: number[] = [];
+  let deaths = 0;
+  let count = 0;
+  let run: { service: LocalService; target: Target; probe: Worker } | undefined;
+  for (let index = 0; ; index += 1) {
+    if (run === undefined) {
+      const folder = join(parent, `hostile-${index}`);
+      const service = await startService(bin, folder);
+      const target = await prepare(service, folder);
+      const probe = new Worker(PROBE, { eval: true, workerData: { port: target.port, key: target.member } });
+      run = { service, target, probe };
+    }
+    const attack = attacksOn(run.target)[index];
+    if (attack === undefined) break;
+    const body = attack.body();
+    await waitsOf(run.probe);
+    const startedAt = performance.now();
+    const { status, text } = await send(run.target.port, { ...attack, body });
+    const tookMs = performance.now() - startedAt;
+    // What the attack leaves behind may hold the thread as well.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const waits = await waitsOf(run.probe);
+    const wait = Math.max(...waits.map(Math.abs));
+    worst.push(wait);
+    count += 1;
+    const isDead = run.service.child.exitCode !== null || run.service.child.signalCode !== null;
+    const isFailing = waits.some((one) => one < 0);
+    const note = isDead ? '  the process ended' : isFailing ? '  the other request failed' : '';
+    const how = status === 0 ? text.slice(0, 11) : String(status);
+    const over = wait > GOAL_MS ? ' *' : '';
+    console.log(
+      `  ${attack.name.slice(0, 60).padEnd(60)} ${[how, ms(tookMs), ms(wait) + over].map((cell) => cell.padStart(11)).join(' ')}${note}`,
+    );
+    if (!isDead && !isFailing && status !== 0) continue;
+    deaths += isDead ? 1 : 0;
+    await run.probe.terminate();
+    run.service.child.kill('SIGKILL');
+    run = undefined;
+  }
+  await run?.probe.terminate();
+  if (run !== undefined) await stopService(run.service);
+  const over = worst.filter((wait) => wait > GOAL_MS).length;
+  console.log(
+    `  ${count} requests: p50 ${ms(quantile(worst, 0.5))}, worst ${ms(Math.max(...worst))}, ${over} over the goal, ${deaths} process deaths`,
+  );
+}
