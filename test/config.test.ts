@@ -24,8 +24,8 @@ function refusal(argv: string[], env: Env = {}): string {
 describe('readInvocation()', () => {
   test.each([
     [[], { command: 'stdio' }],
-    [['serve'], { command: 'serve', local: false }],
-    [['serve', '--local'], { command: 'serve', local: true }],
+    [['serve'], { command: 'serve', role: { local: false } }],
+    [['serve', '--local'], { command: 'serve', role: { local: true } }],
     [['demo'], { command: 'demo' }],
     [['doctor'], { command: 'doctor', json: false }],
     [['doctor', '--json'], { command: 'doctor', json: true }],

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { endedBy, noteCrash } from '../local/crash-note.ts';
-import { SERVICE_THREADS_ENV } from '../native-threads.ts';
+import { withServiceThreads } from '../native-threads.ts';
 
 // This file, and what it imports, loads only what Node.js brings along: the process exists for nothing but to start
 // another one, and stays as small as it can.
@@ -127,8 +127,10 @@ function runOnce(state: State, bin: string, args: readonly string[]): Promise<Ru
   let endNoteFile: string | undefined;
   let isClosing = false;
   const given = [...process.execArgv, bin, ...args, '--supervised', String(state.port)];
-  const env = { ...SERVICE_THREADS_ENV, ...process.env };
-  const child = spawn(process.execPath, given, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, given, {
+    env: withServiceThreads(),
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   state.child = child;
   state.isReady = false;
   child.on('message', (message: ServiceMessage) => {

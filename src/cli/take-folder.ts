@@ -9,6 +9,8 @@ import { leaveService } from './leave-service.ts';
 const POLL_MS = 50;
 /** Time for a service that is starting or leaving to be there or gone. */
 const FREE_MS = 20_000;
+/** Time for a service whose `serve` was killed to notice that, in which it still answers. */
+const ORPHANED_MS = 1_000;
 
 /**
  * Runs `start`, which starts `serve` on the folder, once no local service has it: a local one is there for whoever
@@ -17,8 +19,9 @@ const FREE_MS = 20_000;
  */
 export async function inPlaceOfLocal<T>(folder: DataFolder, log: Logger, start: () => Promise<T>): Promise<T> {
   let release: (() => Promise<void>) | undefined;
+  const startedAt = performance.now();
   try {
-    for (const endsAt = performance.now() + FREE_MS; ; await delay(POLL_MS)) {
+    for (; ; await delay(POLL_MS)) {
       release ??= await takeSpawnLock(folder.spawnLockFile);
       const found = await probe(folder.socketPath);
       if (found.state === 'ready' && !found.isForeground) {
@@ -29,7 +32,8 @@ export async function inPlaceOfLocal<T>(folder: DataFolder, log: Logger, start: 
         return await start();
       } catch (error) {
         const isServed = found.state === 'foreign' || (found.state === 'ready' && found.isForeground);
-        if (!isHeld(error) || isServed || performance.now() > endsAt) throw error;
+        const waitMs = isServed ? ORPHANED_MS : FREE_MS;
+        if (!isHeld(error) || performance.now() - startedAt > waitMs) throw error;
       }
     }
   } finally {

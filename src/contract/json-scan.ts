@@ -10,8 +10,8 @@ import { createPace } from './turns.ts';
 /** Values in one body, beside its `data`; and in one item of that. */
 export const VALUES_MAX = 200_000;
 export const ITEM_VALUES_MAX = 100_000;
-/** Bytes of one item of `data`. */
-export const ITEM_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of one document: as many as a body of documents may have. */
+export const ITEM_BYTES_MAX = 10 * 1024 * 1024;
 
 /** How much is scanned between two looks at the clock. */
 const STEP_BYTES = 256 * 1024;
@@ -160,9 +160,6 @@ function createScan(bytes: Buffer, start: number, { what, data }: ScanOptions, i
 
   function endItem(): void {
     if (list === undefined || data === undefined) return;
-    const bytesOfItem = at - itemStart;
-    if (bytesOfItem > ITEM_BYTES_MAX)
-      throw tooMuch(`has ${bytesOfItem} bytes, and one entry may have ${ITEM_BYTES_MAX}`);
     list.items.push(itemStart, at);
     if (list.items.length / 2 > data.max) throw data.tooMany();
     itemStart = at + 1;

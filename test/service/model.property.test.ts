@@ -111,7 +111,7 @@ async function startThere(home: string): Promise<Running> {
   await rm(socketPath, { force: true });
   const options = ['--data-dir', home, '--socket', socketPath, '--threads', '2', '--memory-mb', '512'];
   const bin = resolve(import.meta.dirname, '../../dist/colloquy.js');
-  const child = spawn(process.execPath, [bin, 'serve', ...options, '--log-level', 'info'], {
+  const child = spawn(process.execPath, [bin, 'serve', '--supervised', '0', ...options, '--log-level', 'info'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: home },
   });

@@ -133,11 +133,11 @@ describe('packages', () => {
   });
 
   it.each([
-    ['process.env', 'config.ts'],
-    ['process.argv', 'command-line.ts'],
-  ])('%s is read in %s only', (what, reader) => {
+    ['process.env', ['config.ts', 'native-threads.ts']],
+    ['process.argv', ['command-line.ts']],
+  ])('%s is read in %j only', (what, expected) => {
     const readers = files.filter((file) => new RegExp(`${what}\\b`).test(readFileSync(join(SRC, file), 'utf8')));
-    expect(readers).toEqual([reader]);
+    expect(readers).toEqual(expected);
   });
 
   it('are not needed by the process that starts the service again, which is to be small', () => {
@@ -152,6 +152,7 @@ describe('packages', () => {
       'command-line.ts',
       'local/crash-note.ts',
       'main.ts',
+      'native-threads.ts',
       'places.ts',
       'private-folder.ts',
     ];

@@ -1,6 +1,6 @@
 import { VALUES_OF } from './compat.ts';
 import { STOPPABLE } from './guards.ts';
-import type { NamedTable } from './names.ts';
+import { type NamedTable, quoteName } from './names.ts';
 import { tokens } from './tokens.ts';
 import { nodesIn } from './tree.ts';
 
@@ -17,7 +17,7 @@ export function asWritten(given: string): string {
     parts.push(name.slice(at, from), text);
     at = to;
   };
-  for (const [index, { text, start, end }] of list.entries()) {
+  for (const [index, { kind, text, start, end }] of list.entries()) {
     const [dot, inner, next] = [list[index + 1], list[index + 2], list[index + 3]];
     const isPath = dot?.text === '.' && (inner?.kind === 'word' || inner?.kind === 'quoted');
     if (start < at) continue;
@@ -26,6 +26,10 @@ export function asWritten(given: string): string {
       const plain = /^"(\w+)"$/.exec(inner.text)?.[1] ?? inner.text;
       if (/^\w+$/.test(plain)) replace(start, inner.end, plain);
     } else if (text === VALUES_OF && dot?.text === '(') replace(start, end, 'values');
+    // A struct's field may have the name of a call.
+    else if (kind === 'quoted' && CLOSED.test(text)) {
+      replace(start, end, quoteName(asWritten(text.slice(1, -1).replaceAll('""', '"'))));
+    }
   }
   parts.push(name.slice(at));
   return parts.join('').replaceAll('\u0001', '%').replaceAll('\u0002', '');
@@ -50,6 +54,7 @@ function withoutStops(name: string): string {
   return parts.join('');
 }
 
+const CLOSED = /^"(?:[^"]|"")*"$/;
 const INNER = [STOPPABLE, '_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
 
 function isInnerLooking(text: string): boolean {

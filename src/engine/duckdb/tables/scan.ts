@@ -1,4 +1,4 @@
-import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../../contract/json-scan.ts';
+import { ITEM_VALUES_MAX } from '../../../contract/json-scan.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { ID_COLUMN, type TableShape } from './columns.ts';
 
@@ -309,7 +309,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
       id = null;
       values = 0;
       const end = bytes[start] === OPEN ? object(documents, start) : -1;
-      return end - start > ITEM_BYTES_MAX || values > ITEM_VALUES_MAX ? -1 : end;
+      return values > ITEM_VALUES_MAX ? -1 : end;
     },
     get id() {
       return id;
