@@ -83,15 +83,20 @@ export function namesIn(uriTemplate: string, uri: string): Names | undefined {
   }
 }
 
-/** What stands between the fixed parts of a URI, of which each value ends at a "/", "?" or "#". */
+/**
+ * What stands between the fixed parts of a URI. No value has a "/", "?" or "#"; one before another fixed part, such as the
+ * dot of an extension, ends where that stands last.
+ */
 function valuesIn([first = '', ...parts]: readonly string[], uri: string): string[] | undefined {
   if (!uri.startsWith(first)) return undefined;
   const values: string[] = [];
   let at = first.length;
   for (const part of parts) {
     const length = uri.slice(at).search(/[/?#]/);
-    const end = length === -1 ? uri.length : at + length;
-    if (end === at || !uri.startsWith(part, end)) return undefined;
+    const segmentEnd = length === -1 ? uri.length : at + length;
+    const isWithin = part !== '' && !/^[/?#]/.test(part);
+    const end = isWithin ? uri.lastIndexOf(part, segmentEnd - part.length) : segmentEnd;
+    if (end <= at || !uri.startsWith(part, end)) return undefined;
     values.push(uri.slice(at, end));
     at = end + part.length;
   }
