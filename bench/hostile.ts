@@ -12,6 +12,8 @@ const GOAL_MS = 250;
 /** How long an attack may take before its connection is closed. */
 const ATTACK_MS = 20_000;
 const DOCUMENTS = 10_000;
+/** How much of an answer is kept: all of those that are read here. */
+const KEPT_CHUNKS = 100;
 const ORGANIZATION = '/v1/orgs/self';
 
 /** What another client does meanwhile, in a thread of its own: one short query after the other. */
@@ -77,7 +79,7 @@ function send(
     };
     const sent = request({ port, path, method, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.length < 8 && chunks.push(chunk));
+      answer.on('data', (chunk: Buffer) => chunks.length < KEPT_CHUNKS && chunks.push(chunk));
       answer.once('close', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
     sent.once('error', (error) => resolve({ status: 0, text: error.message }));

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import type { Names } from '../sql/names.ts';
@@ -86,13 +86,17 @@ function parseError(statement: Statement, parsed: ParsedText): ApiError {
 }
 
 /** Longer trees are not read: reading one holds the only thread, and so does all that is done with it. */
-const TREE_CHARS_MAX = 8 * 1024 * 1024;
+const TREE_CHARS_MAX = 4 * 1024 * 1024;
 
-/** Between two steps on a longer text, others have their turn: each step holds the only thread. */
+/**
+ * Between two steps on a longer text, others have their turn: each step holds the only thread, and a request of others
+ * takes several turns.
+ */
 const STEP_CHARS_MAX = 16 * 1024;
+const REST_MS = 20;
 
 async function turnOf({ body }: Statement): Promise<void> {
-  if (body.length > STEP_CHARS_MAX) await setImmediate();
+  if (body.length > STEP_CHARS_MAX) await sleep(REST_MS);
 }
 
 /** The engine writes a number beyond the largest double as a word that is not valid JSON. */
@@ -185,6 +189,7 @@ export async function admit(
   await turnOf(statement);
   const matches = await columnPatterns(connection, tree, passed.tables);
   const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
+  await turnOf(statement);
   const innerNames = innerLooking(passed.sql, passed.tree);
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }
