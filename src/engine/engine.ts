@@ -285,6 +285,7 @@ export interface InspectRequest {
   allowUnbound?: boolean | undefined;
   /** As in `QueryRequest`. */
   caller?: string | undefined;
+  requestId?: string | undefined;
   /** Aborting stops the work in the engine. */
   signal?: AbortSignal | undefined;
 }

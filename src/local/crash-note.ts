@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** Signals of a process that did something impossible; the engine is the only native code that could. */
+/** Signals of a process that did something impossible. */
 const CRASHES: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP']);
 /** Windows ends a process that crashes with one of these codes, such as 0xC0000005. */
 const CRASH_CODES_FROM = 0xc0000000;

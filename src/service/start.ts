@@ -119,12 +119,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const trustedProxies = rangesOf(options.trustProxy ?? []);
   const { supervision: files } = options;
   const outlasting = createOutlasting();
+  let isClosing = false;
+  const onClosing = () => {
+    isClosing = true;
+    options.onClosing?.();
+  };
   const opening = openEngine({
     file: options.databaseFile,
     limits: options.limits,
     log,
     giveUp: (reason) => {
-      endProcess(files === undefined ? reason.message : noteEnd(files.endNoteFile, outlasting, reason));
+      const note = isClosing ? undefined : files?.endNoteFile;
+      endProcess(note === undefined ? reason.message : noteEnd(note, outlasting, reason));
     },
   });
   // The code that answers requests loads while the engine's own threads open the database.
@@ -137,7 +143,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const versions = `${options.version} ${engineVersion()}`;
     const supervision = createSupervision({ files, engine, outlasting, versions, log });
     try {
-      return await startOn(engine, supervision, listeners, log, { ...options, buildApp, trustedProxies });
+      return await startOn(engine, supervision, listeners, log, { ...options, onClosing, buildApp, trustedProxies });
     } catch (error) {
       supervision.close();
       throw error;
@@ -321,8 +327,9 @@ async function startOn(
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store figures of Query Lambdas'));
     await app.close();
-    await engine.close();
+    // The engine may take its time to merge its log.
     supervision.close();
+    await engine.close();
     log.info('the service is closed');
   }
 

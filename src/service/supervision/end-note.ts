@@ -13,6 +13,8 @@ export interface EndNote {
   why: Why;
   /** The requests whose doing it was; empty: not known. */
   by: Work[];
+  /** By which it crashed. */
+  signal?: string | undefined;
 }
 
 /** Writes it durably, as the last thing before the end. */
@@ -28,8 +30,8 @@ export function readEndNote(file: string, pid: number): EndNote | undefined {
   try {
     const note = JSON.parse(readFileSync(file, 'utf8')) as Partial<EndNote>;
     if (note.pid !== pid) return undefined;
-    const { at = new Date().toISOString(), why = 'crashed', by = [] } = note;
-    return { pid, at, why, by };
+    const { at = new Date().toISOString(), why = 'crashed', by = [], signal } = note;
+    return { pid, at, why, by, signal };
   } catch {
     return undefined;
   }

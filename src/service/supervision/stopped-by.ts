@@ -12,7 +12,7 @@ export type Why =
   | 'stuck'
   /** Queries took ever more memory and did not stop. */
   | 'memory'
-  /** It crashed: the engine is the only native code that could. */
+  /** It crashed. */
   | 'crashed';
 
 /** A request that was there when a process ended itself or crashed; one line of the operator's file. */
@@ -27,6 +27,8 @@ export interface Stop extends Work {
 }
 
 const STOPS_MAX = 200;
+/** How JavaScript ends a process that has no memory left for its own values: no statement's doing alone. */
+const OUT_OF_HEAP = 'SIGABRT';
 const HOUR_MS = 3_600_000;
 const HOLD_MS = 10 * 60_000;
 /** Longer requests are known by their length, beginning and end. */
@@ -47,15 +49,19 @@ function edgesOf(part: string | Buffer): string {
 
 /**
  * What a process left in flight, given what is known of its end: nothing if that was somebody else's doing, such as a
- * kill by the system or a person. One alone in flight is the cause; of several, the one that was seen at work.
+ * kill by the system or a person. One alone in flight is the cause; of several, the one that was seen at work, or else
+ * each counts once. Whose statement did not stop, or took the memory, the engine says: if not, nobody is to blame.
  */
 export function stopsOf(works: readonly Work[], note: EndNote | undefined, versions: string): Stop[] {
   if (note === undefined) return [];
-  const { at, why, by } = note;
+  const { at, why, by, signal } = note;
+  const isOfEngine = why === 'crashed' && signal !== OUT_OF_HEAP;
   // Only statements run in the engine while the thread is free to take requests.
-  const statements = why === 'hung' ? [] : works.filter(({ sql }) => sql !== null);
-  const seen = by.length > 0 ? by : statements.length > 0 ? statements : works;
-  return seen.map((work) => ({ ...work, at, why, isCause: seen.length === 1, versions }));
+  const statements = isOfEngine ? works.filter(({ sql }) => sql !== null) : [];
+  const there = why === 'stuck' || why === 'memory' ? [] : statements.length > 0 ? statements : works;
+  const seen = by.length > 0 ? by : there;
+  const isCause = seen.length === 1 && signal !== OUT_OF_HEAP;
+  return seen.map((work) => ({ ...work, at, why, isCause, versions }));
 }
 
 /** The list that the operator reads and may edit: the file as it is, without what other versions wrote. */

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
-import { ApiError } from '../../contract/errors.ts';
 import { cutWithoutKeys } from '../../contract/without-keys.ts';
 import type { Engine, GiveUp } from '../../engine/engine.ts';
 import type { Principal } from '../auth.ts';
@@ -73,7 +72,7 @@ const KEY_CHARS = 16;
 /** Requests whose statements may still run after their answer. */
 const OUTLASTED_MAX = 1_000;
 
-/** The requests that ran statements which may still run although their callers have an answer, by trace id. */
+/** The latest requests that ran statements, by trace id: a statement may still run although its caller has an answer. */
 export interface Outlasting {
   remember(work: Work): void;
   of(traceIds: readonly string[]): Work[];
@@ -93,7 +92,6 @@ export function createOutlasting(): Outlasting {
 
 /** For when only the end of the process is left: notes whose doing that is. Returns the message to end with. */
 export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, message, requestIds }: GiveUp): string {
-  // What a service interrupts that closes is not to blame.
   if (why === 'closing') return message;
   const at = new Date().toISOString();
   const by = outlasting.of(requestIds);
@@ -141,7 +139,7 @@ export function createSupervision(options: SupervisionOptions): Supervision {
   /** `begin` returns the flight of a statement, which ends with the statement if it `isOwn`. */
   const guard = (begin: () => Flight, body: string, isOwn: boolean): Engine => {
     const statement = async <T>(
-      request: { sql: string; parameters?: readonly unknown[] | undefined; signal?: AbortSignal | undefined },
+      request: { sql: string; parameters?: readonly unknown[] | undefined },
       run: (requestId: string | undefined) => Promise<T>,
     ): Promise<T> => {
       // A statement may be harmless with other parameters, and somebody else's: with parameters, it is this request.
@@ -153,12 +151,10 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       work.fingerprints = [...(body === '' ? [] : [body]), one];
       work.sql = cutWithoutKeys(request.sql, SQL_CHARS_MAX);
       flight.changed();
+      outlasting.remember({ ...work });
       flight.working();
       try {
         return await run(work.traceId ?? undefined);
-      } catch (error) {
-        if (mayOutlast(error) || request.signal?.aborted === true) outlasting.remember({ ...work });
-        throw error;
       } finally {
         if (isOwn) flight.end();
         else flight.working();
@@ -170,7 +166,8 @@ export function createSupervision(options: SupervisionOptions): Supervision {
           statement(request, (requestId) => engine.query({ ...request, requestId })),
       },
       inspect: {
-        value: (request: Parameters<Engine['inspect']>[0]) => statement(request, () => engine.inspect(request)),
+        value: (request: Parameters<Engine['inspect']>[0]) =>
+          statement(request, (requestId) => engine.inspect({ ...request, requestId })),
       },
     }) as Engine;
   };
@@ -203,11 +200,6 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       flights.close();
     },
   };
-}
-
-/** Whether the engine may still work on a statement that failed so. */
-function mayOutlast(error: unknown): boolean {
-  return error instanceof ApiError && ['query_timeout', 'query_stopped', 'aborted'].includes(error.code);
 }
 
 function workOf(

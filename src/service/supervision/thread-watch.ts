@@ -1,3 +1,4 @@
+import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import { BEAT, type Flights, SLOT_BYTES, SLOTS } from './flights.ts';
 
@@ -28,9 +29,11 @@ const LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackS
 
 /**
  * Watches the calling thread from another one, and ends the process when it does not answer: a thread that hangs can
- * hold no time limit, its own least of all. Returns how to stop watching.
+ * hold no time limit, its own least of all. Returns how to stop watching. Beside a debugger, which may hold the thread for
+ * as long as it wants, nothing is watched.
  */
 export function watchThread({ flights, endNoteFile, onError }: ThreadWatchOptions): () => void {
+  if (debuggerUrl() !== undefined) return () => {};
   const { board, fd } = flights;
   const data: WatchData = {
     board,

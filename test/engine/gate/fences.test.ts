@@ -60,3 +60,10 @@ test('the offset of lag() and lead() is any that can be a row, however it is wri
   const error = await fixture.queries.query({ sql: `SELECT lag(i, i + 3000000000) OVER () ${from}` }).catch((e) => e);
   expect(error).toMatchObject({ code: 'query_error', message: expect.stringContaining('out of range') });
 });
+
+test('the offset of lag() and lead() is as written in the names of columns', async () => {
+  const { columns } = await fixture.queries.query({
+    sql: 'SELECT lag(i, i) OVER (), lead(i, (i + 1) * 2, 7) OVER (ORDER BY i) FROM range(3) t(i)',
+  });
+  expect(columns.map(({ name }) => name)).toEqual(['lag(i, i) OVER ()', 'lead(i, ((i + 1) * 2), 7) OVER (ORDER BY i)']);
+});

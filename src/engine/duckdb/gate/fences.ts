@@ -1,4 +1,4 @@
-import { STOPPABLE } from '../sql/guards.ts';
+import { OFFSET, STOPPABLE } from '../sql/guards.ts';
 import type { Splice } from '../sql/splices.ts';
 import { isNode, isOfNames, listOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { endOfExpression, type TextIndex } from './text-index.ts';
@@ -37,8 +37,8 @@ function isOfParser(body: Node, lambda: Node, name: string): boolean {
   return isSame && offsetOf(body) === offsetOf(lambda);
 }
 
-function stoppable({ alias, ...body }: Node): Node {
-  const call = { class: 'FUNCTION', type: 'FUNCTION', function_name: STOPPABLE, children: [body] };
+function callOf(macro: string, { alias, ...body }: Node): Node {
+  const call = { class: 'FUNCTION', type: 'FUNCTION', function_name: macro, children: [body] };
   return { ...call, ...(alias !== undefined && { alias }), order_bys: { type: 'ORDER_MODIFIER' } };
 }
 
@@ -62,8 +62,8 @@ export function stopLambda(call: Node, text: TextIndex): Splice[] {
   if (first.text === '[' && isOfParser(body, lambda, 'struct_extract')) return [];
   const fields = first.text === '[' && isOfParser(body, lambda, 'struct_pack') ? listOf(body['children']) : [];
   const [condition, result] = fields;
-  if (isNode(result)) body['children'] = [condition, stoppable(result)];
-  else lambda['expr'] = stoppable(body);
+  if (isNode(result)) body['children'] = [condition, callOf(STOPPABLE, result)];
+  else lambda['expr'] = callOf(STOPPABLE, body);
   const at = text.startOf(first);
   const opening = first === last ? first.text : `${first.text}${last.text}`;
   return [
@@ -90,7 +90,7 @@ export function boundOffset(window: Node, text: TextIndex): Splice[] {
   const offset = window['offset_expr'];
   const at = offsetOf(window);
   if (!WITH_OFFSETS.has(textOf(window['type'])) || !isNode(offset) || isSmall(offset) || at === undefined) return [];
-  window['offset_expr'] = { class: 'CAST', type: 'OPERATOR_CAST', child: offset, cast_type: { id: 'INTEGER' } };
+  window['offset_expr'] = callOf(OFFSET, offset);
   const list = text.tokens;
   let open = text.indexAt(at) ?? list.length;
   while (open < list.length && list[open]?.text !== '(') open++;
@@ -99,7 +99,7 @@ export function boundOffset(window: Node, text: TextIndex): Splice[] {
   const [before, after] = [list[comma ?? -1], list[end ?? -1]];
   if (before === undefined || after === undefined) return [];
   return [
-    { at: text.startOf(before), length: 1, text: ', (' },
-    { at: text.startOf(after), length: 0, text: ')::INTEGER ' },
+    { at: text.startOf(before), length: 1, text: `, ${OFFSET}(` },
+    { at: text.startOf(after), length: 0, text: ') ' },
   ];
 }

@@ -176,7 +176,6 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
   const scope = { ...outer, expressions };
   grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
   if (kind === 'FUNCTION') checkPattern(walk, node);
-  for (const piece of kind === 'WINDOW' ? boundOffset(node, walk.text) : []) splice(walk, piece);
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
@@ -190,8 +189,9 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
         ? { ...scope, times: scope.times === 0 ? 1 : scope.times * 4 }
         : scope;
   const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
-  // Only now: its own function is none that the SQL may call.
+  // Only now: their own functions are none that the SQL may call.
   for (const piece of node['class'] === 'FUNCTION' ? stopLambda(node, walk.text) : []) splice(walk, piece);
+  for (const piece of kind === 'WINDOW' ? boundOffset(node, walk.text) : []) splice(walk, piece);
   const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
   if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
 }

@@ -177,7 +177,7 @@ function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<Qu
 async function inspect({ forms, places, names }: Parts, request: InspectRequest): Promise<Inspection> {
   const { statement, values } = bound(forms, request, request.allowMissingParameters === true);
   return places.inPlace(
-    { sql: request.sql, caller: request.caller, signal: request.signal },
+    { sql: request.sql, caller: request.caller, requestId: request.requestId, signal: request.signal },
     async (connection, signal) => {
       const mayMiss = request.allowUnbound === true;
       const opened = await open(connection, statement, names, signal, mayMiss);

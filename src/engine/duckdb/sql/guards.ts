@@ -200,9 +200,14 @@ export const STOPPABLE = 'stoppable_';
 const STOPPABLE_SQL = `CREATE OR REPLACE TEMP MACRO ${STOPPABLE}(v) AS
   CASE WHEN random() < 0.001 AND sleep_ms(0) IS NOT NULL THEN NULL ELSE v END`;
 
+/** A macro for the offset of lag() and lead(), which the engine adds to the number of a row in 64 bits. */
+export const OFFSET = 'offset_';
+const OFFSET_SQL = `CREATE OR REPLACE TEMP MACRO ${OFFSET}(v) AS v::INTEGER`;
+
 /** SQL that creates the guards on a connection. */
 export const GUARD_SQL: string = [
   STOPPABLE_SQL,
+  OFFSET_SQL,
   ...GUARDS.map(macroOf),
   `CREATE OR REPLACE TEMP MACRO json_tree${treeBody()}, ${treeBody('path')}`,
 ].join(';\n');

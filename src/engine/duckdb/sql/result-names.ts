@@ -1,5 +1,5 @@
 import { VALUES_OF } from './compat.ts';
-import { STOPPABLE } from './guards.ts';
+import { OFFSET, STOPPABLE } from './guards.ts';
 import { type NamedTable, quoteName } from './names.ts';
 import { tokens } from './tokens.ts';
 import { nodesIn } from './tree.ts';
@@ -9,7 +9,7 @@ import { nodesIn } from './tree.ts';
  */
 export function asWritten(given: string): string {
   if (!isInnerLooking(given)) return given;
-  const name = withoutStops(given);
+  const name = [STOPPABLE, OFFSET].reduce(withoutMacro, given);
   const list = [...tokens(name)];
   const parts: string[] = [];
   let at = 0;
@@ -35,9 +35,9 @@ export function asWritten(given: string): string {
   return parts.join('').replaceAll('\u0001', '%').replaceAll('\u0002', '');
 }
 
-/** Without our macro around the bodies of lambdas: the first bracket that closes and was not opened is the macro's. */
-function withoutStops(name: string): string {
-  const [before = '', ...bodies] = name.split(`${STOPPABLE}(`);
+/** Without a macro of ours around a part of it: the first bracket that closes and was not opened is the macro's. */
+function withoutMacro(name: string, macro: string): string {
+  const [before = '', ...bodies] = name.split(`${macro}(`);
   if (bodies.length === 0) return name;
   const parts = [before];
   let open = 0;
@@ -55,7 +55,7 @@ function withoutStops(name: string): string {
 }
 
 const CLOSED = /^"(?:[^"]|"")*"$/;
-const INNER = [STOPPABLE, '_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
+const INNER = [STOPPABLE, OFFSET, '_colloquy', 'main.', VALUES_OF, '\u0001', '\u0002'];
 
 function isInnerLooking(text: string): boolean {
   return INNER.some((inner) => text.includes(inner));

@@ -112,24 +112,25 @@ function textBytes(table: Table): string {
  * name, which then leave it, or all of them before it is dropped. All in one table, since one per deletion would make thousands.
  */
 export async function storeKeptAsText(sql: Sql, table: Table, trash?: string): Promise<void> {
-  const [texts, data] = ['"_meta"."trash_documents"', dataTable(table.id)];
+  const data = dataTable(table.id);
   const hash = quoteName(HASH_COLUMN);
-  const deletions = await sql('SELECT id, number::BIGINT FROM "_meta"."trash" WHERE table_id = $1', table.id);
-  for (const [id, deletion] of deletions) {
-    if (trash !== undefined && trash !== id) continue;
-    await sql(
-      `INSERT INTO ${texts} SELECT $1, ${quoteName(ID_COLUMN)}, ${quoteName(TIME_COLUMN)}, ${rowText(table.shape)},
-         ${extraText(table)}, ${textBytes(table)} FROM ${data} WHERE ${hash} = $2::UBIGINT`,
-      String(id),
-      deletion as bigint,
-    );
-    if (trash !== undefined) await sql(`DELETE FROM ${data} WHERE ${hash} = $1::UBIGINT`, deletion as bigint);
-    await sql(
-      'UPDATE "_meta"."trash" SET table_id = NULL, number = NULL, shape = $2 WHERE id = $1',
-      String(id),
-      stringifyJson(tableShapeToJson(table.shape)),
-    );
-  }
+  const deletions = `"_meta"."trash" WHERE table_id = $1${trash === undefined ? '' : ' AND id = $2'}`;
+  const which = trash === undefined ? [table.id] : [table.id, trash];
+  await sql(
+    `INSERT INTO "_meta"."trash_documents"
+     SELECT (SELECT id FROM ${deletions} AND number = ${data}.${hash}), ${quoteName(ID_COLUMN)}, ${quoteName(TIME_COLUMN)},
+       ${rowText(table.shape)}, ${extraText(table)}, ${textBytes(table)}
+     FROM ${data} WHERE ${hash} IN (SELECT number FROM ${deletions})`,
+    ...which,
+  );
+  if (trash !== undefined)
+    await sql(`DELETE FROM ${data} WHERE ${hash} IN (SELECT number FROM ${deletions})`, ...which);
+  await sql(
+    `UPDATE "_meta"."trash" SET table_id = NULL, number = NULL, shape = $${which.length + 1}
+     WHERE table_id = $1${trash === undefined ? '' : ' AND id = $2'}`,
+    ...which,
+    stringifyJson(tableShapeToJson(table.shape)),
+  );
 }
 
 /** SQL condition for the rows of a deletion. */
