@@ -1,6 +1,6 @@
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 
-/** A request that is being worked on. Never contains the key itself, nor its hash, nor a document. */
+/** A request that is being worked on. Never contains the key itself, nor its whole hash, nor a document. */
 export interface Work {
   /** Null: not a request, but something that the service does by itself. */
   traceId: string | null;
