@@ -61,8 +61,11 @@ const WORDS: readonly (readonly [string, JsonValue])[] = [
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** What may come next: a value, a value or the end of its list, a key or the end of its object, a key, what follows. */
-const Next = { Value: 0, ItemOrEnd: 1, KeyOrEnd: 2, Key: 3, Rest: 4 } as const;
+/**
+ * What may come next: a value, a value or the end of its list, a key or the end of its object, a key, what follows, the
+ * colon after a key.
+ */
+const Next = { Value: 0, ItemOrEnd: 1, KeyOrEnd: 2, Key: 3, Rest: 4, Colon: 5 } as const;
 type Next = (typeof Next)[keyof typeof Next];
 
 /**
@@ -80,6 +83,9 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
   let next: Next = Next.Value;
   let value: JsonValue = null;
   let at = 0;
+  /** Where the string begins that it is in; -1 outside of one. */
+  let textStart = -1;
+  let hasEscape = false;
 
   function fail(why: string, position = at): never {
     throw new JsonTextError(position >= text.length ? 'it ends too early' : why, position);
@@ -123,12 +129,21 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
     take(closed);
   }
 
-  function readText(): string {
-    const start = at;
-    let hasEscape = false;
-    for (at += 1; ; at += 1) {
+  function enterText(): void {
+    textStart = at;
+    hasEscape = false;
+    at += 1;
+  }
+
+  /** Stops at `until`, even within the string. */
+  function readText(until: number): void {
+    for (; at < until; at += 1) {
       const code = text.charCodeAt(at);
-      if (code === QUOTE) break;
+      if (code === QUOTE) {
+        at += 1;
+        endText();
+        return;
+      }
       if (code === BACKSLASH) {
         ESCAPE.lastIndex = at;
         if (!ESCAPE.test(text)) fail('a backslash begins no escape');
@@ -136,14 +151,26 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
         at = ESCAPE.lastIndex - 1;
       } else if (!(code >= 0x20)) fail('a control character in a string');
     }
-    at += 1;
-    if (readNumber === undefined) return '';
-    if (!hasEscape && at - start - 2 <= COPIED_CHARS_MAX) return text.slice(start + 1, at - 1);
-    return JSON.parse(text.slice(start, at)) as string;
+  }
+
+  function endText(): void {
+    const start = textStart;
+    textStart = -1;
+    const isKey = next === Next.Key || next === Next.KeyOrEnd;
+    const isShort = !hasEscape && at - start - 2 <= COPIED_CHARS_MAX;
+    let one = '';
+    if (readNumber !== undefined) one = isShort ? text.slice(start + 1, at - 1) : JSON.parse(text.slice(start, at));
+    if (!isKey) {
+      take(one);
+      return;
+    }
+    key = one;
+    keys += 1;
+    if (keys > limits.keysMax) fail(`an object of more than ${limits.keysMax} keys`);
+    next = Next.Colon;
   }
 
   function readScalar(code: number): JsonValue {
-    if (code === QUOTE) return readText();
     const word = WORDS.find(([name]) => name.charCodeAt(0) === code);
     if (word !== undefined) {
       if (!text.startsWith(word[0], at)) fail('unexpected character');
@@ -161,15 +188,17 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
   function readValue(code: number): void {
     if (code === OPEN) enter({});
     else if (code === OPEN_LIST) enter([]);
+    else if (code === QUOTE) enterText();
     else take(readScalar(code));
   }
 
   function readKey(code: number): void {
     if (code !== QUOTE) fail('expected a key in quotes');
-    key = readText();
-    keys += 1;
-    if (keys > limits.keysMax) fail(`an object of more than ${limits.keysMax} keys`);
-    if (skipSpace() !== COLON) fail('expected ":" after a key');
+    enterText();
+  }
+
+  function readColon(code: number): void {
+    if (code !== COLON) fail('expected ":" after a key');
     at += 1;
     next = Next.Value;
   }
@@ -190,6 +219,7 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
     if (next === Next.Rest) readRest(code);
     else if (next === Next.Value) readValue(code);
     else if (next === Next.Key) readKey(code);
+    else if (next === Next.Colon) readColon(code);
     else if (code === (next === Next.ItemOrEnd ? CLOSE_LIST : CLOSE)) leave();
     else if (next === Next.ItemOrEnd) readValue(code);
     else readKey(code);
@@ -199,6 +229,10 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
     read(characters) {
       const until = at + characters;
       while (at < until) {
+        if (textStart >= 0) {
+          readText(until);
+          continue;
+        }
         const code = skipSpace();
         if (at >= text.length && next === Next.Rest && open === undefined) return true;
         if (at >= text.length) fail('');

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** How long work on one request may hold the thread, in milliseconds, before others get their turn. */
 const TURN_MS = 10;
 
@@ -27,4 +29,14 @@ export async function mapInTurns<T, U>(items: readonly T[], map: (item: T, index
     if (turn !== undefined) await turn;
   }
   return mapped;
+}
+
+/** A longer text, of SQL, is worked on in steps that cannot be divided. */
+const STEP_CHARS_MAX = 16 * 1024;
+/** What a millisecond of rest is for: steps on a text of 256 KiB take up to 40 ms, and the rest after one is 20 ms. */
+const CHARS_PER_REST_MS = 13 * 1024;
+
+/** To be awaited between such steps: others have several turns then, since one request of theirs takes several. */
+export async function restFor(text: string): Promise<void> {
+  if (text.length > STEP_CHARS_MAX) await sleep(text.length / CHARS_PER_REST_MS);
 }

@@ -60,8 +60,8 @@ describe('readStatement() finds parameters', () => {
     ['SELECT $t$ :a $$ $t$, :b', 'SELECT $t$ :a $$ $t$, $b', ['b']],
     ['SELECT "a :x ""y", :b', 'SELECT "a :x ""y", $b', ['b']],
     ['SELECT a$b, :c', 'SELECT a$b, $c', ['c']],
-  ])('%s', (sql, expected, parameters) => {
-    const statement = readStatement(sql);
+  ])('%s', async (sql, expected, parameters) => {
+    const statement = await readStatement(sql);
     expect(statement.body).toBe(expected);
     expect(statement.parameters).toEqual(parameters);
   });
@@ -92,21 +92,21 @@ describe('readStatement() finds parameters', () => {
     'SELECT list_transform(l, lambda x :x+1)',
     'SELECT struct_pack(a := 1)',
     'SELECT f(a => 1)',
-  ])('none in %s', (sql) => {
-    const statement = readStatement(sql);
+  ])('none in %s', async (sql) => {
+    const statement = await readStatement(sql);
     expect(statement.body).toBe(sql);
     expect(statement.parameters).toEqual([]);
   });
 
-  test('refuses ? with its place', () => {
-    expect(() => readStatement('SELECT\n  ?')).toThrow(
+  test('refuses ? with its place', async () => {
+    await expect(readStatement('SELECT\n  ?')).rejects.toThrow(
       expect.objectContaining({ code: 'query_error', details: expect.objectContaining({ line: 2, column: 3 }) }),
     );
-    expect(readStatement("SELECT '?'").parameters).toEqual([]);
+    expect((await readStatement("SELECT '?'")).parameters).toEqual([]);
   });
 
-  test('refuses names mixed with numbers', () => {
-    expect(() => readStatement('SELECT :a, :1')).toThrow(/mixes named and numbered/);
+  test('refuses names mixed with numbers', async () => {
+    await expect(readStatement('SELECT :a, :1')).rejects.toThrow(/mixes named and numbered/);
   });
 });
 

@@ -382,9 +382,9 @@ describe('forms that people bring along', () => {
     expect(await fixture.rows(sql)).toEqual(rows);
   });
 
-  test('lead back to what was written', () => {
+  test('lead back to what was written', async () => {
     for (const [sql] of forms) {
-      const { sql: own, originOf } = ownForms(sql);
+      const { sql: own, originOf } = await ownForms(sql);
       const bytes = Buffer.from(own);
       for (const word of sql.match(/[a-z]{3,}/g) ?? []) {
         const at = bytes.indexOf(word);

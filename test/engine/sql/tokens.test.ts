@@ -65,7 +65,7 @@ async function treeOf(sql: string): Promise<unknown> {
 async function expectSameTree(sql: string): Promise<boolean> {
   const tree = await treeOf(sql);
   if (tree === undefined) return false;
-  const statement = readStatement(sql);
+  const statement = await readStatement(sql);
   expect(isSameTree(tree, await treeOf(statement.body)), JSON.stringify(sql)).toBe(true);
   return true;
 }

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
+import { restFor } from '../../../contract/turns.ts';
 import type { Names } from '../sql/names.ts';
 import { innerLooking } from '../sql/result-names.ts';
-import { errorAt, type Statement } from '../sql/statement.ts';
+import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
 import { syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
 import { isSameTree } from '../sql/tree.ts';
@@ -88,17 +88,6 @@ function parseError(statement: Statement, parsed: ParsedText): ApiError {
 /** Longer trees are not read: reading one holds the only thread, and so does all that is done with it. */
 const TREE_CHARS_MAX = 4 * 1024 * 1024;
 
-/**
- * Between two steps on a longer text, others have their turn: each step holds the only thread, and a request of others
- * takes several turns.
- */
-const STEP_CHARS_MAX = 16 * 1024;
-const REST_MS = 20;
-
-async function turnOf({ body }: Statement): Promise<void> {
-  if (body.length > STEP_CHARS_MAX) await sleep(REST_MS);
-}
-
 /** The engine writes a number beyond the largest double as a word that is not valid JSON. */
 function readTree(statement: Statement, text: string): ParsedText {
   try {
@@ -119,17 +108,11 @@ async function serialize(
     const parser = await parserOf(connection);
     parser.bindVarchar(1, sql);
     const result = await parser.runAndReadAll();
-    await turnOf(statement);
+    await restFor(statement.body);
     const text = String(result.getRows()[0]?.[0]);
-    if (text.length > TREE_CHARS_MAX) {
-      throw errorAt(
-        statement,
-        undefined,
-        'The SQL has too many parts. Pass long lists as a parameter, or ask in several statements.',
-      );
-    }
+    if (text.length > TREE_CHARS_MAX) throw tooManyParts();
     const tree = readTree(statement, text);
-    await turnOf(statement);
+    await restFor(statement.body);
     return tree;
   } catch (error) {
     // Positions would refer to the text of PARSE.
@@ -178,7 +161,7 @@ export async function admit(
   const passed = passGate(statement, tree, names);
   const [missing] = passed.missing;
   if (missing !== undefined && !mayMiss) throw missing.error();
-  await turnOf(statement);
+  await restFor(statement.body);
   if (passed.sql !== statement.body) {
     const { statements } = await serialize(connection, statement, passed.sql, signal);
     if (!isSameTree([passed.tree], statements)) {
@@ -186,10 +169,10 @@ export async function admit(
     }
   }
   await makeMacros(connection, passed.macros);
-  await turnOf(statement);
+  await restFor(statement.body);
   const matches = await columnPatterns(connection, tree, passed.tables);
   const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
-  await turnOf(statement);
+  await restFor(statement.body);
   const innerNames = innerLooking(passed.sql, passed.tree);
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }

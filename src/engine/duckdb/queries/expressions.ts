@@ -85,7 +85,7 @@ interface Compiled {
 
 async function compile(connection: DuckDBConnection, expression: Expression, signal: AbortSignal): Promise<Compiled> {
   try {
-    const statement = readStatement(SELECT + expression.sql);
+    const statement = await readStatement(SELECT + expression.sql);
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);

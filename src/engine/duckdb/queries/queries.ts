@@ -92,12 +92,12 @@ interface Bound {
   values: ReadonlyMap<string, Typed>;
 }
 
-function bound(
+async function bound(
   forms: StatementForms,
   request: { sql: string; parameters?: readonly Parameter[] | undefined },
   mayMiss = false,
-): Bound {
-  const statement = forms.read(request.sql);
+): Promise<Bound> {
+  const statement = await forms.read(request.sql);
   return { statement, values: bindParameters(statement.parameters, request.parameters ?? [], mayMiss) };
 }
 
@@ -175,7 +175,7 @@ function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<Qu
 }
 
 async function inspect({ forms, places, names }: Parts, request: InspectRequest): Promise<Inspection> {
-  const { statement, values } = bound(forms, request, request.allowMissingParameters === true);
+  const { statement, values } = await bound(forms, request, request.allowMissingParameters === true);
   return places.inPlace(
     { sql: request.sql, caller: request.caller, requestId: request.requestId, signal: request.signal },
     async (connection, signal) => {
@@ -212,7 +212,7 @@ export function createQueries(context: Context): Queries {
   return {
     ...places,
     async query(request) {
-      const ask = bound(parts.forms, request);
+      const ask = await bound(parts.forms, request);
       return (await runKnown(parts, request, ask)) ?? (await runGuarded(parts, request, ask));
     },
     inspect: (request) => inspect(parts, request),

@@ -111,7 +111,7 @@ const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/
  * else.
  */
 async function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
-  const statement = readStatement(PROBE[part](text));
+  const statement = await readStatement(PROBE[part](text));
   const [parameter] = statement.parameters;
   if (parameter !== undefined) {
     throw new ApiError(
@@ -209,7 +209,7 @@ function tieBreak({ columns }: KeptTable): string {
 }
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
-  const statement = readStatement(text);
+  const statement = await readStatement(text);
   const { passed, warnings } = await open(connection, statement, namesOf(table), signal);
   try {
     const prepared = await connection.prepare(passed.sql);

@@ -14,8 +14,8 @@ type Values = ReadonlyMap<string, Typed>;
  * some id, in a second form (`ByHash`). Whatever passed the gate, in either form, is remembered by the caller's text.
  */
 export interface StatementForms {
-  /** The statement of a text. Throws `query_error` for one that cannot be read. */
-  read(sql: string): Statement;
+  /** The statement of a text. Rejects `query_error` for one that cannot be read. */
+  read(sql: string): Promise<Statement>;
   /** Takes a text through the gate, unless it has passed before and names have not changed since. */
   open(connection: DuckDBConnection, sql: string, statement: Statement, signal: AbortSignal): Promise<Opened>;
   /** The second form of an opened statement, if it has one that holds for these values. */
@@ -46,7 +46,7 @@ export function createStatementForms(names: Names, lookupRowsMin: number): State
     opened.byHash !== null && holdsFor(opened.byHash, values) ? secondOf(opened) : null;
 
   return {
-    read: (sql) => written.find(sql)?.statement ?? readStatement(sql),
+    read: async (sql) => written.find(sql)?.statement ?? (await readStatement(sql)),
     async open(connection, sql, statement, signal) {
       const found = written.find(sql);
       if (found !== undefined) {

@@ -1,3 +1,4 @@
+import { restFor } from '../../../contract/turns.ts';
 import { parseFormat, writtenFormat } from './compat/formats.ts';
 import { RENAMED_FUNCTIONS, VALUES_OF } from './compat.ts';
 import { SCALAR_FUNCTIONS } from './functions.ts';
@@ -224,21 +225,29 @@ class Clauses {
   #open: ('expressions' | 'condition' | 'relations')[] = ['relations'];
 
   see(token: Token, before: Token | undefined): void {
-    const word = wordOf(token);
+    if (token.kind === 'word') this.#seeWord(wordOf(token), before);
+    else if (token.kind === 'punctuation') this.#seeMark(token.text, before);
+  }
+
+  #seeWord(word: string, before: Token | undefined): void {
     const isCondition = word === 'on' && wordOf(before) !== 'distinct';
     if (isCondition) this.#open[this.#open.length - 1] = 'condition';
-    else if (isMark(token, ',') && this.#open.at(-1) === 'condition') this.#open[this.#open.length - 1] = 'relations';
     else if (BEFORE_EXPRESSIONS.has(word)) this.#open[this.#open.length - 1] = 'expressions';
     // x IS DISTINCT FROM y
     else if (word === 'from' && wordOf(before) === 'distinct') return;
     else if (BEFORE_RELATIONS.has(word) && word !== 'as' && word !== 'in')
       this.#open[this.#open.length - 1] = 'relations';
-    else if (token.kind === 'punctuation' && '([{'.includes(token.text)) {
+  }
+
+  #seeMark(mark: string, before: Token | undefined): void {
+    if (mark === ',') {
+      if (this.#open.at(-1) === 'condition') this.#open[this.#open.length - 1] = 'relations';
+    } else if ('([{'.includes(mark)) {
       const called = wordOf(before);
       const isCall =
         called !== '' && ![BEFORE_RELATIONS, BEFORE_EXPRESSIONS, BEFORE_QUERIES].some((words) => words.has(called));
-      this.#open.push(isCall || token.text !== '(' ? 'expressions' : 'relations');
-    } else if (token.kind === 'punctuation' && ')]}'.includes(token.text) && this.#open.length > 1) this.#open.pop();
+      this.#open.push(isCall || mark !== '(' ? 'expressions' : 'relations');
+    } else if (')]}'.includes(mark) && this.#open.length > 1) this.#open.pop();
   }
 
   get areExpressions(): boolean {
@@ -246,15 +255,18 @@ class Clauses {
   }
 }
 
-function editsOf(sql: string): Edit[] {
+async function editsOf(sql: string): Promise<Edit[]> {
   const list = tokenList(sql);
   const edits: Edit[] = [];
   const clauses = new Clauses();
-  for (const [index, token] of list.entries()) {
-    edits.push(...editsAt(sql, list, index, clauses));
+  await restFor(sql);
+  for (let index = 0; index < list.length; index++) {
+    const token = list[index] as Token;
+    if (token.kind === 'word') for (const edit of editsAt(sql, list, index, clauses)) edits.push(edit);
     clauses.see(token, list[index - 1]);
   }
-  return edits.toSorted((a, b) => a.start - b.start);
+  await restFor(sql);
+  return edits.sort((a, b) => a.start - b.start);
 }
 
 function editsAt(sql: string, list: TokenList, index: number, clauses: Clauses): Edit[] {
@@ -301,9 +313,9 @@ export interface OwnForms {
 }
 
 /** The text as the engine spells it. */
-export function ownForms(text: string): OwnForms {
+export async function ownForms(text: string): Promise<OwnForms> {
   const sql = withoutBackticks(text);
-  const edits = MAY_HAVE_FORMS.test(sql) ? editsOf(sql) : [];
+  const edits = MAY_HAVE_FORMS.test(sql) ? await editsOf(sql) : [];
   if (edits.length === 0) return { sql, originOf: (offset) => offset };
   const parts: string[] = [];
   /** New pieces, as byte offsets in the new text, with what they replaced in the original. */

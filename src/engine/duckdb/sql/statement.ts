@@ -1,4 +1,5 @@
 import { ApiError } from '../../../contract/errors.ts';
+import { restFor } from '../../../contract/turns.ts';
 import { parsedTokens } from './expansion.ts';
 import { ownForms } from './forms.ts';
 import { replacePlaceholders } from './placeholders.ts';
@@ -10,7 +11,13 @@ const SQL_BYTES_MAX = 256 * 1024;
 /** Maximum nesting of brackets; far below what the engine's parser refuses or survives. */
 const NESTING_MAX = 250;
 
-/** Maximum number of tokens after the engine's copying: four times as many as a text of that length can have. */
+/**
+ * Maximum number of tokens: with more, nearly every statement has a tree that is too long to be read (`parse.ts`), and
+ * each step below takes time for each of them.
+ */
+const TOKENS_WRITTEN_MAX = 128 * 1024;
+
+/** Maximum number of tokens after the engine's copying: eight times as many as may be written. */
 const TOKENS_MAX = 1_000_000;
 
 /** The engine's lexer takes time that grows with the square of the number of comments, and cannot be interrupted. */
@@ -41,6 +48,14 @@ export interface Position {
   column: number;
 }
 
+/** For a statement that would take too long to be checked. */
+export function tooManyParts(): ApiError {
+  return new ApiError(
+    'query_error',
+    'The SQL has too many parts. Pass long lists as a parameter, or ask in several statements.',
+  );
+}
+
 /** A `query_error` at a byte offset of the caller's text. */
 export function errorAt(statement: Statement, offset: number | undefined, message: string): ApiError {
   return new ApiError('query_error', message, offset === undefined ? {} : statement.locate(offset));
@@ -61,6 +76,13 @@ function commentTooMany(sql: string): number | undefined {
     at = sql.indexOf('/*', at + 2);
   }
   return undefined;
+}
+
+function checkCount(sql: string): void {
+  // Each token is a character, at least.
+  if (sql.length <= TOKENS_WRITTEN_MAX) return;
+  const read = tokens(sql);
+  for (let count = 0; read.next().done !== true; count++) if (count === TOKENS_WRITTEN_MAX) throw tooManyParts();
 }
 
 function checkNesting(list: readonly Token[], fail: (index: number, message: string) => ApiError): void {
@@ -119,34 +141,46 @@ function plainSpaces(sql: string): string {
  * Reads the caller's SQL text: finds parameters and EXPLAIN, and refuses text that is empty, too long, nested too
  * deeply or not text. Throws `query_error`.
  */
-export function readStatement(text: string): Statement {
+export async function readStatement(text: string): Promise<Statement> {
   if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
     throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
   }
   // The engine does not accept lone surrogates: encoding the text as UTF-8 turns each into a replacement character.
   const original = Buffer.from(text);
-  const { sql: caller, originOf } = ownForms(plainSpaces(original.toString()));
+  const spaced = plainSpaces(original.toString());
+  checkCount(spaced);
+  await restFor(text);
+  const { sql: caller, originOf } = await ownForms(spaced);
+  await restFor(text);
   const bytes = Buffer.from(caller);
   const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));
   const locate = (offset: number) => positionAt(original, originOf(Math.max(0, Math.min(offset, bytes.length))));
   const fail = (index: number, message: string) => new ApiError('query_error', message, locate(offsetOf(index)));
 
-  const nul = caller.indexOf('\0');
-  if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
-  const tick = openBacktick(caller);
-  if (tick !== undefined)
-    throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
-  const comment = commentTooMany(caller);
-  if (comment !== undefined) throw fail(comment, `The SQL has more than ${COMMENTS_MAX} comments. Leave some out.`);
-  const list = [...tokens(caller)];
+  const list = tokensOf(caller, fail);
+  await restFor(text);
   checkNesting(list, fail);
   if (parsedTokens(list) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');
   }
+  await restFor(text);
   const { sql, parameters } = replacePlaceholders(caller, list, fail);
   const { text: explain, end } = readExplain(sql) ?? { text: '', end: 0 };
   const blank = sql.slice(0, end).replace(/[^\n]/g, (character) => ' '.repeat(Buffer.byteLength(character)));
   const body = blank + sql.slice(end);
   if (tokens(body).next().done === true) throw fail(0, 'The SQL is empty. Send one statement, such as SELECT 1.');
+  await restFor(text);
   return { body, explain, parameters, locate, offsetOf };
+}
+
+/** The tokens of a text in the engine's spelling; refuses what the engine's lexer would trip over. */
+function tokensOf(sql: string, fail: (index: number, message: string) => ApiError): Token[] {
+  const nul = sql.indexOf('\0');
+  if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
+  const tick = openBacktick(sql);
+  if (tick !== undefined)
+    throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
+  const comment = commentTooMany(sql);
+  if (comment !== undefined) throw fail(comment, `The SQL has more than ${COMMENTS_MAX} comments. Leave some out.`);
+  return [...tokens(sql)];
 }

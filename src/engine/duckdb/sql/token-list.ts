@@ -13,15 +13,22 @@ export interface TokenList extends ReadonlyArray<Token> {
   namesUnnest: boolean;
 }
 
+function isUnnest(name: string): boolean {
+  return (name.length === 6 || name.length === 8) && /^"?unnest"?$/i.test(name);
+}
+
 export function tokenList(sql: string): TokenList {
   const list = [...tokens(sql)];
   /** By index of the opening bracket. */
   const ends = new Map<number, number[]>();
   const open: number[] = [];
   let namesUnnest = false;
-  for (const [index, { kind, text }] of list.entries()) {
-    if (/^"?unnest"?$/i.test(text) && list[index + 1]?.text !== '(') namesUnnest = true;
-    if (kind !== 'punctuation') continue;
+  for (let index = 0; index < list.length; index++) {
+    const { kind, text } = list[index] as Token;
+    if (kind !== 'punctuation') {
+      if (isUnnest(text) && list[index + 1]?.text !== '(') namesUnnest = true;
+      continue;
+    }
     if ('([{'.includes(text)) {
       open.push(index);
       ends.set(index, []);

@@ -1,5 +1,6 @@
 import { blobValue, type DuckDBValue } from '@duckdb/node-api';
 import type { JsonObject } from '../../../contract/json.ts';
+import { mapInTurns } from '../../../contract/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
 import { exactText } from '../values/exact-text.ts';
@@ -105,7 +106,7 @@ async function insertSome(
     lineOfOne: (document: TextDocument, index: number) => Line,
     ...values: DuckDBValue[]
   ) => {
-    const lines = documents.map(lineOfOne);
+    const lines = await mapInTurns(documents, lineOfOne);
     const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? null, document), 0);
     await withRoom(size, async (room) => {
       await run(statement, blobValue(room.subarray(0, join(room, text, documents, lines))), ...values);
