@@ -5,23 +5,30 @@ const CANDIDATES_MAX = 10_000;
 /** Most pairs of characters compared in one search: some milliseconds. A thousand names of 40 letters are 1.6 million. */
 const PAIRS_MAX = 2_000_000;
 
+/** The last three rows of a search, used again by the next one. */
+const ROWS = [0, 1, 2].map(() => new Uint8Array(COMPARED_MAX + 1)) as [Uint8Array, Uint8Array, Uint8Array];
+
 /** Edit distance with swaps of neighbours counted once (optimal string alignment). */
 function distance(a: string, b: string): number {
-  let before = new Uint8Array(b.length + 1);
-  let above = Uint8Array.from({ length: b.length + 1 }, (_, index) => index);
-  let row = new Uint8Array(b.length + 1);
+  let [before, above, row] = ROWS;
+  for (let j = 0; j <= b.length; j++) above[j] = j;
+  let last = -1;
   for (let i = 1; i <= a.length; i++) {
+    const code = a.charCodeAt(i - 1);
     row[0] = i;
+    let left = i;
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let best = Math.min((above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (above[j - 1] ?? 0) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        best = Math.min(best, (before[j - 2] ?? 0) + 1);
-      row[j] = best;
+      const other = b.charCodeAt(j - 1);
+      const changed = (above[j - 1] as number) + (code === other ? 0 : 1);
+      left = Math.min((above[j] as number) + 1, left + 1, changed);
+      if (code !== other && j > 1 && last === other && code === b.charCodeAt(j - 2))
+        left = Math.min(left, (before[j - 2] as number) + 1);
+      row[j] = left;
     }
+    last = code;
     [before, above, row] = [above, row, before];
   }
-  return above[b.length] ?? 0;
+  return above[b.length] as number;
 }
 
 /** Letter case and separators are the most common slips, so they do not count as differences. */

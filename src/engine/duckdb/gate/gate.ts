@@ -1,3 +1,4 @@
+import { restFor } from '../../../contract/turns.ts';
 import { COMPAT_MACROS, RENAMED_FUNCTIONS } from '../sql/compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from '../sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
@@ -50,8 +51,6 @@ interface Scope {
   parent: Scope | null;
   /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
   aliases: Layered<Size>;
-  depth: number;
-  expressions: number;
   lambdas: number;
   /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
   times: number;
@@ -73,6 +72,11 @@ interface Walk {
   size: Size;
   /** Uses of COLUMNS(). */
   columns: number;
+  /** Whether there is a star of any kind. */
+  hasStars: boolean;
+  /** How deeply the place that is walked is nested: in all, and in expressions. */
+  depth: number;
+  expressions: number;
   /** Cost of the joins of all FROMs: see `joinsCost`. */
   joins: number;
 }
@@ -127,16 +131,18 @@ function measure(walk: Walk, work: () => void): Size {
 }
 
 function walkChildren(walk: Walk, node: Node, scope: Scope, ...without: string[]): void {
-  for (const [key, value] of Object.entries(node)) {
+  for (const key of Object.keys(node)) {
+    const value = node[key];
     if (typeof value === 'object' && value !== null && !without.includes(key)) walkAny(walk, value, scope);
   }
 }
 
-function walkAny(walk: Walk, value: unknown, outer: Scope): void {
-  const scope = { ...outer, depth: outer.depth + 1 };
-  if (scope.depth > DEPTH_MAX) throw errorAt(walk.statement, undefined, 'The SQL is nested too deeply. Simplify it.');
+function walkAny(walk: Walk, value: unknown, scope: Scope): void {
+  walk.depth += 1;
+  if (walk.depth > DEPTH_MAX) throw errorAt(walk.statement, undefined, 'The SQL is nested too deeply. Simplify it.');
   if (Array.isArray(value)) for (const item of value) walkAny(walk, item, scope);
   else if (isNode(value)) walkNode(walk, value, scope);
+  walk.depth -= 1;
 }
 
 function walkNode(walk: Walk, node: Node, scope: Scope): void {
@@ -161,21 +167,21 @@ function walkPlain(walk: Walk, node: Node, scope: Scope): void {
 
 const ONE_EXPRESSION: Size = { queries: 0, expressions: 1 };
 
-function walkExpression(walk: Walk, node: Node, outer: Scope): void {
+function walkExpression(walk: Walk, node: Node, scope: Scope): void {
   const kind = textOf(node['class']);
   if (!EXPRESSIONS.has(kind)) refuse(walk, node, `This kind of expression (${kind}) is not allowed here.`);
   if (kind === 'CONSTANT') return;
-  const expressions = outer.expressions + 1;
-  if (expressions > EXPRESSIONS_MAX) {
+  walk.expressions += 1;
+  if (walk.expressions > EXPRESSIONS_MAX) {
     refuse(
       walk,
       node,
       `Expressions are nested deeper than ${EXPRESSIONS_MAX}. Simplify the SQL, or split it with WITH.`,
     );
   }
-  const scope = { ...outer, expressions };
   grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
   if (kind === 'FUNCTION') checkPattern(walk, node);
+  if (kind === 'STAR') walk.hasStars = true;
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
@@ -188,12 +194,14 @@ function walkExpression(walk: Walk, node: Node, outer: Scope): void {
       : kind === 'SUBQUERY'
         ? { ...scope, times: scope.times === 0 ? 1 : scope.times * 4 }
         : scope;
-  const arguments_ = measure(walk, () => walkChildren(walk, node, inner));
+  const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
+  const walkInner = () => walkChildren(walk, node, inner);
+  if (copies === undefined) walkInner();
+  else grow(walk, node, measure(walk, walkInner), copies - 1);
   // Only now: their own functions are none that the SQL may call.
   for (const piece of node['class'] === 'FUNCTION' ? stopLambda(node, walk.text) : []) splice(walk, piece);
   for (const piece of kind === 'WINDOW' ? boundOffset(node, walk.text) : []) splice(walk, piece);
-  const copies = kind === 'FUNCTION' ? COPYING_MACROS.get(textOf(node['function_name']).toLowerCase()) : undefined;
-  if (copies !== undefined) grow(walk, node, arguments_, copies - 1);
+  walk.expressions -= 1;
 }
 
 function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): void {
@@ -295,7 +303,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   for (const entry of Array.isArray(map) ? map : []) {
     if (!isNode(entry)) continue;
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
-    scope = { ...within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key'])), depth: outer.depth };
+    scope = within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key']));
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
@@ -314,8 +322,6 @@ const OUTERMOST: Scope = {
   names: new Map(),
   parent: null,
   aliases: NO_ALIASES,
-  depth: 0,
-  expressions: 0,
   lambdas: 0,
   times: 0,
 };
@@ -327,7 +333,7 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
   const aliases = layerOn(scope.aliases);
   for (const column of list) {
     const columnsBefore = walk.columns;
-    const size = measure(walk, () => walkAny(walk, column, { ...scope, depth: scope.depth + 1, aliases }));
+    const size = measure(walk, () => walkAny(walk, column, { ...scope, aliases }));
     if (!isNode(column)) continue;
     if (walk.columns > columnsBefore) grow(walk, column, size, COLUMNS_TYPICAL - 1);
     const alias = textOf(column['alias']);
@@ -337,13 +343,13 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
 }
 
 /**
- * Lets a statement through, or throws `query_error` with the position of what it refuses.
+ * Lets a statement through, or rejects `query_error` with the position of what it refuses.
  *
  * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it
  * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
  * schemas of collections are filled in.
  */
-export function passGate(statement: Statement, tree: unknown, names: Names): Passed {
+export async function passGate(statement: Statement, tree: unknown, names: Names): Promise<Passed> {
   const bytes = Buffer.from(statement.body);
   const walk: Walk = {
     statement,
@@ -358,6 +364,9 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
     copiesWith: mayCopyWith(statement.body),
     size: { ...NOTHING },
     columns: 0,
+    hasStars: false,
+    depth: 0,
+    expressions: 0,
     joins: 0,
   };
   const node = isNode(tree) ? tree['node'] : undefined;
@@ -366,7 +375,9 @@ export function passGate(statement: Statement, tree: unknown, names: Names): Pas
   if (show !== null && statement.explain !== '') throw errorAt(statement, 0, 'SHOW cannot be explained.');
   if (show === null) {
     walkAny(walk, node, OUTERMOST);
-    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])));
+    await restFor(statement.body);
+    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])), walk.hasStars);
+    await restFor(statement.body);
   }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
   const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;

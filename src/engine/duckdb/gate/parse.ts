@@ -158,7 +158,7 @@ export async function admit(
   mayMiss = false,
 ): Promise<Opened> {
   const namesVersion = names.version;
-  const passed = passGate(statement, tree, names);
+  const passed = await passGate(statement, tree, names);
   const [missing] = passed.missing;
   if (missing !== undefined && !mayMiss) throw missing.error();
   await restFor(statement.body);

@@ -35,6 +35,8 @@ interface Context {
   statement: Statement;
   /** The collection that a node of the tree names. */
   tables: ReadonlyMap<Node, NamedTable>;
+  /** Whether it contains a star of any kind. */
+  hasStars: boolean;
   total: number;
   /** Number of expressions that COLUMNS() makes. */
   copies: number;
@@ -159,10 +161,14 @@ function widthOfCall(context: Context, node: Node, scope: Scope): number {
 }
 
 /** Whether an expression stands for a copy of it for each column. */
-function hasColumns(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasColumns);
+function hasColumns({ hasStars }: Context, value: unknown): boolean {
+  return hasStars && hasStar(value);
+}
+
+function hasStar(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasStar);
   if (!isNode(value) || value['class'] === 'SUBQUERY' || value['type'] === 'OPERATOR_UNPACK') return false;
-  return value['class'] === 'STAR' || Object.values(value).some(hasColumns);
+  return value['class'] === 'STAR' || Object.values(value).some(hasStar);
 }
 
 function expressionsIn(value: Node): number {
@@ -196,7 +202,7 @@ function columnsOf(from: Scope['from']): number {
 /** Counts the expressions that an expression with COLUMNS() becomes; for a list, those of each item. */
 function countCopies(context: Context, value: unknown, from: Scope['from'], node: Node): void {
   if (Array.isArray(value)) for (const item of value) countCopies(context, item, from, node);
-  else if (isNode(value) && value['class'] !== 'STAR' && hasColumns(value)) {
+  else if (isNode(value) && value['class'] !== 'STAR' && hasColumns(context, value)) {
     if (value['class'] === undefined) countCopies(context, Object.values(value), from, node);
     else context.copies += columnsOf(from) * expressionsIn(value);
   }
@@ -212,7 +218,7 @@ function relationOfEntry(context: Context, entry: unknown, scope: Scope, from: S
     return relationOfStar(context, entry, scope, from);
   }
   const width = widthOf(context, entry, scope);
-  const columns = hasColumns(entry) ? columnsOf(from) : 1;
+  const columns = hasColumns(context, entry) ? columnsOf(from) : 1;
   if (columns !== 1) return { ...unnamed(columns, columns * width), rest: width };
   if (textOf(entry['function_name']).toLowerCase() === 'unnest') return unnamed(width, width);
   const path = listOf(entry['column_names']);
@@ -366,7 +372,12 @@ function relationOfCollection(table: NamedTable): Relation {
 }
 
 /** Refuses, with `query_error`, a statement that makes too many columns or types; `node` has passed the gate. */
-export function checkWidths(statement: Statement, node: Node, tables: ReadonlyMap<Node, NamedTable>): void {
+export function checkWidths(
+  statement: Statement,
+  node: Node,
+  tables: ReadonlyMap<Node, NamedTable>,
+  hasStars: boolean,
+): void {
   const scope: Scope = { with: new Map(), from: [], aliases: layerOn(null), unknown: 0 };
-  relationOfQuery({ statement, tables, total: 0, copies: 0, looked: 0 }, node, scope);
+  relationOfQuery({ statement, tables, hasStars, total: 0, copies: 0, looked: 0 }, node, scope);
 }

@@ -1,6 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
+import { mapInTurns } from '../../../contract/turns.ts';
 import type {
   EngineLimits,
   Inspection,
@@ -63,17 +64,18 @@ function withBehind(tables: readonly NamedTable[]): NamedTable[] {
 /** Further parameters that are not used are counted. */
 const UNUSED_SHOWN_MAX = 10;
 
-function warningsFor(
+async function warningsFor(
   request: QueryRequest,
   { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
   cut: QueryOutcome['cut'],
-): string[] {
+): Promise<string[]> {
   if (request.generateWarnings !== true) return [];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
-  const warnings = unused
-    .slice(0, UNUSED_SHOWN_MAX)
-    .map((name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`);
+  const warnings = await mapInTurns(
+    unused.slice(0, UNUSED_SHOWN_MAX),
+    (name) => `Parameter "${name}" is not used by the SQL.${meant(name, statement.parameters)}`,
+  );
   const more = unused.length - warnings.length;
   if (more > 0) warnings.push(`${more} more parameters are not used by the SQL.`);
   if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
@@ -109,12 +111,17 @@ function readingOf({ results, limits }: Parts, request: QueryRequest, { values }
   return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
 }
 
-function outcomeOf(request: QueryRequest, opened: Opened, read: ReadRows, queuedMicros: number): QueryOutcome {
+async function outcomeOf(
+  request: QueryRequest,
+  opened: Opened,
+  read: ReadRows,
+  queuedMicros: number,
+): Promise<QueryOutcome> {
   return {
     ...read,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
-    warnings: warningsFor(request, opened, read.cut),
+    warnings: await warningsFor(request, opened, read.cut),
     queuedMicros,
   };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
 import type { JsonValue } from '../../../contract/json.ts';
+import { mapInTurns } from '../../../contract/turns.ts';
 import type { QueryOutcome } from '../../engine.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
@@ -27,11 +28,14 @@ export async function readRows(
   signal: AbortSignal,
   take?: TakeChunk | undefined,
 ): Promise<Rows> {
-  const types = result.columnTypes();
   const names = uniqueNames(caps.names ?? result.columnNames());
-  const columns = types.map((type, index) => ({ name: names[index] ?? '', type: typeName(type) }));
+  const typed = await mapInTurns(names, (name, index) => {
+    const type = result.columnType(index);
+    return { column: { name, type: typeName(type) }, reader: readerOf(type, caps.numbers) };
+  });
+  const columns = typed.map(({ column }) => column);
   const decode = decoder(
-    types.map((type) => readerOf(type, caps.numbers)),
+    typed.map(({ reader }) => reader),
     caps,
   );
   const rows: JsonValue[][] = [];
@@ -74,19 +78,25 @@ const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 function decoder(readers: readonly Reader[], caps: Caps) {
   let bytes = 0;
   return async (chunk: DuckDBDataChunk, rows: JsonValue[][]): Promise<Rows['cut']> => {
-    let turnedAt = performance.now();
-    let looked = { row: 0, bytes };
-    const vectors = rows.length === caps.rowsMax ? [] : readers.map((_, index) => chunk.getColumnVector(index));
     const { rowCount } = chunk;
+    if (rowCount > 0 && rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
+    let readableRows = Number.POSITIVE_INFINITY;
+    // The driver copies the values of a column here.
+    const vectors = await mapInTurns(readers, (_, index) => {
+      const vector = chunk.getColumnVector(index);
+      readableRows = Math.min(readableRows, rowOfLongText(vector, TEXT_BYTES_MAX));
+      return vector;
+    });
     if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
       return { reason: 'bytes', limit: caps.bytesMax };
     }
-    const readableRows = Math.min(...vectors.map((vector) => rowOfLongText(vector, TEXT_BYTES_MAX)));
-    const bitwise = readers.map(({ bits }, index) => {
-      const vector = vectors[index];
-      if (vector === undefined || bits === undefined) return undefined;
+    const bitwise = await mapInTurns(vectors, (vector, index) => {
+      const bits = readers[index]?.bits;
+      if (bits === undefined) return undefined;
       return itemsIn(vector) > BITWISE_ITEMS || vectorBytes(vector) > BITWISE_BYTES ? bits : undefined;
     });
+    let turnedAt = performance.now();
+    let looked = { row: 0, bytes };
     const giveTurn = async () => {
       if (performance.now() - turnedAt < TURN_MS) return;
       await turn();
