@@ -1,9 +1,8 @@
-import { parse } from 'csv-parse';
 import { WRITE_BYTES_MAX } from '../contract/documents.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json.ts';
 import type { CsvRows, FileRequest } from '../mcp/tools/file.ts';
-import { csvDocument, csvRules } from '../service/ingest/csv.ts';
+import { csvDocument, csvParser } from '../service/ingest/csv.ts';
 import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
 
 const SHORT_SHOWN = 5;
@@ -35,20 +34,17 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
     const bytes = 'document' in parsed ? stringifyJson(parsed.document).length : 0;
     entries.push({ bytes, entry: { at, ...parsed } });
   };
-  const parser = parse({
-    ...csvRules({ separator, quoteChar: '"', escapeChar: '"' }),
-    max_record_size: WRITE_BYTES_MAX,
-    // Records are taken here, and none is passed to the stream's output.
-    on_record: (record: string[], { lines }) => {
-      if (failure === undefined) take(record, lines);
-      return null;
+  const parser = csvParser(
+    { separator, quoteChar: '"', escapeChar: '"' },
+    (record, line) => {
+      if (failure === undefined) take(record, line);
     },
-  });
+    WRITE_BYTES_MAX,
+  );
   parser.on('error', (error) => {
     const message = `The file is no CSV: ${error.message}${separatorHint(firstLine, separator)}`;
     failure ??= new ApiError('invalid_input', message, { cause: error });
   });
-  parser.resume();
   const found = async (text: () => string, isEnd: boolean): Promise<Found> => {
     try {
       const decoded = text();

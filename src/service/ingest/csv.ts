@@ -1,4 +1,4 @@
-import { type CsvError, parse } from 'csv-parse';
+import { type CsvError, type Parser, parse } from 'csv-parse';
 import type { JsonObject, JsonValue } from '../../contract/json.ts';
 import { KEYS_MAX } from '../../contract/json-reader.ts';
 import { isNumeral } from '../../contract/text.ts';
@@ -49,12 +49,11 @@ export function csvReader(format: CsvFormat): CsvReader {
 /** The first `max` records of a text. Throws `CsvError`. */
 async function parseCsv(text: string, format: CsvFormat, max: number): Promise<string[][]> {
   const records: string[][] = [];
-  const parser = parse({ ...csvRules(format), on_record: (record: string[]) => void records.push(record) });
+  const parser = csvParser(format, (record) => records.push(record));
   let failure: unknown;
   parser.on('error', (error) => {
     failure = error;
   });
-  parser.resume();
   const pace = createPace();
   for (let from = 0; from < text.length && failure === undefined && records.length < max; from += STEP_CHARS) {
     await new Promise((resolve) => parser.write(text.slice(from, from + STEP_CHARS), resolve));
@@ -68,16 +67,29 @@ async function parseCsv(text: string, format: CsvFormat, max: number): Promise<s
   return records.slice(0, max);
 }
 
-/** The options of the parser. */
-export function csvRules(format: Pick<CsvFormat, 'separator' | 'quoteChar' | 'escapeChar'>) {
-  return {
+/** A parser that passes each record to `take`, with the number of its last line, and none to its output. */
+export function csvParser(
+  format: Pick<CsvFormat, 'separator' | 'quoteChar' | 'escapeChar'>,
+  take: (record: string[], line: number) => void,
+  recordBytesMax = 0,
+): Parser {
+  const parser = parse({
     delimiter: format.separator,
     quote: format.quoteChar,
     escape: format.escapeChar,
     bom: true,
     relax_column_count: true,
     skip_empty_lines: true,
-  };
+    max_record_size: recordBytesMax,
+    on_record: (record: string[], { lines }) => {
+      take(record, lines);
+      // Each record counts as the first: for every other that is not as long as the first, the parser makes an error
+      // with a copy of it, only to throw that away.
+      (parser.info as { records: number }).records = 0;
+      return null;
+    },
+  });
+  return parser.resume();
 }
 
 function isHeader(first: string[] | undefined, header: string[] | undefined): boolean {
