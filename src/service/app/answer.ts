@@ -6,6 +6,8 @@ import { stringifyJson } from '../../contract/json.ts';
 const PIECE_CHARACTERS = 256 * 1024;
 /** What a number or a bracket counts, in characters. */
 const SCALAR_CHARACTERS = 8;
+/** One more for this many levels around a bracket: `JSON.stringify` looks whether it is one of them. */
+const LEVELS_PER_CHARACTER = 16;
 
 /**
  * The JSON text of an answer: a string if it is short, otherwise a stream that serializes it piece by piece, no faster
@@ -33,18 +35,19 @@ async function* unhurried(first: string, rest: Iterable<string>): AsyncGenerator
 }
 
 /** About how many characters the text of a value has; stops counting at `max`. */
-function weigh(value: unknown, max: number): number {
+function weigh(value: unknown, max: number, depth = 0): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return SCALAR_CHARACTERS;
-  let weight = SCALAR_CHARACTERS;
+  let weight = SCALAR_CHARACTERS + depth / LEVELS_PER_CHARACTER;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && weight < max; index++) weight += weigh(value[index], max - weight);
+    for (let index = 0; index < value.length && weight < max; index++)
+      weight += weigh(value[index], max - weight, depth + 1);
     return weight;
   }
   const object = value as { [key: string]: unknown };
   for (const key in object) {
     if (weight >= max) break;
-    weight += key.length + weigh(object[key], max - weight);
+    weight += key.length + weigh(object[key], max - weight, depth + 1);
   }
   return weight;
 }

@@ -79,13 +79,13 @@ function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
     return value.map((item) => withoutNulls(inner.element, item));
   }
   if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
-  const kept = Object.entries(value).flatMap(([key, field]): [string, unknown][] => {
-    const known: z.core.$ZodType | undefined = Object.hasOwn(inner.shape, key) ? inner.shape[key] : undefined;
-    if (known === undefined) return [[key, field]];
-    const dropped = field === null && known instanceof z.ZodOptional && !known.safeParse(null).success;
-    return dropped ? [] : [[key, withoutNulls(known, field)]];
-  });
-  return Object.fromEntries(kept);
+  const kept: { [key: string]: unknown } = { ...value };
+  for (const [key, known] of Object.entries<z.core.$ZodType>(inner.shape)) {
+    if (!Object.hasOwn(kept, key)) continue;
+    if (kept[key] === null && known instanceof z.ZodOptional && !known.safeParse(null).success) delete kept[key];
+    else kept[key] = withoutNulls(known, kept[key]);
+  }
+  return kept;
 }
 
 function parseQuery(row: Row, raw: RawInput): Record<string, unknown> {

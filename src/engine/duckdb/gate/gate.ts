@@ -10,7 +10,7 @@ import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts
 import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import { inListsRefusal, joinsCost, joinsIn, joinsRefusal } from './joins.ts';
+import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal } from './joins.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -74,6 +74,8 @@ interface Walk {
   columns: number;
   /** Whether there is a star of any kind. */
   hasStars: boolean;
+  /** IN with long lists in the query that is walked, without its FROM and other queries in it. */
+  longIns: number;
   /** How deeply the place that is walked is nested: in all, and in expressions. */
   depth: number;
   expressions: number;
@@ -173,17 +175,15 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
   if (kind === 'CONSTANT') return;
   walk.expressions += 1;
   if (walk.expressions > EXPRESSIONS_MAX) {
-    refuse(
-      walk,
-      node,
-      `Expressions are nested deeper than ${EXPRESSIONS_MAX}. Simplify the SQL, or split it with WITH.`,
-    );
+    const message = `Expressions are nested deeper than ${EXPRESSIONS_MAX}. Simplify the SQL, or split it with WITH.`;
+    refuse(walk, node, message);
   }
   grow(walk, node, ONE_EXPRESSION, Math.max(1, scope.times));
   if (kind === 'FUNCTION') checkPattern(walk, node);
   if (kind === 'STAR') walk.hasStars = true;
   if (kind === 'STAR' && node['columns'] === true) walk.columns += 1;
   if (node['class'] === 'FUNCTION' || kind === 'WINDOW') checkFunction(walk, node, SCALAR_FUNCTIONS);
+  if (isLongIn(node)) walk.longIns += 1;
   if (kind === 'COLUMN_REF') checkColumn(walk, node, scope);
   if (kind === 'LAMBDA' && scope.lambdas >= LAMBDAS_MAX) {
     refuse(walk, node, `Lambdas are nested deeper than ${LAMBDAS_MAX}.`);
@@ -307,24 +307,23 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
-  const tooMany = joinsRefusal(joins, walk.joins) ?? (node['type'] === 'SELECT_NODE' ? inListsRefusal(node) : null);
-  if (tooMany !== null) refuse(walk, node, tooMany);
+  const tooManyJoins = joinsRefusal(joins, walk.joins);
+  if (tooManyJoins !== null) refuse(walk, node, tooManyJoins);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
-  const aliases = walkColumns(walk, node, scope);
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
+  const { longIns } = walk;
+  walk.longIns = 0;
+  const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
   if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));
+  const tooManyIns = node['type'] === 'SELECT_NODE' ? longInsRefusal(walk.longIns) : null;
+  if (tooManyIns !== null) refuse(walk, node, tooManyIns);
+  walk.longIns = longIns;
 }
 
 const NO_ALIASES: Scope['aliases'] = layerOn(null);
-const OUTERMOST: Scope = {
-  names: new Map(),
-  parent: null,
-  aliases: NO_ALIASES,
-  lambdas: 0,
-  times: 0,
-};
+const OUTERMOST: Scope = { names: new Map(), parent: null, aliases: NO_ALIASES, lambdas: 0, times: 0 };
 
 /** Walks the columns of a SELECT in order; returns what each of them adds when a later part names it. */
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
@@ -365,6 +364,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     size: { ...NOTHING },
     columns: 0,
     hasStars: false,
+    longIns: 0,
     depth: 0,
     expressions: 0,
     joins: 0,

@@ -81,9 +81,10 @@ export function resultNames(
   innerNames: ReadonlySet<string>,
   tables: readonly NamedTable[],
 ): readonly string[] {
-  if (names.every((name) => asWritten(name) === name)) return names;
+  const written = names.map(asWritten);
+  if (names.every((name, index) => name === written[index])) return names;
   const given = new Set([...innerNames, ...tables.flatMap((table) => table.columns())]);
-  return names.map((name) => (given.has(name) ? name : asWritten(name)));
+  return names.map((name, index) => (given.has(name) ? name : (written[index] ?? name)));
 }
 
 /**

@@ -48,9 +48,15 @@ export function isSameTree(a: unknown, b: unknown): boolean {
   }
   if (!isNode(a)) return Object.is(a, b);
   if (!isNode(b)) return false;
-  const keys = (node: Node) => Object.keys(node).filter((key) => key !== 'query_location');
-  const own = keys(a);
-  return own.length === keys(b).length && own.every((key) => Object.hasOwn(b, key) && isSameTree(a[key], b[key]));
+  return (
+    partsOf(a) === partsOf(b) &&
+    Object.keys(a).every((key) => key === 'query_location' || (Object.hasOwn(b, key) && isSameTree(a[key], b[key])))
+  );
+}
+
+/** How many keys a node has, without its position. */
+function partsOf(node: Node): number {
+  return Object.keys(node).length - (Object.hasOwn(node, 'query_location') ? 1 : 0);
 }
 
 /** Every node, without recursion: trees may be deep. */

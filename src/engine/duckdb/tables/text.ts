@@ -1,6 +1,6 @@
 import { type JsonObject, parseJson } from '../../../contract/json.ts';
 import { endOfItem } from '../../../contract/json-scan.ts';
-import { createPace } from '../../../contract/turns.ts';
+import { createPace, type Pace } from '../../../contract/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { faultOf } from './accept.ts';
@@ -64,7 +64,7 @@ export async function scanText(text: DocumentsText, shape: TableShape): Promise<
   if (bytes[at] === CLOSE_LIST) return undefined;
   for (;;) {
     if (documents.length === text.max) return undefined;
-    const document = fitting(text, scanner, at) ?? parseOne(text, widening, at);
+    const document = fitting(text, scanner, at) ?? (await parseOne(text, widening, at, pace));
     if (document === undefined) return undefined;
     documents.push(document);
     if (document.parsed !== null) parsedBytes += document.end - document.start;
@@ -116,8 +116,15 @@ function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): Te
   return { id: id ?? makeId(), start, end, isMade: id === null, parsed: null };
 }
 
-function parseOne(text: DocumentsText, widening: TableWidening, start: number): TextDocument | undefined {
+async function parseOne(
+  text: DocumentsText,
+  widening: TableWidening,
+  start: number,
+  pace: Pace,
+): Promise<TextDocument | undefined> {
   const end = text.bytes[start] === OPEN ? endOfItem(text.bytes, start) : -1;
+  const turn = pace();
+  if (turn !== undefined) await turn;
   const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
   if (document === undefined) return undefined;
   const { id, eventTimeMicros, fields } = document;

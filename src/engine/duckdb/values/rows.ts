@@ -87,7 +87,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
       readableRows = Math.min(readableRows, rowOfLongText(vector, TEXT_BYTES_MAX));
       return vector;
     });
-    if (rowCount === 1 && rows.length === 0 && isFarTooLarge(vectors, caps)) {
+    if (rowCount === 1 && rows.length === 0 && (await isFarTooLarge(vectors, caps))) {
       return { reason: 'bytes', limit: caps.bytesMax };
     }
     const bitwise = await mapInTurns(vectors, (vector, index) => {
@@ -141,6 +141,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
 }
 
 /** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */
-function isFarTooLarge(vectors: readonly DuckDBVector[], { bytesMax }: Caps): boolean {
-  return vectors.reduce((sum, vector) => sum + vectorBytes(vector), 0) > FAR * bytesMax;
+async function isFarTooLarge(vectors: readonly DuckDBVector[], { bytesMax }: Caps): Promise<boolean> {
+  const sizes = await mapInTurns(vectors, vectorBytes);
+  return sizes.reduce((sum, bytes) => sum + bytes, 0) > FAR * bytesMax;
 }
