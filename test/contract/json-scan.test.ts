@@ -97,6 +97,18 @@ describe('createJsonReader()', () => {
     );
   });
 
+  it('stops within a long string', () => {
+    const text = `{"${'k'.repeat(10_000)}":"${'x'.repeat(10_000)}\\n"}`;
+    const reader = createJsonReader(text, exactNumber);
+    let steps = 1;
+    for (let before = 0; !reader.read(100); steps += 1) {
+      expect(reader.position - before).toBeLessThanOrEqual(110);
+      before = reader.position;
+    }
+    expect(steps).toBeGreaterThan(100);
+    expect(reader.value).toEqual(JSON.parse(text));
+  });
+
   it('says where a text stops to be JSON: what is before may still become JSON', () => {
     fc.assert(
       fc.property(broken, (text) => {

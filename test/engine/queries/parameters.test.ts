@@ -105,6 +105,12 @@ describe('readStatement() finds parameters', () => {
     expect((await readStatement("SELECT '?'")).parameters).toEqual([]);
   });
 
+  test('refuses a text of too many tokens, and reads one of as many as there may be', async () => {
+    const most = `SELECT ${'1,'.repeat(64 * 1024 - 1)}1`;
+    expect((await readStatement(most)).body).toBe(most);
+    await expect(readStatement(`${most}+`)).rejects.toThrow(/too many parts/);
+  });
+
   test('refuses names mixed with numbers', async () => {
     await expect(readStatement('SELECT :a, :1')).rejects.toThrow(/mixes named and numbered/);
   });
