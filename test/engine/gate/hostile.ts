@@ -247,6 +247,8 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `SELECT count(*) FROM orders a0 ${joins('JOIN orders a@ ON a#._id = a@._id', 100)}`,
     `SELECT count(*) FROM orders a0 ${joins('LEFT JOIN orders a@ USING (_id)', 100)}`,
     `SELECT count(*) FROM ${doubled('orders a@', 400)}`,
+    `SELECT 1 GROUP BY ${doubled('@', 1_001)}`,
+    `SELECT 1 FROM orders GROUP BY ${doubled('amount + @', 1_001)}`,
     ...[
       'SELECT *, * FROM (@)',
       'SELECT COLUMNS(*), COLUMNS(*) FROM (@)',

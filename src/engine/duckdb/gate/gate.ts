@@ -10,7 +10,7 @@ import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts
 import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal } from './joins.ts';
+import { groupsRefusal, isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal } from './joins.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -307,8 +307,8 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
-  const tooManyJoins = joinsRefusal(joins, walk.joins);
-  if (tooManyJoins !== null) refuse(walk, node, tooManyJoins);
+  const tooMany = joinsRefusal(joins, walk.joins) ?? groupsRefusal(node);
+  if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });

@@ -37,6 +37,18 @@ export function joinsRefusal(joins: number, cost: number): string | null {
     : null;
 }
 
+/**
+ * Most different terms of one GROUP BY: binding them takes time that grows with the square of their number, a third of a
+ * second for this many, and cannot be interrupted.
+ */
+const GROUPS_MAX = 1_000;
+
+/** Why a query is refused for its GROUP BY; null if it is not. */
+export function groupsRefusal({ group_expressions: groups }: Node): string | null {
+  if (!Array.isArray(groups) || groups.length <= GROUPS_MAX) return null;
+  return `One GROUP BY has ${groups.length} terms; the limit is ${GROUPS_MAX}. Group by fewer columns, or by a list of them.`;
+}
+
 /** Fewer values in an IN are compared one by one; this many become a table that is joined. */
 const IN_VALUES_MIN = 5;
 /** Most of these tables in one query: planning cannot be interrupted, and takes 1.5 s for 100, four seconds for 150. */

@@ -134,8 +134,9 @@ function readToken(sql: string, start: number): Token {
   if ((character === 'e' || character === 'E') && sql[start + 1] === "'") {
     return token('string', endOfString(sql, start + 1, endOfEscaped));
   }
-  if (kindAt(sql, start) === LETTER) return token('word', endOfRun(sql, start, LETTER | DIGIT, '$'));
-  const number = endOfNumber(sql, start);
+  const kind = kindAt(sql, start);
+  if (kind === LETTER) return token('word', endOfRun(sql, start, LETTER | DIGIT, '$'));
+  const number = kind === DIGIT || character === '.' ? endOfNumber(sql, start) : start;
   if (number > start) return token('number', number);
   return token('punctuation', sql.startsWith('::', start) ? start + 2 : start + 1);
 }
