@@ -145,6 +145,33 @@ describe('documents in the trash', () => {
     expect(await engine.restoreDocuments('k', 'r', leaving('k'))).toMatchObject({ docCount: 0, left: { docCount: 0 } });
   });
 
+  test.each(['r', 'other'])(
+    'do not come back to %s over a document with the same id that retention hides',
+    async (to) => {
+      for (const table of ['r', 'other']) {
+        await engine.commit([
+          { do: 'createCollection', table, workspace: 'commons', name: table, retentionSecs: 3_600 },
+        ]);
+      }
+      const now = BigInt(Date.now()) * 1_000n;
+      await engine.addDocuments('r', [doc('a', { v: 1 }, now), doc('b', { v: 1 }, now)]);
+      await engine.deleteDocuments('r', ['a', 'b'], keep('k'));
+      await engine.addDocuments(to, [doc('a', { v: 2 }, 0n)]);
+      const restored = await engine.restoreDocuments('k', to, leaving('k'));
+      expect(restored).toMatchObject({ docCount: 1, left: { docCount: 1 }, leftIds: ['a'] });
+      // The hidden one is still there, until it is purged.
+      expect(await engine.purge(to, Date.now())).toMatchObject({ docCount: 1 });
+      expect(await engine.restoreDocuments('k', to, leaving('k'))).toMatchObject({
+        docCount: 1,
+        left: { docCount: 0 },
+      });
+      expect(await rowsOf(engine, `SELECT _id, v FROM "${to}" ORDER BY _id`)).toEqual([
+        ['a', 1],
+        ['b', 1],
+      ]);
+    },
+  );
+
   test('come back at once to their own collection, and to another in steps', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `d${index}`);
     await engine.addDocuments(

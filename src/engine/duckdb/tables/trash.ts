@@ -5,18 +5,8 @@ import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN, tableShapeToJson } from './columns.ts';
-import {
-  conditionOf,
-  deleteRows,
-  type FoundRow,
-  findDeleted,
-  findRows,
-  LISTED,
-  requireAll,
-  visibleOf,
-} from './find-rows.ts';
+import { conditionOf, type FoundRow, findDeleted, findRows, LISTED, requireAll } from './find-rows.ts';
 import { documentOf, rowText } from './read-back.ts';
-import { isKept } from './retention.ts';
 
 /** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
@@ -47,7 +37,10 @@ export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; 
   return typeof row?.[0] === 'string' ? { table: row[0], deletion: row[1] as bigint } : undefined;
 }
 
-/** Restores the documents of a deletion whose ids no visible document has; returns their ids, and what is left. */
+/**
+ * Restores the documents of a deletion whose ids no other document has; returns their ids, and what is left. One that is
+ * past the retention counts: a clock that is wrong may hide it for a while, and replaced it would be gone.
+ */
 export async function restoreRows(
   sql: Sql,
   table: Table,
@@ -55,13 +48,14 @@ export async function restoreRows(
   deletion: bigint,
 ): Promise<{ ids: string[]; left: Kept; leftIds: string[] }> {
   const deleted = await findDeleted(sql, table, deletion);
-  const ids = deleted.map(({ id }) => id);
-  const existing = await findRows(sql, table, ids);
-  const visible = new Set(visibleOf(table, existing).map(({ id }) => id));
-  const hidden = existing.filter(({ id }) => !visible.has(id));
-  if (hidden.length > 0) await deleteRows(sql, table, hidden);
-  const restored = deleted.filter(({ id }) => !visible.has(id));
-  const left = deleted.filter(({ id }) => visible.has(id));
+  const existing = await findRows(
+    sql,
+    table,
+    deleted.map(({ id }) => id),
+  );
+  const taken = new Set(existing.map(({ id }) => id));
+  const restored = deleted.filter(({ id }) => !taken.has(id));
+  const left = deleted.filter(({ id }) => taken.has(id));
   await markRows(sql, table, restored, hashOf(quoteName(ID_COLUMN)), isOf(deletion));
   if (left.length === 0) await dropKept(sql, trash);
   return {
@@ -187,8 +181,7 @@ export async function dropKept(sql: Sql, trash: string): Promise<void> {
   await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
 }
 
-/** SQL condition: the table has a visible document with the id `id`. */
+/** SQL condition: the table has a document with the id `id`, which may be past the retention (see `restoreRows`). */
 function hasId(table: Table): string {
-  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
-  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}${kept}))`;
+  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}))`;
 }
