@@ -240,10 +240,14 @@ export const RECORDS = {
   usage: USAGE,
   /** By the hash of its token: a browser that may answer questions, and since when, in milliseconds since 1970. */
   browser: z.object({ pairedAt: z.number() }),
-  /** A single record, `self`: what the clock showed, and since when it is in doubt, in milliseconds since 1970. */
+  /**
+   * A single record, `self`: what the clock and the one that nobody sets showed, and since when the clock is in doubt, in
+   * milliseconds since 1970, and how long it has held since.
+   */
   clock: z.object({
     seenMs: z.number(),
-    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number() }).nullable(),
+    steadyMs: z.number().default(Number.MAX_SAFE_INTEGER),
+    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number(), heldMs: z.number().default(0) }).nullable(),
   }),
   /** By id: something deleted that can be restored. */
   trash: z.object({
