@@ -85,10 +85,10 @@ export interface Engine {
   readonly namesVersion: number;
 
   /**
-   * The `namesVersion` of the last change of what any of these names, `workspace.name`, stands for. Letter case is
-   * ignored, as in SQL.
+   * A short text that is the same as long as each of these names, `workspace.name`, stands for the same columns, also
+   * over restarts. Letter case is ignored, as in SQL.
    */
-  lastChangeOf(names: readonly string[]): number;
+  definitionOf(names: readonly string[]): string;
 
   /**
    * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no

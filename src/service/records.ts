@@ -95,8 +95,10 @@ const LAMBDA_VERSION = z.object({
   defaultParameters: z.array(QueryParameter),
   /** The names in the SQL, as `workspace.name`: collections, aliases, and whatever did not exist when it was posted. */
   names: z.array(z.string()),
-  /** Why the SQL did not bind when it was posted; null if it did. */
+  /** Why the SQL did not bind when that was last stored; null if it did. */
   unbound: z.string().nullable(),
+  /** What that depends on, as it was then (`LambdaStates.basisOf`); null: not known. */
+  boundOn: z.string().nullable().default(null),
   createdAt: z.string(),
   createdBy: z.string(),
 });

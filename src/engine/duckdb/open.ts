@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
@@ -151,7 +152,7 @@ async function compose(
     get namesVersion() {
       return catalog.names.version;
     },
-    lastChangeOf: (names) => Math.max(0, ...names.map((name) => catalog.names.lastChangeOf(name))),
+    definitionOf: (names) => hash('sha256', names.map((name) => catalog.names.definitionOf(name)).join('\n'), 'hex'),
     commit,
     ...createWrites(context),
     ...createExpressions(queries, limits),
