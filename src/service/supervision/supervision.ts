@@ -44,8 +44,8 @@ export interface Begun {
 export interface Guarded {
   /** The engine, for the statements of this request. */
   engine: Engine;
-  /** As in `Flight`; to be called before work on the request's bytes or rows. */
-  working(): void;
+  /** As in `Flight`. */
+  run<T>(work: () => T): T;
   end(): void;
 }
 
@@ -152,12 +152,10 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       work.sql = cutWithoutKeys(request.sql, SQL_CHARS_MAX);
       flight.changed();
       outlasting.remember({ ...work });
-      flight.working();
       try {
-        return await run(work.traceId ?? undefined);
+        return await flight.run(() => run(work.traceId ?? undefined));
       } finally {
         if (isOwn) flight.end();
-        else flight.working();
       }
     };
     return Object.create(engine, {
@@ -179,8 +177,7 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       refuse(one);
       const work = workOf(traceId, operation, now(), caller, one);
       const flight = flights.begin(work);
-      flight.working();
-      return { engine: guard(() => flight, one, false), working: flight.working, end: flight.end };
+      return { engine: guard(() => flight, one, false), run: flight.run, end: flight.end };
     },
     engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), '', true),
     refuseHeld({ keyName, keyHash }) {
