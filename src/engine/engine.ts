@@ -166,8 +166,8 @@ export type Change =
   | { do: 'trashCollection'; table: string }
   /** Restores it under the name that it had. */
   | { do: 'restoreCollection'; table: string }
-  /** Drops documents of the trash for good, which were deleted from `table`. */
-  | { do: 'dropDocuments'; trash: string; table: string }
+  /** Drops documents of the trash for good, which were deleted from `table` under these names. */
+  | { do: 'dropDocuments'; trash: readonly string[]; table: string }
   /**
    * Creates a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.

@@ -57,7 +57,7 @@ export async function restoreRows(
   const restored = deleted.filter(({ id }) => !taken.has(id));
   const left = deleted.filter(({ id }) => taken.has(id));
   await markRows(sql, table, restored, hashOf(quoteName(ID_COLUMN)), isOf(deletion));
-  if (left.length === 0) await dropKept(sql, trash);
+  if (left.length === 0) await dropKept(sql, [trash]);
   return {
     ids: restored.map(({ id }) => id),
     left: { docCount: left.length, bytes: await bytesOf(sql, table, left, isOf(deletion)) },
@@ -163,7 +163,7 @@ export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]
     trash,
   );
   const left = { docCount: Number(row?.[0]), bytes: Number(row?.[1]) };
-  if (left.docCount === 0) await dropKept(sql, trash);
+  if (left.docCount === 0) await dropKept(sql, [trash]);
   return left;
 }
 
@@ -173,12 +173,17 @@ export async function keptIds(sql: Sql, trash: string, max: number): Promise<str
   return rows.map(([id]) => String(id));
 }
 
-/** Drops documents of the trash for good. */
-export async function dropKept(sql: Sql, trash: string): Promise<void> {
-  const kept = await keptIn(sql, trash);
-  if (kept !== undefined) await sql(`DELETE FROM ${dataTable(kept.table)} WHERE ${isOf(kept.deletion)}`);
-  await sql('DELETE FROM "_meta"."trash_documents" WHERE trash = $1', trash);
-  await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
+/** Drops documents of the trash for good; however many deletions they are from, each table is read once. */
+export async function dropKept(sql: Sql, trash: readonly string[]): Promise<void> {
+  const listed = JSON.stringify(trash);
+  const kept = `FROM "_meta"."trash" WHERE id IN (${LISTED})`;
+  for (const [found] of await sql(`SELECT DISTINCT table_id ${kept} AND table_id IS NOT NULL`, listed)) {
+    const table = String(found);
+    const numbers = `SELECT number ${kept} AND table_id = $2`;
+    await sql(`DELETE FROM ${dataTable(table)} WHERE ${quoteName(HASH_COLUMN)} IN (${numbers})`, listed, table);
+  }
+  await sql(`DELETE FROM "_meta"."trash_documents" WHERE trash IN (${LISTED})`, listed);
+  await sql(`DELETE ${kept}`, listed);
 }
 
 /** SQL condition: the table has a document with the id `id`, which may be past the retention (see `restoreRows`). */
