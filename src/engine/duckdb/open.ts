@@ -192,7 +192,7 @@ async function compose(
         // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)
           giveUp({
-            why: 'closing',
+            why: 'stuck',
             message: `${stuck} queries do not stop, so this service ends without them. What was written is safe.`,
             requestIds: [],
           });

@@ -92,7 +92,6 @@ export function createOutlasting(): Outlasting {
 
 /** For when only the end of the process is left: notes whose doing that is. Returns the message to end with. */
 export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, message, requestIds }: GiveUp): string {
-  if (why === 'closing') return message;
   const at = new Date().toISOString();
   const by = outlasting.of(requestIds);
   try {

@@ -257,11 +257,6 @@ describe('a statement that outlasts its request', () => {
     });
   });
 
-  test('is not to blame if the service closes', () => {
-    expect(noteEnd(files.endNoteFile, outlasting, { why: 'closing', message: 'm', requestIds: [] })).toBe('m');
-    expect(existsSync(files.endNoteFile)).toBe(false);
-  });
-
   test('of which there are ever more, the oldest are forgotten', async () => {
     run = () => Promise.reject(new ApiError('aborted', 'x'));
     const supervision = open();
