@@ -167,6 +167,7 @@ function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 
     },
     async close() {
       const own = await reader?.catch(() => undefined);
+      await detach(instance);
       instance.closeSync();
       for (let tries = 0; isHeld(file, own?.fd); tries++) {
         if (tries === RELEASE_TRIES) return false;
@@ -176,6 +177,17 @@ function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 
       return true;
     },
   };
+}
+
+/** Merges the log in the engine's threads, which closing would do in this one. If that fails, closing tries again. */
+async function detach(instance: DuckDBInstance): Promise<void> {
+  try {
+    const connection = await instance.connect();
+    await connection.run(`DETACH ${quoteName(CATALOG)}`).catch(() => undefined);
+    connection.closeSync();
+  } catch {
+    // The database failed, and nothing can be run on it.
+  }
 }
 
 const RELEASE_TRIES = 40;
