@@ -135,14 +135,16 @@ async function compose(
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const tables = changes.flatMap((change) => (isAlone(change) ? [tableLock(change.table)] : []));
-    await locks.hold(tables, () =>
+    const tables = changes.flatMap((change) => (isAlone(change) ? [change.table] : []));
+    await locks.hold(tables.map(tableLock), () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
         await store.transaction(plan.run, { isAside: changes.every(isRecord) }).catch((error: unknown) => {
           throw writeError('store the change', file, error);
         });
         plan.remember();
+        // The id of one that was dropped may be used again.
+        for (const table of tables) stats.forget(table);
       }),
     );
   }
