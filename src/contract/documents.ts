@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
+import { ITEM_BYTES_MAX } from './json-scan.ts';
 import type { Contract } from './row.ts';
 
 /** Most documents in one write. */
 export const DOCUMENTS_MAX = 20_000;
 /** Largest body of a write, in bytes (10 MiB). */
-export const WRITE_BYTES_MAX = 10 * 1024 * 1024;
+export const WRITE_BYTES_MAX = ITEM_BYTES_MAX;
 
 export const PATCH_OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test', 'increment'] as const;
 

@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { EngineSize } from './limits.ts';
 import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
+export type { EngineLimits, EngineSize, GiveUp, StuckStatement } from './limits.ts';
 export type { NewJson, NewJsonField, NewSpelling, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
@@ -85,10 +87,10 @@ export interface Engine {
   readonly namesVersion: number;
 
   /**
-   * The `namesVersion` of the last change of what any of these names, `workspace.name`, stands for. Letter case is
-   * ignored, as in SQL.
+   * A short text that is the same as long as each of these names, `workspace.name`, stands for the same columns, also
+   * over restarts. Letter case is ignored, as in SQL.
    */
-  lastChangeOf(names: readonly string[]): number;
+  definitionOf(names: readonly string[]): string;
 
   /**
    * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no
@@ -166,8 +168,8 @@ export type Change =
   | { do: 'trashCollection'; table: string }
   /** Restores it under the name that it had. */
   | { do: 'restoreCollection'; table: string }
-  /** Drops documents of the trash for good, which were deleted from `table`. */
-  | { do: 'dropDocuments'; trash: string; table: string }
+  /** Drops documents of the trash for good, which were deleted from `table` under these names. */
+  | { do: 'dropDocuments'; trash: readonly string[]; table: string }
   /**
    * Creates a name for the documents of one or more collections together, or points it at others. SQL sees
    * `workspace.name`, at every moment with the columns that these collections have.
@@ -329,24 +331,6 @@ export interface QueryRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** A statement that was told to stop and did not. */
-export interface StuckStatement {
-  /** As its caller wrote it. */
-  sql: string;
-  /** Milliseconds since it was told to stop. */
-  toldMs: number;
-  /** As in its `QueryRequest`. */
-  requestId?: string | undefined;
-}
-
-/** Why only the end of the process is left. */
-export interface GiveUp {
-  why: 'memory' | 'stuck' | 'closing';
-  message: string;
-  /** The requests whose statements it is, as far as they are known. */
-  requestIds: readonly string[];
-}
-
 export interface QueryOutcome {
   /** Collections read, as `workspace.collection`: those named by the statement, then those behind its aliases. */
   collections: string[];
@@ -392,34 +376,4 @@ export interface StoredCounts {
   trashedDocuments: number;
   /** Documents in the trash that were deleted individually; not counted in `documents`. */
   deletedDocuments: number;
-}
-
-/** What the engine may use of the machine. */
-export interface EngineSize {
-  threads: number;
-  memoryBytes: number;
-}
-
-export interface EngineLimits extends EngineSize {
-  /** Time limit of a query, queueing included, in milliseconds (default 120,000). */
-  queryTimeoutMs: number;
-  /** Maximum rows of a result (default 100,000). */
-  resultRowsMax: number;
-  /** Maximum bytes of a result, estimated (default 64 MiB). */
-  resultBytesMax: number;
-  /** Queries that run at once, of which one caller has about half (default 4). */
-  queriesMax: number;
-  /** Queries that wait for a place, of which one caller has about half; one more is refused (default 128). */
-  queueMax: number;
-  /**
-   * Collections with at least this many rows are searched for an id by its hash; smaller ones are scanned (default
-   * 50,000).
-   */
-  lookupRowsMin: number;
-  /** Memory of the engine, in bytes (default: a quarter of the machine's, at least 512 MiB). */
-  memoryBytes: number;
-  /** Threads of the engine (default: all cores). */
-  threads: number;
-  /** Maximum size of temporary files, in bytes (default 4 GiB). */
-  tempBytesMax: number;
 }

@@ -7,7 +7,7 @@ import type { RecordOf } from './records.ts';
 /**
  * The time by which something is removed for good. The system's clock may be wrong for a while, and what was removed
  * because of that is gone, while what is only hidden comes back. So a jump forward that no other clock confirms is
- * doubted, and nothing is removed until it has held for a day, or a person has confirmed it.
+ * doubted, and nothing is removed until it has held for a day of that other clock, or a person has confirmed it.
  */
 export interface Clock {
   /** Compares the clocks. Resolves to the time, in milliseconds since 1970; undefined while it is in doubt. */
@@ -25,9 +25,14 @@ export interface Doubt {
   sinceMs: number;
   /** What it showed last before. */
   beforeMs: number;
+  /** How much time has surely passed since the jump, in which the clock went on as it should. */
+  heldMs: number;
 }
 
-/** In milliseconds. `steadyMs` goes on while the machine sleeps, and nobody sets it. */
+/**
+ * In milliseconds. `steadyMs` goes on while the machine sleeps, and nobody sets it; it begins anew with the machine, so
+ * at least as much time has passed as it gained.
+ */
 export interface Watches {
   wallMs(): number;
   steadyMs(): number;
@@ -35,8 +40,10 @@ export interface Watches {
 
 const SYSTEM: Watches = { wallMs: () => Date.now(), steadyMs: () => uptime() * 1_000 };
 
-/** What the clock may gain from one look to the next: corrections of a clock that is synchronized are smaller. */
+/** What the clock may gain at once: corrections of a clock that is synchronized are smaller. */
 const SLACK_MS = 60_000;
+/** And what it may gain all the time: the worst clocks drift by a tenth of that. */
+const DRIFT = 0.001;
 /** How long a service may plausibly have been switched off. */
 const OFF_MS_MAX = 7 * 86_400_000;
 /** How long a jump has to hold. */
@@ -44,37 +51,67 @@ const HOLD_MS = 86_400_000;
 /** How often the time is stored, if nothing else changes. */
 const STORE_EVERY_MS = 3_600_000;
 
+interface Reading {
+  wallMs: number;
+  steadyMs: number;
+}
+
+/** A reading that others are compared with. */
+interface Base extends Reading {
+  /** How long the machine may have been off since. */
+  offMsMax: number;
+}
+
+/** How much time has passed since a reading at least. */
+function passedMs(now: Reading, then: Reading): number {
+  return Math.max(0, now.steadyMs - then.steadyMs);
+}
+
+/** Whether the clock shows more than the time since a reading can account for. */
+function isAhead(now: Reading, then: Base): boolean {
+  const plausibleMs = Math.max(then.offMsMax, passedMs(now, then) * (1 + DRIFT) + SLACK_MS);
+  return now.wallMs - then.wallMs > plausibleMs;
+}
+
 export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs }: Watches = SYSTEM): Clock {
   const stored = catalog.all('clock').get(SELF);
   let doubt: Doubt | undefined = stored?.doubt ?? undefined;
-  /** The last look; `steadyMs` is absent if it was before this start. */
-  let seen: { wallMs: number; steadyMs?: number } = { wallMs: stored?.seenMs ?? lastChangeMs(catalog) ?? wallMs() };
-  /** The last look before the doubted jump. */
-  let before = doubt === undefined ? seen : { wallMs: doubt.beforeMs };
+  /** The last look; at first, that of an earlier start. */
+  let last: Reading = {
+    wallMs: stored?.seenMs ?? lastChangeMs(catalog) ?? wallMs(),
+    steadyMs: stored?.steadyMs ?? Number.MAX_SAFE_INTEGER,
+  };
+  /** An earlier look, so that gains add up, however small each is. */
+  let base: Base = { ...last, offMsMax: OFF_MS_MAX };
+  /** The same from before the doubted jump. */
+  let before = doubt === undefined ? base : { ...base, wallMs: doubt.beforeMs };
   let latestMs = before.wallMs;
   let storedMs = stored?.seenMs;
 
-  /** Whether `now` is later than the time since `then` can account for. */
-  const isAhead = (now: number, then: typeof seen) =>
-    now - then.wallMs > (then.steadyMs === undefined ? OFF_MS_MAX : steadyMs() - then.steadyMs + SLACK_MS);
+  const read = (): Reading => ({ wallMs: wallMs(), steadyMs: steadyMs() });
 
   async function store(): Promise<void> {
-    const record: RecordOf<'clock'> = { seenMs: seen.wallMs, doubt: doubt ?? null };
+    const record: RecordOf<'clock'> = { seenMs: last.wallMs, steadyMs: last.steadyMs, doubt: doubt ?? null };
     await catalog.change(() => ({ changes: [put('clock', SELF, record)], result: undefined }));
     storedMs = record.seenMs;
   }
 
   /** Takes a look; returns whether the doubt changed. */
-  function judge(now: number): boolean {
+  function judge(now: Reading): boolean {
     const was = doubt;
-    if (doubt === undefined ? isAhead(now, seen) : now < doubt.sinceMs ? isAhead(now, before) : isAhead(now, seen)) {
-      if (doubt === undefined) before = seen;
-      doubt = { sinceMs: now, beforeMs: before.wallMs };
-    } else if (doubt !== undefined && (now < doubt.sinceMs || now - doubt.sinceMs >= HOLD_MS)) {
-      doubt = undefined;
+    const own = { ...now, offMsMax: 0 };
+    const isBack = doubt !== undefined && now.wallMs < doubt.sinceMs;
+    if (isAhead(now, isBack ? before : base)) {
+      if (doubt === undefined) before = base;
+      doubt = { sinceMs: now.wallMs, beforeMs: doubt?.beforeMs ?? last.wallMs, heldMs: 0 };
+      base = own;
+    } else if (doubt !== undefined) {
+      const heldMs = doubt.heldMs + Math.min(passedMs(now, last), Math.max(0, now.wallMs - last.wallMs));
+      doubt = isBack || heldMs >= HOLD_MS ? undefined : { ...doubt, heldMs };
     }
-    seen = { wallMs: now, steadyMs: steadyMs() };
-    if (doubt === undefined) latestMs = Math.max(latestMs, now);
+    if (isBack || base.offMsMax > 0 || now.wallMs - base.wallMs < passedMs(now, base)) base = own;
+    last = now;
+    if (doubt === undefined) latestMs = Math.max(latestMs, now.wallMs);
     return doubt?.sinceMs !== was?.sinceMs;
   }
 
@@ -84,22 +121,23 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs }:
     },
     notBefore: () => (doubt === undefined ? Math.max(wallMs(), latestMs) : wallMs()),
     async look() {
-      const now = wallMs();
+      const now = read();
       const isChanged = judge(now);
       if (isChanged) {
         const details = { doubt: doubt && { since: isoOf(doubt.sinceMs), before: isoOf(doubt.beforeMs) } };
         if (doubt === undefined) log.info({}, 'the clock is no longer in doubt');
         else log.warn(details, 'the clock has jumped ahead; nothing expired is removed until that has held for a day');
       }
-      if (isChanged || storedMs === undefined || Math.abs(now - storedMs) >= STORE_EVERY_MS) {
+      if (isChanged || storedMs === undefined || Math.abs(now.wallMs - storedMs) >= STORE_EVERY_MS) {
         await store().catch((error: unknown) => log.info({ err: error }, 'the time could not be stored'));
       }
-      return doubt === undefined ? now : undefined;
+      return doubt === undefined ? now.wallMs : undefined;
     },
     async confirm() {
-      seen = { wallMs: wallMs(), steadyMs: steadyMs() };
+      last = read();
+      base = { ...last, offMsMax: 0 };
       doubt = undefined;
-      latestMs = seen.wallMs;
+      latestMs = last.wallMs;
       await store();
     },
   };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Collection, CollectionStats } from '../contract/collections.ts';
 import type { ParsedInput } from '../contract/contract.ts';
+import { createPace } from '../contract/turns.ts';
 import type { Change, TableStats } from '../engine/engine.ts';
 import { toAlias } from './aliases.ts';
 import { put } from './catalog.ts';
@@ -100,8 +101,12 @@ const COUNTED_AT_ONCE = 4;
 async function listed(ctx: CallContext, records: readonly CollectionRecord[]): Promise<Collection[]> {
   const collections: (Collection | undefined)[] = [];
   const left = records.entries();
+  const pace = createPace();
   const count = async () => {
-    for (const [index, record] of left) collections[index] = await withStats(ctx, record);
+    for (const [index, record] of left) {
+      collections[index] = await withStats(ctx, record);
+      await pace();
+    }
   };
   await Promise.all(Array.from({ length: COUNTED_AT_ONCE }, count));
   return collections.filter((collection) => collection !== undefined);

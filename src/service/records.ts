@@ -95,8 +95,10 @@ const LAMBDA_VERSION = z.object({
   defaultParameters: z.array(QueryParameter),
   /** The names in the SQL, as `workspace.name`: collections, aliases, and whatever did not exist when it was posted. */
   names: z.array(z.string()),
-  /** Why the SQL did not bind when it was posted; null if it did. */
+  /** Why the SQL did not bind when that was last stored; null if it did. */
   unbound: z.string().nullable(),
+  /** What that depends on, as it was then (`LambdaStates.basisOf`); null: not known. */
+  boundOn: z.string().nullable().default(null),
   createdAt: z.string(),
   createdBy: z.string(),
 });
@@ -240,10 +242,14 @@ export const RECORDS = {
   usage: USAGE,
   /** By the hash of its token: a browser that may answer questions, and since when, in milliseconds since 1970. */
   browser: z.object({ pairedAt: z.number() }),
-  /** A single record, `self`: what the clock showed, and since when it is in doubt, in milliseconds since 1970. */
+  /**
+   * A single record, `self`: what the clock and the one that nobody sets showed, and since when the clock is in doubt, in
+   * milliseconds since 1970, and how long it has held since.
+   */
   clock: z.object({
     seenMs: z.number(),
-    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number() }).nullable(),
+    steadyMs: z.number().default(Number.MAX_SAFE_INTEGER),
+    doubt: z.object({ sinceMs: z.number(), beforeMs: z.number(), heldMs: z.number().default(0) }).nullable(),
   }),
   /** By id: something deleted that can be restored. */
   trash: z.object({

@@ -206,6 +206,12 @@ async function startOn(
   const usage = openUsage(catalog, log);
   const keyAccess = openKeyAccess(catalog, log);
   const lambdaStats = openLambdaStats(catalog, log);
+  const lambdaStates = createLambdaStates({
+    engine: supervision.engine,
+    catalog,
+    versions: `${options.version} ${options.build ?? ''} ${engineVersion()}`,
+    log,
+  });
   const clock = createClock(catalog, log, options.watches);
   const trash = createTrash(options.trashDays ?? TRASH_DAYS, clock.notBefore);
   const compute = await openCompute(engine, catalog, options.limits, log);
@@ -254,7 +260,7 @@ async function startOn(
     compute,
     secrets: openSecrets(options.secretKeyFile),
     supervision,
-    lambdaStates: createLambdaStates(supervision.engine, log),
+    lambdaStates,
     lambdaStats,
     trash,
     clock,
@@ -326,6 +332,9 @@ async function startOn(
     await lambdaStats
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store figures of Query Lambdas'));
+    await lambdaStates
+      .flush()
+      .catch((error: unknown) => log.error({ err: error }, 'cannot store whether Query Lambdas bind'));
     await app.close();
     // The engine may take its time to merge its log.
     supervision.close();

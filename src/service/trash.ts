@@ -97,24 +97,34 @@ export async function purgeTrash(ctx: TrashContext, nowMs: number): Promise<void
 async function removeForGood({ catalog }: TrashContext, ids: readonly string[]): Promise<void> {
   for (const step of stepsOf(catalog, ids)) {
     await catalog.change(() => {
-      const changes = step.flatMap((id): Change[] => {
+      const changes: Change[] = [];
+      const documents = new Map<string, string[]>();
+      for (const id of step) {
         const { what } = requireEntry(catalog, id);
-        const gone = remove('trash', id);
-        if (what.kind === 'collection') return [{ do: 'dropCollection', table: what.collection.table }, gone];
-        return what.kind === 'documents' ? [{ do: 'dropDocuments', trash: id, table: what.table }, gone] : [gone];
-      });
-      return { changes, result: undefined };
+        if (what.kind === 'collection') changes.push({ do: 'dropCollection', table: what.collection.table });
+        if (what.kind === 'documents') documents.set(what.table, [...(documents.get(what.table) ?? []), id]);
+        changes.push(remove('trash', id));
+      }
+      // Before the collections: those that are left when their collection goes have to be copied.
+      const drops = [...documents].map(([table, trash]): Change => ({ do: 'dropDocuments', trash, table }));
+      return { changes: [...drops, ...changes], result: undefined };
     });
   }
 }
 
-/** Documents come before collections: those that are left when their collection goes have to be copied. */
+/** Documents come before collections, as in a step; those of one table lie together, since it is read once per step. */
 function stepsOf(catalog: Catalog, ids: readonly string[]): string[][] {
+  const whatOf = (id: string) => catalog.all('trash').get(id)?.what;
   const documentsIn = (id: string) => {
-    const what = catalog.all('trash').get(id)?.what;
+    const what = whatOf(id);
     return what?.kind === 'documents' ? what.documents : 0;
   };
-  const sorted = [...ids].sort((a, b) => Number(documentsIn(b) > 0) - Number(documentsIn(a) > 0));
+  const placeOf = (id: string) => {
+    const what = whatOf(id);
+    // After every table's id.
+    return what?.kind === 'documents' ? what.table : '~';
+  };
+  const sorted = [...ids].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : Number(placeOf(a) > placeOf(b))));
   const steps: string[][] = [];
   let documents = 0;
   for (const id of sorted) {

@@ -1,5 +1,6 @@
 import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import { mapInTurns } from '../contract/turns.ts';
 import type { User } from '../contract/users.ts';
 import { requireCaller } from './auth.ts';
 import { put, remove } from './catalog.ts';
@@ -69,9 +70,10 @@ export function deleteUser(ctx: CallContext, input: { user: string }): Promise<U
 }
 
 /** All users, by e-mail (api.md #54). */
-export function listUsers(ctx: CallContext): User[] {
+export function listUsers(ctx: CallContext): Promise<User[]> {
   const users = [...ctx.catalog.all('user').values()];
-  return users.sort((a, b) => (a.email < b.email ? -1 : 1)).map((record) => toUser(ctx, record));
+  users.sort((a, b) => (a.email < b.email ? -1 : 1));
+  return mapInTurns(users, (record) => toUser(ctx, record));
 }
 
 /** The user of the calling API key (api.md #53). */

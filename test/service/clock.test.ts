@@ -1,5 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
-import type { Watches } from '../../src/service/clock.ts';
+import { pino } from 'pino';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Change, StoredRecord } from '../../src/engine/engine.ts';
+import { openCatalog } from '../../src/service/catalog.ts';
+import { createClock, type Watches } from '../../src/service/clock.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
 import { filesOf, startTestService, type TestService } from './harness.ts';
 
@@ -174,4 +177,107 @@ test('the clock is confirmed over the local socket only', async () => {
     headers: { authorization: `ApiKey ${on.key}`, 'content-type': 'application/json' },
   });
   expect(answer.status).toBe(403);
+});
+
+describe('compared with a clock that nobody sets', () => {
+  const MINUTE_MS = 60_000;
+  const BEGAN_MS = Date.parse('2026-03-01T00:00:00Z');
+
+  /** A machine with a clock, and a service on it that looks at it. */
+  async function machine() {
+    const time = { wallMs: BEGAN_MS, steadyMs: DAY_MS };
+    const stored: StoredRecord[] = [];
+    const start = () => {
+      const commit = async (changes: readonly Change[]) => {
+        for (const change of changes) {
+          if (change.do === 'putRecord')
+            stored.splice(0, 1, { kind: change.kind, key: change.key, value: change.value });
+        }
+      };
+      const watches = { wallMs: () => time.wallMs, steadyMs: () => time.steadyMs };
+      return createClock(openCatalog({ records: [...stored], commit }), pino({ level: 'silent' }), watches);
+    };
+    let clock = start();
+    await clock.look();
+    return {
+      time,
+      look: () => clock.look(),
+      /** Time passes, with a look every so often, and the clock gains on it; returns what was last believed. */
+      async pass(ms: number, { gain = 0, everyMs = MINUTE_MS } = {}) {
+        let believed: number | undefined;
+        for (let passed = 0; passed < ms; passed += everyMs) {
+          time.steadyMs += everyMs;
+          time.wallMs += everyMs * (1 + gain);
+          believed = await clock.look();
+        }
+        return believed;
+      },
+      /** The service is off for some time, and so may the machine be. */
+      restart(ms: number, { isBoot = false, jumpMs = 0 } = {}) {
+        time.wallMs += ms + jumpMs;
+        time.steadyMs = isBoot ? MINUTE_MS : time.steadyMs + ms;
+        clock = start();
+        return clock.look();
+      },
+    };
+  }
+
+  test.each([0.5, 1, 1_000])(
+    'a clock that gains %d times the time that passes does not confirm itself',
+    async (gain) => {
+      const { pass } = await machine();
+      for (const everyMs of [MINUTE_MS, 60 * MINUTE_MS]) {
+        expect(await pass(2 * DAY_MS, { gain, everyMs })).toBeUndefined();
+      }
+    },
+  );
+
+  test('nor does one that gains a little with each look', async () => {
+    const { time, look } = await machine();
+    for (let looks = 0; looks < 100; looks++) {
+      time.wallMs += MINUTE_MS / 2;
+      const believed = await look();
+      expect(believed ?? 0).toBeLessThan(BEGAN_MS + 2 * MINUTE_MS);
+    }
+  });
+
+  test('one that drifts as clocks do is believed', async () => {
+    const { pass, time } = await machine();
+    expect(await pass(60 * DAY_MS, { gain: 0.0001, everyMs: 60 * MINUTE_MS })).toBe(time.wallMs);
+  });
+
+  test('a jump is not confirmed by another one, at a restart, nor by a day that was not there', async () => {
+    const { pass, restart, time } = await machine();
+    time.wallMs += 365 * DAY_MS;
+    expect(await pass(MINUTE_MS)).toBeUndefined();
+    expect(await restart(MINUTE_MS, { jumpMs: 3 * DAY_MS })).toBeUndefined();
+    expect(await restart(MINUTE_MS, { jumpMs: 3 * DAY_MS, isBoot: true })).toBeUndefined();
+    expect(await pass(DAY_MS)).toBe(time.wallMs);
+  });
+
+  test('a day that passes while the service is off counts, unless the machine was off too', async () => {
+    for (const isBoot of [false, true]) {
+      const { pass, restart, time } = await machine();
+      time.wallMs += 365 * DAY_MS;
+      await pass(DAY_MS / 4);
+      const believed = await restart(DAY_MS, { isBoot });
+      expect(believed).toBe(isBoot ? undefined : time.wallMs);
+      // What was held before counts as well.
+      expect(await pass(DAY_MS * 0.8)).toBe(time.wallMs);
+    }
+  });
+
+  test('a clock that goes back after the jump, but not all the way, begins anew', async () => {
+    const { pass, time } = await machine();
+    time.wallMs += 365 * DAY_MS;
+    await pass(DAY_MS / 2);
+    time.wallMs -= 300 * DAY_MS;
+    expect(await pass(DAY_MS * 0.9)).toBeUndefined();
+    expect(await pass(DAY_MS / 2)).toBe(time.wallMs);
+    // And is right again at once where it is what passed.
+    time.wallMs += 365 * DAY_MS;
+    expect(await pass(MINUTE_MS)).toBeUndefined();
+    time.wallMs -= 365 * DAY_MS;
+    expect(await pass(MINUTE_MS)).toBe(time.wallMs);
+  });
 });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
@@ -134,14 +135,16 @@ async function compose(
   let closing: Promise<void> | undefined;
 
   async function commit(changes: readonly Change[]): Promise<void> {
-    const tables = changes.flatMap((change) => (isAlone(change) ? [tableLock(change.table)] : []));
-    await locks.hold(tables, () =>
+    const tables = changes.flatMap((change) => (isAlone(change) ? [change.table] : []));
+    await locks.hold(tables.map(tableLock), () =>
       locks.hold([METADATA_LOCK], async () => {
         const plan = planChanges(catalog, changes);
         await store.transaction(plan.run, { isAside: changes.every(isRecord) }).catch((error: unknown) => {
           throw writeError('store the change', file, error);
         });
         plan.remember();
+        // The id of one that was dropped may be used again.
+        for (const table of tables) stats.forget(table);
       }),
     );
   }
@@ -151,7 +154,7 @@ async function compose(
     get namesVersion() {
       return catalog.names.version;
     },
-    lastChangeOf: (names) => Math.max(0, ...names.map((name) => catalog.names.lastChangeOf(name))),
+    definitionOf: (names) => hash('sha256', names.map((name) => catalog.names.definitionOf(name)).join('\n'), 'hex'),
     commit,
     ...createWrites(context),
     ...createExpressions(queries, limits),
@@ -191,7 +194,7 @@ async function compose(
         // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)
           giveUp({
-            why: 'closing',
+            why: 'stuck',
             message: `${stuck} queries do not stop, so this service ends without them. What was written is safe.`,
             requestIds: [],
           });

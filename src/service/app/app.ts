@@ -195,7 +195,7 @@ function addOperation(
     request: FastifyRequest,
     caller: Principal,
     body: RawBody | undefined,
-    { engine, working }: Guarded,
+    { engine }: Guarded,
   ): Promise<unknown> => {
     const { origin, signal } = stateOf(states, request);
     // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
@@ -211,7 +211,6 @@ function addOperation(
     const input = await (text === undefined ? parse() : read({ data: [] }));
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
-    working();
     return streamed(row.envelope === 'data' ? { data: result } : result);
   };
   app.route({
@@ -238,7 +237,7 @@ function addOperation(
       const { id: traceId, method, url } = request;
       const guarded = ctx.supervision.begin({ traceId, operation, method, url, caller, body: body?.bytes });
       try {
-        return await answer(request, caller, body, guarded);
+        return await guarded.run(() => answer(request, caller, body, guarded));
       } finally {
         guarded.end();
         body?.release();

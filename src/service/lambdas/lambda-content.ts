@@ -11,7 +11,7 @@ import { lambdaKey, versionKey, versionOf } from './lambda-records.ts';
 import { unboundText } from './lambda-states.ts';
 
 /** The SQL of a version, and what checking found out about it. */
-export type CheckedSql = Pick<LambdaVersionRecord, 'query' | 'defaultParameters' | 'names' | 'unbound'>;
+export type CheckedSql = Pick<LambdaVersionRecord, 'query' | 'defaultParameters' | 'names' | 'unbound' | 'boundOn'>;
 
 /** The content of a version, besides its lambda. */
 export type VersionContent = CheckedSql & Pick<LambdaVersionRecord, 'description'>;
@@ -30,6 +30,7 @@ export async function checkSql(
 ): Promise<CheckedSql & { unused: string[] }> {
   const defaultParameters = sql.default_parameters ?? [];
   await checkParameters(what, 'sql.default_parameters', defaultParameters);
+  const { namesVersion } = ctx.engine;
   const found = await ctx.engine.inspect({
     sql: sql.query,
     parameters: defaultParameters,
@@ -37,11 +38,14 @@ export async function checkSql(
     allowUnbound: true,
   });
   const used = new Set(found.parameters.map((name) => name.toLowerCase()));
+  const names = [...found.collections, ...found.aliases, ...found.missing];
   return {
     query: sql.query,
     defaultParameters,
-    names: [...found.collections, ...found.aliases, ...found.missing],
+    names,
     unbound: unboundText(found.unbound),
+    // Names that changed meanwhile may not be those that it was bound to.
+    boundOn: namesVersion === ctx.engine.namesVersion ? ctx.lambdaStates.basisOf(names) : null,
     unused: defaultParameters.map(({ name }) => name).filter((name) => !used.has(name.toLowerCase())),
   };
 }

@@ -1,29 +1,46 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import type { Engine, Unbound } from '../../engine/engine.ts';
+import { type Catalog, put } from '../catalog.ts';
 import type { LambdaVersionRecord } from '../records.ts';
+import { versionKey } from './lambda-records.ts';
 
-/** Whether the SQL of versions binds. The answer is not stored: it depends on what exists at the time. */
+/** Whether the SQL of versions binds. The answer depends on what exists at the time, and is only kept with that. */
 export interface LambdaStates {
   /** Why the version's SQL does not bind now; null if it does. Never rejects. */
   unboundOf(version: LambdaVersionRecord): Promise<string | null>;
+  /** What it depends on whether SQL with these names binds, as a text that differs when that does. */
+  basisOf(names: readonly string[]): string;
+  /** Stores what is not stored yet. */
+  flush(): Promise<void>;
 }
 
-/** What binding a version said, and the last change of the names in its SQL at that time. */
-interface Known {
-  changed: number;
-  unbound: string | null;
+/** What binding a version said, and on what basis. */
+type Bound = Required<Pick<LambdaVersionRecord, 'unbound' | 'boundOn'>>;
+
+export interface LambdaStatesOptions {
+  engine: Pick<Engine, 'inspect' | 'definitionOf'>;
+  catalog: Catalog;
+  /** Of the program and the engine: another one may bind otherwise. */
+  versions: string;
+  log: Logger;
 }
+
+const STORE_DELAY_MS = 5_000;
+/** Most versions stored in one step, since other changes wait for it. */
+const STEP_MAX = 100;
 
 /**
  * Binds a version again when it is asked about and a collection or alias that it names, or its columns, have changed
  * since last time: whether SQL binds depends on nothing else. If the engine has no free place for that, the last answer
- * counts.
+ * counts. Answers are stored like `LambdaStats`, so that a start does not bind everything again.
  */
-export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'lastChangeOf'>, log: Logger): LambdaStates {
-  const known = new WeakMap<LambdaVersionRecord, Known>();
+export function createLambdaStates({ engine, catalog, versions, log }: LambdaStatesOptions): LambdaStates {
+  /** By the version's key: not stored yet. */
+  const pending = new Map<string, Bound>();
   /** Those that are being bound: whoever asks meanwhile waits for the same. */
-  const binding = new WeakMap<LambdaVersionRecord, { changed: number; unbound: Promise<string | null> }>();
+  const binding = new Map<string, { on: string; unbound: Promise<string | null> }>();
+  let timer: NodeJS.Timeout | undefined;
 
   async function bind(version: LambdaVersionRecord): Promise<string | null> {
     try {
@@ -43,29 +60,53 @@ export function createLambdaStates(engine: Pick<Engine, 'inspect' | 'lastChangeO
     }
   }
 
-  async function bindAgain(version: LambdaVersionRecord, changed: number, last: Known | undefined) {
+  async function bindAgain(version: LambdaVersionRecord, key: string, boundOn: string, last: Bound) {
     try {
       const unbound = await bind(version);
-      known.set(version, { changed, unbound });
+      pending.set(key, { unbound, boundOn });
+      timer ??= setTimeout(() => {
+        flush().catch((cause: unknown) => log.error({ err: cause }, 'cannot store whether Query Lambdas bind'));
+      }, STORE_DELAY_MS).unref();
       return unbound;
     } catch (error) {
       log.warn({ err: error, version: version.version }, 'cannot tell whether a Query Lambda binds');
-      return last === undefined ? version.unbound : last.unbound;
+      return last.unbound;
     } finally {
-      if (binding.get(version)?.changed === changed) binding.delete(version);
+      if (binding.get(key)?.on === boundOn) binding.delete(key);
     }
   }
 
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    while (pending.size > 0) {
+      const step = [...pending].slice(0, STEP_MAX);
+      await catalog.change(() => {
+        const known = catalog.all('lambdaVersion');
+        const changes = step.flatMap(([key, bound]) => {
+          const record = known.get(key);
+          return record === undefined ? [] : [put('lambdaVersion', key, { ...record, ...bound })];
+        });
+        return { changes, result: undefined };
+      });
+      for (const [key, bound] of step) if (pending.get(key) === bound) pending.delete(key);
+    }
+  }
+
+  const basisOf = (names: readonly string[]) => `${versions} ${engine.definitionOf(names)}`;
   return {
+    basisOf,
+    flush,
     async unboundOf(version) {
+      const key = versionKey(version);
       // Read beforehand, so that names which change during the binding cause another one.
-      const changed = engine.lastChangeOf(version.names);
-      const last = known.get(version);
-      if (last?.changed === changed) return last.unbound;
-      const current = binding.get(version);
-      if (current?.changed === changed) return current.unbound;
-      const unbound = bindAgain(version, changed, last);
-      binding.set(version, { changed, unbound });
+      const on = basisOf(version.names);
+      const last = pending.get(key) ?? version;
+      if (last.boundOn === on) return last.unbound;
+      const current = binding.get(key);
+      if (current?.on === on) return current.unbound;
+      const unbound = bindAgain(version, key, on, last);
+      binding.set(key, { on, unbound });
       return unbound;
     },
   };

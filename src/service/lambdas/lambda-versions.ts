@@ -48,6 +48,7 @@ export async function createLambdaVersion(
       defaultParameters: sql.defaultParameters,
       names: sql.names,
       unbound: sql.unbound,
+      boundOn: sql.boundOn,
     };
     const posted = postVersion(catalog, { workspace, name }, lambda, content, ctx.caller.user.email);
     return { changes: posted.changes, result: posted.version };

@@ -1,5 +1,6 @@
 import type { LambdaTag, QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
+import { createPace } from '../../contract/turns.ts';
 import type { Catalog } from '../catalog.ts';
 import type { ServiceContext } from '../context.ts';
 import { spelledNow } from '../not-found.ts';
@@ -46,7 +47,11 @@ export async function toVersions(
   records: readonly LambdaVersionRecord[],
 ): Promise<QueryLambdaVersion[]> {
   const versions: QueryLambdaVersion[] = [];
-  for (const record of records) versions.push(await toVersion(ctx, record));
+  const pace = createPace();
+  for (const record of records) {
+    versions.push(await toVersion(ctx, record));
+    await pace();
+  }
   return versions;
 }
 
@@ -73,7 +78,11 @@ export async function toLambdas(ctx: ViewContext, records: readonly LambdaRecord
   // Looked up before the first await, since a lambda may be deleted while the list is built.
   const found = records.map((record) => [record, versionOf(ctx.catalog, record, record.latest)] as const);
   const lambdas: QueryLambda[] = [];
-  for (const [record, latest] of found) lambdas.push(await toLambda(ctx, record, latest));
+  const pace = createPace();
+  for (const [record, latest] of found) {
+    lambdas.push(await toLambda(ctx, record, latest));
+    await pace();
+  }
   return lambdas;
 }
 

@@ -1,4 +1,5 @@
-import { closeSync, constants, ftruncateSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
+import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 
 /** A request that is being worked on. Never contains the key itself, nor its whole hash, nor a document. */
 export interface Work {
@@ -16,8 +17,8 @@ export interface Work {
 
 export interface Flight {
   readonly work: Work;
-  /** Says that the thread works on this request from here on, until it turns to something else. */
-  working(): void;
+  /** Runs `work`: it is seen that the thread works on this request whenever it is in there, also after each wait. */
+  run<T>(work: () => T): T;
   /** To be called after a change of `work`. */
   changed(): void;
   end(): void;
@@ -25,18 +26,19 @@ export interface Flight {
 
 /** Where the thread and whoever watches it meet: each is an index into `Flights.board`. */
 export const BEAT = 0;
-/** The slot of the request that the thread works on; 0: not known. */
+/** The slot of the request that the thread works on; 0: none. */
 export const CURRENT = 1;
 
 export const SLOT_BYTES = 4096;
-export const SLOTS = 256;
 const LENGTH_BYTES = 4;
 const NOTHING = Buffer.alloc(LENGTH_BYTES);
 
 /**
  * The requests in flight, in a file that outlives the process however it ends: even the engine's crash leaves what the
  * next process needs to tell who was there. It costs two short writes per request into the system's file cache, about
- * 2 µs each, and is never made durable: only the death of the process counts, not that of the machine.
+ * 2 µs each, and is never made durable: only the death of the process counts, not that of the machine. Another thread
+ * could write it while this one goes on, but dies with the process: a statement that crashes the engine at once would
+ * not be in the file yet.
  */
 export interface Flights {
   /** Shared with the thread that watches this one. */
@@ -81,18 +83,20 @@ function isWork(value: unknown): value is Work {
 export function openFlights(file: string | undefined): Flights {
   const board = new Int32Array(new SharedArrayBuffer(8));
   const fd = file === undefined ? undefined : create(file);
-  const free = Array.from({ length: SLOTS - 1 }, (_, index) => SLOTS - 1 - index);
+  const free: number[] = [];
+  let slots = 0;
   const bytes = Buffer.alloc(SLOT_BYTES);
-  let isMarked = false;
+  /** Holds the slot of the request that code runs for; 0 once that is over. */
+  const current = new AsyncLocalStorage<{ slot: number }>();
+  const see = () => {
+    Atomics.store(board, CURRENT, current.getStore()?.slot ?? 0);
+  };
+  const hook = createHook({ before: see }).enable();
 
   const put = (slot: number, value: unknown) => {
     const length = bytes.write(JSON.stringify(value), LENGTH_BYTES);
     bytes.writeUInt32LE(length);
     write(fd, bytes, LENGTH_BYTES + length, slot);
-  };
-  const forget = () => {
-    isMarked = false;
-    Atomics.store(board, CURRENT, 0);
   };
   put(0, { pid: process.pid });
 
@@ -100,22 +104,22 @@ export function openFlights(file: string | undefined): Flights {
     board,
     fd,
     begin(work) {
-      // With more requests in flight than slots, some are not named.
-      const slot = free.pop() ?? 0;
-      let isOver = slot === 0;
-      const flight = {
+      if (free.length === 0) free.push(++slots);
+      const place = { slot: free.pop() as number };
+      const flight: Flight = {
         work,
-        working() {
-          Atomics.store(board, CURRENT, isOver ? 0 : slot);
-          if (!isMarked) setImmediate(forget);
-          isMarked = true;
-        },
+        run: (work) =>
+          current.run(place, () => {
+            see();
+            return work();
+          }),
         changed() {
-          if (!isOver) put(slot, work);
+          if (place.slot > 0) put(place.slot, work);
         },
         end() {
-          if (isOver) return;
-          isOver = true;
+          const { slot } = place;
+          if (slot === 0) return;
+          place.slot = 0;
           write(fd, NOTHING, LENGTH_BYTES, slot);
           free.push(slot);
         },
@@ -124,6 +128,7 @@ export function openFlights(file: string | undefined): Flights {
       return flight;
     },
     close() {
+      hook.disable();
       if (fd === undefined || file === undefined) return;
       closeSync(fd);
       unlinkSync(file);
@@ -133,9 +138,7 @@ export function openFlights(file: string | undefined): Flights {
 
 function create(file: string): number | undefined {
   try {
-    const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC, 0o600);
-    ftruncateSync(fd, SLOTS * SLOT_BYTES);
-    return fd;
+    return openSync(file, 'w+', 0o600);
   } catch {
     // A full disk, for example: the service serves all the same.
     return undefined;

@@ -49,8 +49,9 @@ function edgesOf(part: string | Buffer): string {
 
 /**
  * What a process left in flight, given what is known of its end: nothing if that was somebody else's doing, such as a
- * kill by the system or a person. One alone in flight is the cause; of several, the one that was seen at work, or else
- * each counts once. Whose statement did not stop, or took the memory, the engine says: if not, nobody is to blame.
+ * kill by the system or a person. The one that was seen at work is the cause, or one alone in flight at a crash; others
+ * count once each: a thread that hangs in nobody's request may do the service's own work. Whose statement did not stop,
+ * or took the memory, the engine says: if not, nobody is to blame.
  */
 export function stopsOf(works: readonly Work[], note: EndNote | undefined, versions: string): Stop[] {
   if (note === undefined) return [];
@@ -60,7 +61,7 @@ export function stopsOf(works: readonly Work[], note: EndNote | undefined, versi
   const statements = isOfEngine ? works.filter(({ sql }) => sql !== null) : [];
   const there = why === 'stuck' || why === 'memory' ? [] : statements.length > 0 ? statements : works;
   const seen = by.length > 0 ? by : there;
-  const isCause = seen.length === 1 && signal !== OUT_OF_HEAP;
+  const isCause = seen.length === 1 && signal !== OUT_OF_HEAP && (why !== 'hung' || by.length > 0);
   return seen.map((work) => ({ ...work, at, why, isCause, versions }));
 }
 

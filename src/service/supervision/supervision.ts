@@ -44,8 +44,8 @@ export interface Begun {
 export interface Guarded {
   /** The engine, for the statements of this request. */
   engine: Engine;
-  /** As in `Flight`; to be called before work on the request's bytes or rows. */
-  working(): void;
+  /** As in `Flight`. */
+  run<T>(work: () => T): T;
   end(): void;
 }
 
@@ -92,7 +92,6 @@ export function createOutlasting(): Outlasting {
 
 /** For when only the end of the process is left: notes whose doing that is. Returns the message to end with. */
 export function noteEnd(endNoteFile: string, outlasting: Outlasting, { why, message, requestIds }: GiveUp): string {
-  if (why === 'closing') return message;
   const at = new Date().toISOString();
   const by = outlasting.of(requestIds);
   try {
@@ -152,12 +151,10 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       work.sql = cutWithoutKeys(request.sql, SQL_CHARS_MAX);
       flight.changed();
       outlasting.remember({ ...work });
-      flight.working();
       try {
-        return await run(work.traceId ?? undefined);
+        return await flight.run(() => run(work.traceId ?? undefined));
       } finally {
         if (isOwn) flight.end();
-        else flight.working();
       }
     };
     return Object.create(engine, {
@@ -179,8 +176,7 @@ export function createSupervision(options: SupervisionOptions): Supervision {
       refuse(one);
       const work = workOf(traceId, operation, now(), caller, one);
       const flight = flights.begin(work);
-      flight.working();
-      return { engine: guard(() => flight, one, false), working: flight.working, end: flight.end };
+      return { engine: guard(() => flight, one, false), run: flight.run, end: flight.end };
     },
     engine: guard(() => flights.begin(workOf(null, 'of the service itself', now(), undefined, '')), '', true),
     refuseHeld({ keyName, keyHash }) {

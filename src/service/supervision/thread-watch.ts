@@ -1,6 +1,6 @@
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import { BEAT, type Flights, SLOT_BYTES, SLOTS } from './flights.ts';
+import { BEAT, type Flights, SLOT_BYTES } from './flights.ts';
 
 export interface ThreadWatchOptions {
   flights: Flights;
@@ -11,7 +11,6 @@ export interface ThreadWatchOptions {
 interface WatchData {
   board: Int32Array<SharedArrayBuffer>;
   fd: number | undefined;
-  slots: number;
   slotBytes: number;
   /** Most requests that the message names. */
   shownMax: number;
@@ -38,7 +37,6 @@ export function watchThread({ flights, endNoteFile, onError }: ThreadWatchOption
   const data: WatchData = {
     board,
     fd,
-    slots: SLOTS,
     slotBytes: SLOT_BYTES,
     shownMax: SHOWN_MAX,
     endNoteFile,
@@ -63,19 +61,25 @@ export function watchThread({ flights, endNoteFile, onError }: ThreadWatchOption
 function watch(): void {
   const { readSync, openSync, writeSync, fsyncSync, closeSync } = process.getBuiltinModule('node:fs');
   const { workerData } = process.getBuiltinModule('node:worker_threads');
-  const { board, fd, slots, slotBytes, shownMax, endNoteFile, tickMs, ticksMax } = workerData as WatchData;
+  const { board, fd, slotBytes, shownMax, endNoteFile, tickMs, ticksMax } = workerData as WatchData;
   let last = -1;
   let silent = 0;
 
-  const read = (slot: number): Record<string, unknown> | undefined => {
+  /** What is in a slot; undefined: there is no such slot. */
+  const read = (slot: number): Record<string, unknown>[] | undefined => {
+    const bytes = Buffer.alloc(slotBytes);
     try {
-      const bytes = Buffer.alloc(slotBytes);
-      const count = fd === undefined ? 0 : readSync(fd, bytes, 0, slotBytes, slot * slotBytes);
-      const length = count < 4 ? 0 : bytes.readUInt32LE(0);
-      return length === 0 ? undefined : JSON.parse(bytes.toString('utf8', 4, 4 + length));
+      if (fd === undefined || readSync(fd, bytes, 0, slotBytes, slot * slotBytes) === 0) return undefined;
+      const length = bytes.readUInt32LE(0);
+      return length === 0 ? [] : [JSON.parse(bytes.toString('utf8', 4, 4 + length))];
     } catch {
-      return undefined;
+      return [];
     }
+  };
+  const readAll = () => {
+    const works: Record<string, unknown>[] = [];
+    for (let slot = 1, found = read(slot); found !== undefined; found = read(++slot)) works.push(...found);
+    return works;
   };
   const say = (works: readonly Record<string, unknown>[]) => {
     const shown = works.map(({ traceId, operation, caller }) =>
@@ -107,11 +111,10 @@ function watch(): void {
     last = beat;
     if (silent < ticksMax) return;
     const slot = Atomics.load(board, 1);
-    const all = slot > 0 ? [slot] : Array.from({ length: slots - 1 }, (_, index) => index + 1);
-    const works = all.map(read).filter((work) => work !== undefined);
-    say(works);
+    const seen = slot > 0 ? (read(slot) ?? []) : [];
+    say(slot > 0 ? seen : readAll());
     // Both may have waited for whoever reads standard error, a person who paused it for example. Then it goes on now.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, tickMs);
-    if (Atomics.load(board, 0) === beat) end(works);
+    if (Atomics.load(board, 0) === beat) end(seen);
   }, tickMs);
 }

@@ -45,6 +45,21 @@ test('one that only waits is not reported, until it keeps the process busy', asy
   await vi.waitFor(() => expect(onStuck).toHaveBeenCalledOnce(), { timeout: 10_000 });
 });
 
+test('one beside others, while something waits for the disk, is not reported for some looks', async () => {
+  use({ now: 1 });
+  const reports: number[] = [];
+  const stop = new AbortController();
+  watchStop(
+    stop.signal,
+    AFTER_MS,
+    (toldMs) => reports.push(toldMs),
+    () => true,
+  );
+  stop.abort();
+  await vi.waitFor(() => expect(reports).toHaveLength(1), { timeout: 10_000 });
+  expect(reports[0]).toBeGreaterThanOrEqual(AFTER_MS * 5);
+});
+
 test('one that stops in time is not reported, nor one that was never told', async () => {
   use({ now: 1 });
   const onStuck = vi.fn();

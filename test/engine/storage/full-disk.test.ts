@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
@@ -135,6 +135,35 @@ test.runIf(process.platform !== 'win32')(
     const again = await openSmall(copy);
     expect(await rowsOf(again, 'SELECT count(*) FROM docs')).toEqual([[2]]);
     await again.deleteDocuments('t', ['a']);
+    await again.close();
+  },
+);
+
+/** Writes a little, after the disk has filled up, and dies. */
+const writing = (file: string) => `
+  import { openEngine } from '../../src/engine/duckdb/open.ts';
+  const engine = await openEngine({ file: ${JSON.stringify(file)}, limits: { threads: 2 } });
+  const outcome = await engine.addDocuments('t', [{ id: 'b', eventTimeMicros: null, fields: {} }]).then(() => 'stored', (error) => error.code);
+  const { rows } = await engine.query({ sql: 'SELECT count(*) FROM docs' });
+  console.log(JSON.stringify({ outcome, rows }));
+  process.kill(process.pid, 'SIGKILL');
+`;
+
+test.runIf(process.platform !== 'win32')(
+  'a start on a full disk, with room for a little log: nothing gets into a log that the file does not tell of',
+  async () => {
+    const engine = await openSmall(folder.file);
+    await createDocs(engine);
+    await engine.addDocuments('t', [doc('a', { data: randomBytes(3 * MIB).toString('base64') })]);
+    await engine.close();
+    const { child, line } = await runScript(folder.folder, writing(folder.file), statSync(folder.file).size);
+    await exited(child);
+    expect(JSON.parse(line)).toEqual({ outcome: 'storage_full', rows: [[1]] });
+    const alone = join(folder.folder, 'alone', '_colloquy.duckdb');
+    mkdirSync(dirname(alone));
+    cpSync(folder.file, alone);
+    const again = await openSmall(alone);
+    expect(await rowsOf(again, 'SELECT _id FROM docs')).toEqual([['a']]);
     await again.close();
   },
 );

@@ -1,5 +1,16 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withMarks } from '../../../src/engine/duckdb/storage/log-marks.ts';
@@ -105,6 +116,39 @@ describe('a database whose log is missing', () => {
     await store.close();
     expect(await countIn(killed(ALONE))).toBe(1);
     store = await open(folder.file);
+  });
+});
+
+describe('a database file that cannot be told of its log', () => {
+  test('is only read until it can be, and then has no change that the file does not tell of', async () => {
+    await add(1);
+    await store.close();
+    const mark = `${folder.file}.merging`;
+    mkdirSync(mark);
+    store = await open(folder.file);
+    expect(await store.select('SELECT n FROM docs')).toEqual([[1]]);
+    await expect(add(2)).rejects.toThrow(/EISDIR/);
+    expect(await countIn(killed(ALONE))).toBe(1);
+    rmdirSync(mark);
+    await delay(2_100);
+    await add(2);
+    await expect(open(killed(ALONE))).rejects.toThrow(REFUSED);
+    expect(await countIn(killed())).toBe(2);
+  });
+
+  test('nor opens without its log after a merge that failed', async () => {
+    await add(1);
+    const connection = await store.connect();
+    const run: Run = async (text, ...values) => (await connection.runAndReadAll(text, values)).getRows();
+    const fail = withMarks(run, { file: folder.file, isMarked: false }, async () => {
+      throw new Error('the disk is full');
+    });
+    await expect(fail).rejects.toThrow('the disk is full');
+    connection.closeSync();
+    expect(existsSync(`${folder.file}.merging`)).toBe(true);
+    const file = killed(/^_colloquy\.duckdb(\.merging)?$/);
+    await expect(open(file)).rejects.toThrow(REFUSED);
+    expect(await countIn(killed())).toBe(1);
   });
 });
 

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { existsSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Stillness } from '../../../src/engine/duckdb/storage/stillness.ts';
 import { Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { LIMITS } from '../fixture.ts';
@@ -132,4 +134,19 @@ test('a read that is told to stop does not wait', async () => {
     expect(await early).toBe(true);
     expect(await stillness.read(async () => 'at once', stop.signal)).toBe('at once');
   });
+});
+
+test('the log is merged before the instance is closed, which holds the thread', async () => {
+  await store.statement('INSERT INTO x VALUES (1)');
+  const log = `${folder.file}.wal`;
+  expect(existsSync(log)).toBe(true);
+  const close = DuckDBInstance.prototype.closeSync;
+  const left: boolean[] = [];
+  const spy = vi.spyOn(DuckDBInstance.prototype, 'closeSync').mockImplementation(function (this: DuckDBInstance) {
+    left.push(existsSync(log));
+    close.call(this);
+  });
+  await store.close();
+  spy.mockRestore();
+  expect(left).toEqual([false]);
 });

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json.ts';
+import { type Run, Store } from '../../../src/engine/duckdb/storage/store.ts';
+import { dropKept } from '../../../src/engine/duckdb/tables/trash.ts';
 import type { Change, Engine, Keep, Kept, RecordChange } from '../../../src/engine/engine.ts';
+import { LIMITS } from '../fixture.ts';
 import {
   createDocs,
   doc,
@@ -13,6 +16,8 @@ import {
   temporaryFolder,
 } from '../harness.ts';
 import { exited, runScript } from '../script.ts';
+
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let engine: Engine;
 let folder: ReturnType<typeof temporaryFolder>;
@@ -145,6 +150,33 @@ describe('documents in the trash', () => {
     expect(await engine.restoreDocuments('k', 'r', leaving('k'))).toMatchObject({ docCount: 0, left: { docCount: 0 } });
   });
 
+  test.each(['r', 'other'])(
+    'do not come back to %s over a document with the same id that retention hides',
+    async (to) => {
+      for (const table of ['r', 'other']) {
+        await engine.commit([
+          { do: 'createCollection', table, workspace: 'commons', name: table, retentionSecs: 3_600 },
+        ]);
+      }
+      const now = BigInt(Date.now()) * 1_000n;
+      await engine.addDocuments('r', [doc('a', { v: 1 }, now), doc('b', { v: 1 }, now)]);
+      await engine.deleteDocuments('r', ['a', 'b'], keep('k'));
+      await engine.addDocuments(to, [doc('a', { v: 2 }, 0n)]);
+      const restored = await engine.restoreDocuments('k', to, leaving('k'));
+      expect(restored).toMatchObject({ docCount: 1, left: { docCount: 1 }, leftIds: ['a'] });
+      // The hidden one is still there, until it is purged.
+      expect(await engine.purge(to, Date.now())).toMatchObject({ docCount: 1 });
+      expect(await engine.restoreDocuments('k', to, leaving('k'))).toMatchObject({
+        docCount: 1,
+        left: { docCount: 0 },
+      });
+      expect(await rowsOf(engine, `SELECT _id, v FROM "${to}" ORDER BY _id`)).toEqual([
+        ['a', 1],
+        ['b', 1],
+      ]);
+    },
+  );
+
   test('come back at once to their own collection, and to another in steps', async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `d${index}`);
     await engine.addDocuments(
@@ -243,9 +275,33 @@ describe('documents in the trash', () => {
     await engine.addDocuments('t', [doc('a', {}), doc('b', {})]);
     await engine.deleteDocuments('t', ['a'], keep('k1'));
     await engine.deleteDocuments('t', ['b'], keep('k2'));
-    await engine.commit([{ do: 'dropDocuments', trash: 'k1', table: 't' }]);
+    await engine.commit([{ do: 'dropDocuments', trash: ['k1'], table: 't' }]);
     expect(await engine.restoreDocuments('k1', 't', () => [])).toMatchObject({ docCount: 0, left: { docCount: 0 } });
     expect(await engine.restoreDocuments('k2', 't', () => [])).toMatchObject({ docCount: 1 });
+  });
+
+  test('of many deletions are dropped in one pass over their table', async () => {
+    const ids = Array.from({ length: 10 }, (_, index) => `d${index}`);
+    await engine.addDocuments(
+      't',
+      ids.map((id) => doc(id, {})),
+    );
+    for (const id of ids) await engine.deleteDocuments('t', [id], keep(id));
+    await engine.close();
+    const store = await Store.open({ file: folder.file, limits: LIMITS, log: SILENT, load: async () => undefined });
+    const texts: string[] = [];
+    await store.transaction((sql) => {
+      const spied: Run = (text, ...values) => {
+        texts.push(text);
+        return sql(text, ...values);
+      };
+      return dropKept(Object.assign(spied, { again: sql.again }), ids.slice(1));
+    });
+    await store.close();
+    expect(texts.filter((text) => text.includes('"_data"'))).toHaveLength(1);
+    engine = await openSmall(folder.file);
+    expect(await engine.counts()).toMatchObject({ documents: 0, deletedDocuments: 1 });
+    expect(await engine.restoreDocuments('d0', 't', () => [])).toMatchObject({ docCount: 1 });
   });
 
   test('are there, and gone from the collection, when the process is killed right after', async () => {

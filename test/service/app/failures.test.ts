@@ -93,7 +93,7 @@ describe('buildApp() before the service is ready', () => {
         resize: async () => undefined,
       },
       secrets: openSecrets(''),
-      lambdaStates: createLambdaStates(engine, log),
+      lambdaStates: createLambdaStates({ engine, catalog, versions: '', log }),
       supervision: createSupervision({ files: undefined, engine, outlasting: createOutlasting(), versions: '', log }),
       lambdaStats: openLambdaStats(catalog, log),
       backups: { create: () => Promise.reject(new Error('unused')), running: () => [] },

@@ -1,12 +1,14 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
+import { type Catalog, openCatalog, put } from '../../../src/service/catalog.ts';
 import { createLambdaStates, type LambdaStates } from '../../../src/service/lambdas/lambda-states.ts';
 import type { LambdaVersionRecord } from '../../../src/service/records.ts';
 import { doc, openSmall, temporaryFolder } from '../../engine/harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let engine: Engine;
+let catalog: Catalog;
 let states: LambdaStates;
 let bound: string[];
 
@@ -23,6 +25,7 @@ beforeEach(async () => {
     { do: 'putAlias', workspace: 'commons', name: 'now', tables: ['orders'] },
   ]);
   await engine.addDocuments('orders', [doc('1', { n: 1 })]);
+  catalog = openCatalog({ records: [], commit: async () => undefined });
   restart();
 });
 
@@ -31,13 +34,13 @@ afterEach(async () => {
   folder.dispose();
 });
 
-function restart() {
+function restart(versions = '1.0.0') {
   const inspect = vi.fn<Engine['inspect']>((request) => {
     bound.push(request.sql);
     return engine.inspect(request);
   });
-  const spied = { inspect, lastChangeOf: (names: readonly string[]) => engine.lastChangeOf(names) };
-  states = createLambdaStates(spied, pino({ level: 'silent' }));
+  const spied = { inspect, definitionOf: (names: readonly string[]) => engine.definitionOf(names) };
+  states = createLambdaStates({ engine: spied, catalog, versions, log: pino({ level: 'silent' }) });
 }
 
 function collection(name: string): Change {
@@ -45,8 +48,9 @@ function collection(name: string): Change {
 }
 
 function version(query: string, ...names: string[]): LambdaVersionRecord {
-  const record: Partial<LambdaVersionRecord> = { query, names, defaultParameters: [], unbound: null, version: 'v' };
-  return record as LambdaVersionRecord;
+  const by = { createdAt: '', createdBy: '', description: null };
+  const bound = { unbound: null, boundOn: null };
+  return { workspace: 'commons', lambda: query, version: 'v', query, names, defaultParameters: [], ...bound, ...by };
 }
 
 /** The SQL of those that were bound again by asking for all of them. */
@@ -116,6 +120,24 @@ describe('the state of a version', () => {
     expect(await now()).toEqual(['ACTIVE', 'INVALID', 'INVALID', 'ACTIVE', 'ACTIVE', 'ACTIVE']);
     await engine.commit([{ do: 'restoreCollection', table: 'people' }]);
     expect(await state(people)).toBe('ACTIVE');
+  });
+
+  it('is known after a restart, as long as names, program and engine are the same', async () => {
+    const changes = all.map((one) => put('lambdaVersion', `commons.${one.lambda}::v`, one));
+    await catalog.change(() => ({ changes, result: undefined }));
+    const stored = () => all.map((one) => catalog.all('lambdaVersion').get(`commons.${one.lambda}::v`) ?? one);
+    const before = await Promise.all(all.map((one) => states.unboundOf(one)));
+    await states.flush();
+    await engine.close();
+    engine = await openSmall(folder.file);
+    restart();
+    expect(await ask(stored())).toEqual([]);
+    expect(await Promise.all(stored().map((one) => states.unboundOf(one)))).toEqual(before);
+    await engine.addDocuments('orders', [doc('2', { n: 'text' })]);
+    restart();
+    expect(await ask(stored())).toEqual(sqlOf([orders, alias]));
+    restart('1.0.1');
+    expect(await ask(stored())).toEqual(sqlOf(all));
   });
 
   it('is found out once for all who ask at the same time', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -43,6 +43,12 @@ describe('the requests that an end is put down to', () => {
   test.each<[string, Work[], ReturnType<typeof note> | undefined, [string, boolean][]]>([
     ['none where nothing is known of the end: it was a kill', [a], undefined, []],
     ['one alone in flight', [a], note('crashed'), [['a', true]]],
+    [
+      'that alone, but not as the cause, where the thread hung in work of nobody known',
+      [a],
+      note('hung'),
+      [['a', false]],
+    ],
     ['the one seen at work', [a, b], note('hung', [b]), [['b', true]]],
     ['one whose answer had been sent', [a], note('stuck', [b]), [['b', true]]],
     [
@@ -172,11 +178,11 @@ describe('files', () => {
     expect(leftInFlight(file)).toBeUndefined();
   });
 
-  test('more requests than there is room for, and changes after an end, take nothing from others', () => {
+  test('however many there are, each is named, and changes after an end take nothing from others', () => {
     const file = join(folder, 'in-flight');
     const flights = openFlights(file);
     const all = Array.from({ length: 300 }, (_, index) => flights.begin(work(`s${index}`)));
-    expect(leftInFlight(file)?.works).toHaveLength(255);
+    expect(leftInFlight(file)?.works).toHaveLength(300);
     for (const flight of all) flight.end();
     const next = flights.begin(work('next'));
     for (const flight of all) {
@@ -184,6 +190,9 @@ describe('files', () => {
       flight.end();
     }
     expect(leftInFlight(file)?.works).toEqual([next.work]);
+    // Places are used again.
+    for (let index = 1; index < 300; index++) flights.begin(work('again'));
+    expect(statSync(file).size).toBeLessThanOrEqual(301 * SLOT_BYTES);
     flights.close();
   });
 

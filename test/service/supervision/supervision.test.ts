@@ -1,13 +1,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import type { Engine, QueryRequest } from '../../../src/engine/engine.ts';
 import type { UserRecord } from '../../../src/service/records.ts';
 import { readEndNote } from '../../../src/service/supervision/end-note.ts';
-import { leftInFlight } from '../../../src/service/supervision/flights.ts';
+import { CURRENT, leftInFlight, openFlights } from '../../../src/service/supervision/flights.ts';
 import { readStops, type Stop } from '../../../src/service/supervision/stopped-by.ts';
 import {
   createOutlasting,
@@ -20,6 +22,7 @@ import {
 
 const CALLER = { keyName: 'laptop', keyHash: 'f'.repeat(64), user: { email: 'm@x.test' } as UserRecord };
 const OTHER = { ...CALLER, keyName: 'other', keyHash: 'e'.repeat(64) };
+const WORK = { traceId: null, operation: 'runQuery', startedAt: '', caller: null, fingerprints: [], sql: null };
 const SECRET = 'k'.repeat(64);
 
 let folder = '';
@@ -82,7 +85,7 @@ const failure = (promise: Promise<unknown>): Promise<ApiError> =>
   );
 
 /** The process ends while these statements run, and the next one starts. */
-async function endDuring(supervision: Supervision, why: 'crashed' | 'hung' | undefined, ...sqls: string[]) {
+async function endDuring(supervision: Supervision, why: 'crashed' | undefined, ...sqls: string[]) {
   run = () => new Promise(() => {});
   for (const sql of sqls) void request(supervision, sql);
   await Promise.resolve();
@@ -115,6 +118,34 @@ describe('a request in flight', () => {
     if (process.platform !== 'win32') expect(statSync(files.inFlightFile).mode & 0o777).toBe(0o600);
     supervision.close();
     expect(existsSync(files.inFlightFile)).toBe(false);
+  });
+
+  test('is seen at work whenever the thread works on it, after waits too, and on nothing else', async () => {
+    const flights = openFlights(files.inFlightFile);
+    const seen = () => Atomics.load(flights.board, CURRENT);
+    const [one, other] = [flights.begin(WORK), flights.begin(WORK)];
+    const waits = async () => {
+      const found = [seen()];
+      for (const wait of [
+        sleep(1),
+        new Promise((resolve) => setImmediate(resolve)),
+        readFile(files.inFlightFile),
+        null,
+      ]) {
+        await wait;
+        found.push(seen());
+      }
+      return found;
+    };
+    const [first, second, none] = await Promise.all([one.run(waits), other.run(waits), sleep(1).then(waits)]);
+    expect([first, second, none]).toEqual([Array(5).fill(1), Array(5).fill(2), Array(5).fill(0)]);
+    const late = one.run(async () => {
+      await sleep(5);
+      return seen();
+    });
+    one.end();
+    expect(await late).toBe(0);
+    flights.close();
   });
 
   test('gets an engine that is otherwise the same', () => {
@@ -183,14 +214,14 @@ describe('after an end', () => {
   });
 
   test('a person allows it again by removing its entry, at once', async () => {
-    const next = await endDuring(open(), 'hung', 'SELECT bad');
+    const next = await endDuring(open(), 'crashed', 'SELECT bad');
     await failure(request(next, 'SELECT bad'));
     writeFileSync(files.stoppedByFile, JSON.stringify({ stops: [] }));
     await request(next, 'SELECT bad');
   });
 
   test('another version starts anew, and says so', async () => {
-    (await endDuring(open(), 'hung', 'SELECT bad')).close();
+    (await endDuring(open(), 'crashed', 'SELECT bad')).close();
     lines = [];
     await request(open({ versions: 'v2' }), 'SELECT bad');
     expect(lines).toMatchObject([{ count: 1, msg: expect.stringMatching(/another version are no longer refused/) }]);
@@ -198,9 +229,9 @@ describe('after an end', () => {
   });
 
   test('a key that does it again is held back for ten minutes, and others are not', async () => {
-    const second = await endDuring(open(), 'hung', 'SELECT a');
+    const second = await endDuring(open(), 'crashed', 'SELECT a');
     second.refuseHeld(CALLER);
-    const third = await endDuring(second, 'hung', 'SELECT b');
+    const third = await endDuring(second, 'crashed', 'SELECT b');
     const [, last] = readStops(files.stoppedByFile) as [Stop, Stop];
     third.close();
     let now = Date.parse(last.at) + 1_000;
@@ -224,11 +255,6 @@ describe('a statement that outlasts its request', () => {
     expect(await failure(request(open(), 'SELECT slow'))).toMatchObject({
       message: expect.stringMatching(/did not stop/),
     });
-  });
-
-  test('is not to blame if the service closes', () => {
-    expect(noteEnd(files.endNoteFile, outlasting, { why: 'closing', message: 'm', requestIds: [] })).toBe('m');
-    expect(existsSync(files.endNoteFile)).toBe(false);
   });
 
   test('of which there are ever more, the oldest are forgotten', async () => {

@@ -25,6 +25,8 @@ export interface NamedTable {
   storedAs?: string;
   /** The collections that an alias currently stands for. */
   behind?(): readonly NamedTable[];
+  /** A short text that is the same for the same columns, also over restarts. */
+  definition?(): string;
 }
 
 /** What names in SQL currently stand for: always in step with the last committed change. */
@@ -48,8 +50,8 @@ export interface NameIndex extends Names {
   putTable(table: NamedTable): void;
   dropTable(table: NamedTable): void;
   clear(): void;
-  /** The version since which `workspace.name` has stood for the same: for nothing, or for something of these columns. */
-  lastChangeOf(fullName: string): number;
+  /** A text that is the same as long as `workspace.name` stands for the same: for nothing, or for these columns. */
+  definitionOf(fullName: string): string;
 }
 
 /** Schemas and catalogs of DuckDB: as a workspace's schema these would be ambiguous, or are not ours to fill. */
@@ -81,14 +83,10 @@ export function createNames(): NameIndex {
   // Names contain no line breaks, so no two pairs share a key.
   const keyOf = (workspace: string, name: string) => `${foldName(workspace)}\n${foldName(name)}`;
   let version = 0;
-  let clearedAt = 0;
-  /** The last change of each name since then, also of one that stands for nothing any more. */
-  const changes = new Map<string, number>();
   const changed = (_: unknown) => {
     version += 1;
   };
   const find = (workspace: string, name: string) => tables.get(keyOf(workspace, name));
-  const changeOf = (workspace: string, name: string) => changes.get(keyOf(workspace, name)) ?? clearedAt;
   return {
     get version() {
       return version;
@@ -96,36 +94,24 @@ export function createNames(): NameIndex {
     workspaces: () => [...workspaces.values()],
     tables: () => [...tables.values()],
     find,
-    lastChangeOf(fullName) {
-      let last = clearedAt;
+    definitionOf(fullName) {
+      const found: string[] = [];
       // A workspace's name may contain dots.
       for (let dot = fullName.indexOf('.'); dot >= 0; dot = fullName.indexOf('.', dot + 1)) {
-        const [workspace, name] = [fullName.slice(0, dot), fullName.slice(dot + 1)];
-        const behind = find(workspace, name)?.behind?.() ?? [];
-        for (const one of [{ workspace, name }, ...behind]) last = Math.max(last, changeOf(one.workspace, one.name));
+        found.push(find(fullName.slice(0, dot), fullName.slice(dot + 1))?.definition?.() ?? '');
       }
-      return last;
+      return found.join(' ');
     },
     hasWorkspace: (name) => workspaces.has(foldName(name)),
     schemaOf,
     putWorkspace: (name) => changed(workspaces.set(foldName(name), name)),
     dropWorkspace: (name) => changed(workspaces.delete(foldName(name))),
-    putTable(table) {
-      const key = keyOf(table.workspace, table.name);
-      changed(tables.set(key, table));
-      changes.set(key, version);
-    },
-    dropTable(table) {
-      const key = keyOf(table.workspace, table.name);
-      changed(tables.delete(key));
-      changes.set(key, version);
-    },
+    putTable: (table) => changed(tables.set(keyOf(table.workspace, table.name), table)),
+    dropTable: (table) => changed(tables.delete(keyOf(table.workspace, table.name))),
     clear() {
       workspaces.clear();
       tables.clear();
-      changes.clear();
       version += 1;
-      clearedAt = version;
     },
   };
 }

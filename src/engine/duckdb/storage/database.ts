@@ -32,8 +32,8 @@ const VACUUM_TASKS = 8;
 /** An open database file. */
 export interface Database {
   readonly instance: DuckDBInstance;
-  /** The disk was too full to combine the logs of an interrupted merge, which only writing needs. */
-  readonly isReadOnly: boolean;
+  /** Why it can only be read for now, on a full disk for example; undefined: it can be written. */
+  readonly readOnlyCause: unknown;
   readonly file: string;
   /** Whether it was opened with a log. */
   readonly hadLog: boolean;
@@ -52,13 +52,13 @@ export interface Database {
 
 /**
  * Opens or creates a database file, with limits and locks that no statement can change afterwards, except for threads
- * and memory. Rejects `not_ready` when another process has it, `internal` when it cannot be read or written, or is
+ * and memory; only for reading if there is a cause for that. Rejects `not_ready` when another process has it, `internal` when it cannot be read or written, or is
  * damaged: what was stored is opened completely or not at all.
  *
  * The file is attached to an in-memory database, not opened as the main one: replaying the log of an `ALTER … TYPE`
  * needs a default database, which DuckDB 1.5 lacks while it opens its main file. The file could never be opened again.
  */
-export async function openDatabase(path: string, limits: EngineLimits): Promise<Database> {
+export async function openDatabase(path: string, limits: EngineLimits, cause?: unknown): Promise<Database> {
   const file = resolve(path);
   const folder = dirname(file);
   let instance: DuckDBInstance | undefined;
@@ -83,7 +83,7 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     // If given when the instance is created, it is reported but not enforced.
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const hadLog = hasLog(file);
-    const isReadOnly = await attach(first, file);
+    const readOnlyCause = await attach(first, file, cause);
     // Not earlier, since it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
@@ -91,9 +91,10 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
     // Without this, errors do not give their positions as numbers (`engine-error.ts`).
     await first.run('SET GLOBAL errors_as_json = true');
     await first.run('SET GLOBAL lock_configuration = true');
-    if (!isReadOnly) await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
+    if (readOnlyCause === undefined)
+      await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
-    return databaseOf(instance, file, { isReadOnly, hadLog });
+    return databaseOf(instance, file, { readOnlyCause, hadLog });
   } catch (error) {
     first?.closeSync();
     instance?.closeSync();
@@ -101,8 +102,8 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
   }
 }
 
-/** Attaches the file; returns whether a full disk allowed only reading it. */
-async function attach(connection: DuckDBConnection, file: string): Promise<boolean> {
+/** Attaches the file; returns why only for reading: `cause`, or a disk that has no room to combine interrupted logs. */
+async function attach(connection: DuckDBConnection, file: string, cause: unknown): Promise<unknown> {
   const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
   const orphaned = findOrphanedLog(file);
   if (orphaned !== undefined) throw orphanedLogError(file, orphaned);
@@ -120,18 +121,22 @@ async function attach(connection: DuckDBConnection, file: string): Promise<boole
     await refuseWithoutLog(connection, file);
     await connection.run(`DETACH ${quoteName(CATALOG)}`);
   }
-  const isReadOnly = await connection.run(statement).then(
-    () => false,
-    async (error: unknown) => {
-      if (!isDiskFull(error)) throw error;
-      await connection.run(`${statement} (READ_ONLY)`).catch(() => {
-        throw error;
-      });
-      return true;
-    },
-  );
+  const readOnlyCause =
+    cause ??
+    (await connection.run(statement).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!isDiskFull(error)) throw error;
+        return error;
+      },
+    ));
+  if (readOnlyCause !== undefined) {
+    await connection.run(`${statement} (READ_ONLY)`).catch(() => {
+      throw readOnlyCause;
+    });
+  }
   await refuseWithoutLog(connection, file);
-  return isReadOnly;
+  return readOnlyCause;
 }
 
 async function refuseWithoutLog(connection: DuckDBConnection, file: string): Promise<void> {
@@ -139,7 +144,7 @@ async function refuseWithoutLog(connection: DuckDBConnection, file: string): Pro
   if (lacksLog(file, marks)) throw missingLogError(file);
 }
 
-function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 'isReadOnly' | 'hadLog'>): Database {
+function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 'readOnlyCause' | 'hadLog'>): Database {
   let reader: Promise<FileHandle> | undefined;
   return {
     ...how,
@@ -162,6 +167,7 @@ function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 
     },
     async close() {
       const own = await reader?.catch(() => undefined);
+      await detach(instance);
       instance.closeSync();
       for (let tries = 0; isHeld(file, own?.fd); tries++) {
         if (tries === RELEASE_TRIES) return false;
@@ -171,6 +177,17 @@ function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 
       return true;
     },
   };
+}
+
+/** Merges the log in the engine's threads, which closing would do in this one. If that fails, closing tries again. */
+async function detach(instance: DuckDBInstance): Promise<void> {
+  try {
+    const connection = await instance.connect();
+    await connection.run(`DETACH ${quoteName(CATALOG)}`).catch(() => undefined);
+    connection.closeSync();
+  } catch {
+    // The database failed, and nothing can be run on it.
+  }
 }
 
 const RELEASE_TRIES = 40;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
@@ -11,8 +11,8 @@ import type { Run } from './writer.ts';
  *
  * Before a merge, the number of that merge is stored as begun, and so gets into the file; right after it the same number
  * is stored as followed, which begins the next log. A file that says "begun" and not "followed" lacks its log. Between
- * the two there is none, and a file beside the database says so, which is made before and removed after both: a kill
- * leaves it there. When the database is closed, or another program merges the log, "followed" gets into the file.
+ * the two there is none, and a file beside the database says so, which is made before and removed after both: a kill or
+ * a failure leaves it there, so it tells the last merge before that was followed. When the database is closed, or another program merges the log, "followed" gets into the file.
  *
  * Rows are only added: an update would let the engine refuse to merge beside queries that run.
  */
@@ -41,9 +41,16 @@ export async function readMarks(sql: Run): Promise<Marks | undefined> {
   return { begun: Number(row?.[0]), followed: Number(row?.[1]) };
 }
 
+/** Whether a log began after the last merge that was begun. */
+export function isFollowed(marks: Marks | undefined): boolean {
+  return marks !== undefined && marks.begun > 0 && marks.begun === marks.followed;
+}
+
 /** Whether a database with these marks lacks the log that belongs to it. */
 export function lacksLog(file: string, marks: Marks | undefined): boolean {
-  return marks !== undefined && marks.begun > marks.followed && !existsSync(file + MERGING_SUFFIX);
+  if (marks === undefined || marks.begun <= marks.followed) return false;
+  const merging = file + MERGING_SUFFIX;
+  return !existsSync(merging) || marks.begun <= Number(readFileSync(merging, 'utf8'));
 }
 
 /** Makes the table of the marks. */
@@ -66,15 +73,13 @@ export async function withMarks(
   { file, isMarked }: { file: string; isMarked: boolean },
   merge: () => Promise<void>,
 ): Promise<void> {
-  const marks = await readMarks(sql);
-  // The disk was full when the database was opened.
-  if (marks === undefined) return merge();
-  const number = BigInt(marks.begun + 1);
+  const { begun, followed } = (await readMarks(sql)) ?? { begun: 0, followed: 0 };
+  const number = BigInt(begun + 1);
   const follow = async () => {
     await sql(`INSERT INTO ${TABLE} VALUES ($1, true)`, number);
     await endMerging(file);
   };
-  await makeDurably(file + MERGING_SUFFIX);
+  await writeDurably(file + MERGING_SUFFIX, String(followed));
   try {
     await sql(`INSERT INTO ${TABLE} VALUES ($1, false)`, number);
     await merge();
@@ -90,8 +95,14 @@ export function endMerging(file: string): Promise<void> {
   return rm(file + MERGING_SUFFIX, { force: true });
 }
 
-async function makeDurably(path: string): Promise<void> {
-  await (await open(path, 'w', 0o600)).close();
+async function writeDurably(path: string, text: string): Promise<void> {
+  const handle = await open(path, 'w', 0o600);
+  try {
+    await handle.write(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
   if (process.platform === 'win32') return;
   const folder = await open(dirname(path), 'r');
   try {

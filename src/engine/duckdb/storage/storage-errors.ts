@@ -45,9 +45,7 @@ export function mayBeCommitted(error: unknown): boolean {
   return isFatal(error) && !/because of a previous fatal error/i.test(messageOf(error));
 }
 
-/** A file is attached read-only only if the disk had no space to open it for writing. */
-const DISK_FULL =
-  /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large|attached in read-only mode/i;
+const DISK_FULL = /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large/i;
 
 /** Whether an error of the engine or the system means that the disk, or this user's quota, is full. */
 export function isDiskFull(error: unknown): boolean {

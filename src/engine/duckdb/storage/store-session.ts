@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { type Database, openDatabase } from './database.ts';
-import { endMerging, prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
+import { endMerging, isFollowed, prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
 import { checkpoint } from './merge.ts';
-import { isFatal, openError } from './storage-errors.ts';
+import { openError } from './storage-errors.ts';
 import { inTransaction, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Writer } from './writer.ts';
 
@@ -23,7 +23,7 @@ export interface StoreOptions {
   load(transaction: Transaction, isReadOnly: boolean): Promise<void>;
 }
 
-/** Minimum time between attempts to reopen a file for writing that a full disk made read-only. */
+/** Minimum time between attempts to reopen for writing a file that can only be read for now. */
 const READ_ONLY_MS = 2_000;
 
 /** How long interrupted statements may take to end before their database is closed. */
@@ -42,23 +42,24 @@ export interface Session {
   /** Number of running transactions. */
   running: number;
   isBroken: boolean;
-  /** Whether the file tells that a log belongs to it. */
-  isMarked: boolean;
   /** Whether tables may contain deleted rows that still take up space. */
   mayHaveFreed: boolean;
 }
 
-/** Whether it is time to try to reopen a read-only session for writing. */
+/** Whether it is time to try to reopen a session for writing that can only read. */
 export function mayHaveSpace({ database, openedAt }: Session): boolean {
-  return database.isReadOnly && performance.now() - openedAt > READ_ONLY_MS;
+  return database.readOnlyCause !== undefined && performance.now() - openedAt > READ_ONLY_MS;
 }
 
 /**
- * Opens the file, and makes it tell that a log belongs to it, unless `isMarked` says that it is not to: that merges the
- * log.
+ * Opens the file, and makes it tell that a log belongs to it before anything gets into that: if that fails, the file can
+ * only be read for now. `wasMarked`: its log, if there still is one, was one that it told of.
  */
-export async function openSession(options: StoreOptions, isToMark = true): Promise<Session> {
-  const database = await openDatabase(options.file, options.limits);
+export async function openSession(
+  options: StoreOptions,
+  { wasMarked = false, readOnlyCause }: { wasMarked?: boolean; readOnlyCause?: unknown } = {},
+): Promise<Session> {
+  const database = await openDatabase(options.file, options.limits, readOnlyCause);
   const session: Session = {
     database,
     writers: [],
@@ -67,7 +68,6 @@ export async function openSession(options: StoreOptions, isToMark = true): Promi
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
-    isMarked: !isToMark,
     mayHaveFreed: true,
   };
   try {
@@ -78,12 +78,19 @@ export async function openSession(options: StoreOptions, isToMark = true): Promi
         inTransaction(writer.sql, work, () => {
           session.isBroken = true;
         }),
-      database.isReadOnly,
+      database.readOnlyCause !== undefined,
     );
-    if (database.isReadOnly) options.log.warn({}, 'the disk is full: the database can only be read for now');
-    else if (isToMark && !(await isMarkable(session, writer, options.log))) {
+    if (database.readOnlyCause !== undefined) {
+      options.log.warn({ err: database.readOnlyCause }, 'the database can only be read for now');
+      return session;
+    }
+    const failure = await mark(database, writer, wasMarked).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    if (failure !== undefined) {
       await closeSession(session);
-      return await openSession(options, false);
+      return await openSession(options, { readOnlyCause: failure.error });
     }
     return session;
   } catch (error) {
@@ -92,28 +99,14 @@ export async function openSession(options: StoreOptions, isToMark = true): Promi
   }
 }
 
-/**
- * Makes the file tell that a log belongs to it, which takes a merge, unless it does so already. If that cannot be done
- * now, the next merge does it; resolves to false if the database has to be opened again.
- */
-async function isMarkable(session: Session, { sql }: Writer, log: Log): Promise<boolean> {
-  const { file, hadLog } = session.database;
-  try {
-    const marks = await readMarks(sql);
-    session.isMarked = hadLog && marks !== undefined && marks.begun > 0 && marks.begun === marks.followed;
-    if (session.isMarked) {
-      await endMerging(file);
-      return true;
-    }
-    await prepareMarks(sql);
-    await withMarks(sql, { file, isMarked: false }, () => checkpoint(sql, () => false));
-    session.isMarked = true;
-    await pruneMarks(sql);
-  } catch (error) {
-    log.info({ err: error }, 'the database file could not be told that a log belongs to it');
-    return !isFatal(error) && !session.isBroken;
-  }
-  return true;
+/** Makes the file tell that a log belongs to it, which takes a merge, unless it does so already. */
+async function mark({ file, hadLog }: Database, { sql }: Writer, wasMarked: boolean): Promise<void> {
+  const isNow = hadLog && isFollowed(await readMarks(sql));
+  if (isNow) return endMerging(file);
+  if (hadLog && wasMarked) return;
+  await prepareMarks(sql);
+  await withMarks(sql, { file, isMarked: false }, () => checkpoint(sql, () => false));
+  await pruneMarks(sql);
 }
 
 export async function closeSession(session: Session): Promise<boolean> {

@@ -101,7 +101,10 @@ export class Store {
   /** Runs `work`, which may write, and schedules a check of the log for when nothing was written for some time. */
   async #noted<T>(work: () => Promise<T>, isAside = false): Promise<T> {
     try {
-      return await this.#stillness.write(work);
+      return await this.#stillness.write(async () => {
+        await this.#requireWritable();
+        return work();
+      });
     } finally {
       if (!isAside) this.#quietSince = performance.now();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
@@ -119,7 +122,8 @@ export class Store {
   async #tidy(): Promise<void> {
     this.#quiet = undefined;
     const session = await this.#session.catch(() => undefined);
-    if (session === undefined || this.#isClosed || session.isBroken || session.database.isReadOnly) return;
+    if (session === undefined || this.#isClosed || session.isBroken) return;
+    if (session.database.readOnlyCause !== undefined) return;
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
     if (quietMs === undefined) return;
@@ -131,7 +135,8 @@ export class Store {
   /** Merges the log into the main file if it has reached its limit, or if an earlier merge left rows to move. */
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
-    if (session === undefined || session.isBroken || session.database.isReadOnly || this.#isClosed) return;
+    if (session === undefined || session.isBroken || this.#isClosed) return;
+    if (session.database.readOnlyCause !== undefined) return;
     if (performance.now() < this.#mergeAfter) return;
     const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
     if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
@@ -162,12 +167,11 @@ export class Store {
         if (session.isBroken || this.#isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
         await this.#withWriter(session, ({ sql }) =>
-          withMarks(sql, { file: session.database.file, isMarked: session.isMarked }, async () => {
+          withMarks(sql, { file: session.database.file, isMarked: true }, async () => {
             if (!mayMove) await withRowsInPlace(sql, now);
             else session.mayHaveFreed = await hasMoved(sql, now);
           }),
         );
-        session.isMarked = true;
       };
       const isMoving = session.mayHaveFreed && isShort;
       await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
@@ -228,12 +232,16 @@ export class Store {
   }
 
   async #onWriter<T>(work: (writer: Writer, onLate: (error: unknown) => void) => Promise<T>): Promise<T> {
-    let session = await this.#ready();
-    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) {
-      session.isBroken = true;
-      session = await this.#ready();
-    }
+    const session = await this.#ready();
     return this.#withWriter(session, (writer) => work(writer, (error) => this.#noteFailure(session, error)));
+  }
+
+  /** Throws the reason if the file can only be read, after trying now and then to open it for writing. */
+  async #requireWritable(): Promise<void> {
+    const session = await this.#ready();
+    if (mayHaveSpace(session) && this.#stillness.aloneUntil === undefined) session.isBroken = true;
+    const { readOnlyCause } = (await this.#ready()).database;
+    if (readOnlyCause !== undefined) throw readOnlyCause;
   }
 
   async #withWriter<T>(session: Session, work: (writer: Writer) => Promise<T>): Promise<T> {
@@ -339,7 +347,8 @@ export class Store {
       throw new ApiError('not_ready', 'The database failed and cannot be opened again yet. Restart the service.');
     }
     const { limits } = this.#options;
-    const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } }, false);
+    const wasMarked = broken.database.readOnlyCause === undefined;
+    const session = await openSession({ ...this.#options, limits: { ...limits, ...this.#size } }, { wasMarked });
     this.#options.log.info({}, 'the database is open again');
     return session;
   }

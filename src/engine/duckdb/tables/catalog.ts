@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { ApiError } from '../../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
 import type { StoredRecord } from '../../engine.ts';
@@ -24,6 +25,7 @@ export interface Table extends NamedTable {
   readonly shape: TableShape;
   /** Documents with an older event time are invisible to everyone; null: all are visible. */
   readonly retentionSecs: number | null;
+  definition(): string;
 }
 
 /** A name for the documents of one or more collections. */
@@ -70,6 +72,11 @@ export function tableOf(
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
   const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
+  let defined: string | undefined;
+  const definition = () => {
+    defined ??= hash('sha256', stringifyJson(tableShapeToJson(shape)), 'hex');
+    return defined;
+  };
   return {
     id,
     workspace,
@@ -82,6 +89,7 @@ export function tableOf(
     objects,
     rows,
     storedAs: id,
+    definition,
   };
 }
 
@@ -108,7 +116,11 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
   const columns = () => columnNames(shape());
   const jsonFields = () => jsonFieldsOf(shape().columns);
   const objects = () => [...shape().columns.values()].flatMap(objectsIn);
-  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, behind };
+  const definition = () =>
+    behind()
+      .map((table) => table.definition())
+      .join(',');
+  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, behind, definition };
 }
 
 /** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */

@@ -23,27 +23,30 @@ export interface Stats {
 }
 
 /**
- * Measured sizes are cached until the next write: repeated requests only have to count, and see the same figure while
- * nothing is written, which sampling would not give.
+ * Figures are cached until the next write, so that lists of many collections do not count each again, and see the same
+ * size while nothing is written, which sampling would not give. Documents past a retention become fewer by themselves:
+ * these are counted each time.
  */
 export function createStats(read: Transaction): Stats {
-  const averages = new Map<string, number>();
+  const known = new Map<string, Measured>();
   /** Tables that are being measured and were not written to since. */
   const measuring = new Map<string, symbol>();
   return {
     async of(table) {
+      const last = known.get(table.id);
+      if (last !== undefined && table.retentionSecs === null) return figuresOf(last);
       const mark = Symbol();
       measuring.set(table.id, mark);
-      const { average, ...figures } = await read((sql) => readStats(sql, table, averages.get(table.id)));
+      const measured = await read((sql) => readStats(sql, table, last?.average));
       if (measuring.get(table.id) === mark) {
         measuring.delete(table.id);
-        if (average !== undefined) averages.set(table.id, average);
+        known.set(table.id, measured);
       }
-      return figures;
+      return figuresOf(measured);
     },
     forget(id) {
       measuring.delete(id);
-      averages.delete(id);
+      known.delete(id);
     },
   };
 }
@@ -64,6 +67,10 @@ async function readStats(sql: Sql, table: Table, average: number | undefined): P
     totalBytes: Math.round(docCount * perDocument),
     average: docCount === 0 ? undefined : perDocument,
   };
+}
+
+function figuresOf({ docCount, totalBytes }: Measured): TableStats {
+  return { docCount, totalBytes };
 }
 
 /** Statistics, and the average size of one document; undefined if there is none. */

@@ -5,18 +5,8 @@ import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { EXTRA_COLUMN, HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN, tableShapeToJson } from './columns.ts';
-import {
-  conditionOf,
-  deleteRows,
-  type FoundRow,
-  findDeleted,
-  findRows,
-  LISTED,
-  requireAll,
-  visibleOf,
-} from './find-rows.ts';
+import { conditionOf, type FoundRow, findDeleted, findRows, LISTED, requireAll } from './find-rows.ts';
 import { documentOf, rowText } from './read-back.ts';
-import { isKept } from './retention.ts';
 
 /** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
@@ -47,7 +37,10 @@ export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; 
   return typeof row?.[0] === 'string' ? { table: row[0], deletion: row[1] as bigint } : undefined;
 }
 
-/** Restores the documents of a deletion whose ids no visible document has; returns their ids, and what is left. */
+/**
+ * Restores the documents of a deletion whose ids no other document has; returns their ids, and what is left. One that is
+ * past the retention counts: a clock that is wrong may hide it for a while, and replaced it would be gone.
+ */
 export async function restoreRows(
   sql: Sql,
   table: Table,
@@ -55,15 +48,16 @@ export async function restoreRows(
   deletion: bigint,
 ): Promise<{ ids: string[]; left: Kept; leftIds: string[] }> {
   const deleted = await findDeleted(sql, table, deletion);
-  const ids = deleted.map(({ id }) => id);
-  const existing = await findRows(sql, table, ids);
-  const visible = new Set(visibleOf(table, existing).map(({ id }) => id));
-  const hidden = existing.filter(({ id }) => !visible.has(id));
-  if (hidden.length > 0) await deleteRows(sql, table, hidden);
-  const restored = deleted.filter(({ id }) => !visible.has(id));
-  const left = deleted.filter(({ id }) => visible.has(id));
+  const existing = await findRows(
+    sql,
+    table,
+    deleted.map(({ id }) => id),
+  );
+  const taken = new Set(existing.map(({ id }) => id));
+  const restored = deleted.filter(({ id }) => !taken.has(id));
+  const left = deleted.filter(({ id }) => taken.has(id));
   await markRows(sql, table, restored, hashOf(quoteName(ID_COLUMN)), isOf(deletion));
-  if (left.length === 0) await dropKept(sql, trash);
+  if (left.length === 0) await dropKept(sql, [trash]);
   return {
     ids: restored.map(({ id }) => id),
     left: { docCount: left.length, bytes: await bytesOf(sql, table, left, isOf(deletion)) },
@@ -169,7 +163,7 @@ export async function forgetKept(sql: Sql, trash: string, ids: readonly string[]
     trash,
   );
   const left = { docCount: Number(row?.[0]), bytes: Number(row?.[1]) };
-  if (left.docCount === 0) await dropKept(sql, trash);
+  if (left.docCount === 0) await dropKept(sql, [trash]);
   return left;
 }
 
@@ -179,16 +173,20 @@ export async function keptIds(sql: Sql, trash: string, max: number): Promise<str
   return rows.map(([id]) => String(id));
 }
 
-/** Drops documents of the trash for good. */
-export async function dropKept(sql: Sql, trash: string): Promise<void> {
-  const kept = await keptIn(sql, trash);
-  if (kept !== undefined) await sql(`DELETE FROM ${dataTable(kept.table)} WHERE ${isOf(kept.deletion)}`);
-  await sql('DELETE FROM "_meta"."trash_documents" WHERE trash = $1', trash);
-  await sql('DELETE FROM "_meta"."trash" WHERE id = $1', trash);
+/** Drops documents of the trash for good; however many deletions they are from, each table is read once. */
+export async function dropKept(sql: Sql, trash: readonly string[]): Promise<void> {
+  const listed = JSON.stringify(trash);
+  const kept = `FROM "_meta"."trash" WHERE id IN (${LISTED})`;
+  for (const [found] of await sql(`SELECT DISTINCT table_id ${kept} AND table_id IS NOT NULL`, listed)) {
+    const table = String(found);
+    const numbers = `SELECT number ${kept} AND table_id = $2`;
+    await sql(`DELETE FROM ${dataTable(table)} WHERE ${quoteName(HASH_COLUMN)} IN (${numbers})`, listed, table);
+  }
+  await sql(`DELETE FROM "_meta"."trash_documents" WHERE trash IN (${LISTED})`, listed);
+  await sql(`DELETE ${kept}`, listed);
 }
 
-/** SQL condition: the table has a visible document with the id `id`. */
+/** SQL condition: the table has a document with the id `id`, which may be past the retention (see `restoreRows`). */
 function hasId(table: Table): string {
-  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
-  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}${kept}))`;
+  return `(id IN (SELECT ${quoteName(ID_COLUMN)} FROM ${dataTable(table.id)} WHERE ${IS_LIVE}))`;
 }

@@ -1,10 +1,9 @@
-import { type JsonObject, parseJson } from '../../../contract/json.ts';
+import type { JsonObject } from '../../../contract/json.ts';
 import { mapInTurns } from '../../../contract/turns.ts';
 import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';
 import type { Run, Sql, Transaction } from '../storage/store.ts';
-import { exactText } from '../values/exact-text.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
 import { alterStatements } from './alter.ts';
@@ -19,18 +18,18 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
+import { changeAll, changePart, missing } from './change.ts';
 import { type TableShape, widenTable } from './columns.ts';
-import { describeFault } from './faults.ts';
-import { deleteRows, type FoundRow, findRows, mayExist, visibleOf } from './find-rows.ts';
+import { deleteRows, findRows, mayExist, visibleOf } from './find-rows.ts';
 import { insertDocuments, insertText, isOneStatement } from './insert.ts';
 import type { KnownIds } from './known-ids.ts';
 import { newJsonOf } from './new-json.ts';
 import { purgeExpired } from './purge.ts';
-import { readDocuments, type StoredDocument } from './read-back.ts';
+import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { type ScannedText, scanText, type TextDocument } from './text.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
-import { fits, partOf, updateRows } from './update.ts';
+import { partOf } from './update.ts';
 
 export interface WritesContext {
   /** Path of the database file, for messages. */
@@ -140,7 +139,7 @@ export function createWrites(context: WritesContext): Writes {
     changeDocuments: (id, ids, change, fields, onNewJson) =>
       withTable(id, async (table) => {
         const part = fields === undefined ? undefined : partOf(table.shape, fields);
-        const done = part && (await changePart(context, table, part, ids, change));
+        const done = part && (await changePart(context.transaction, table, part, ids, change));
         if (done !== undefined) return done;
         const { changed, outcomes } = await context.transaction(async (sql) => {
           const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
@@ -339,72 +338,4 @@ function restoreInPlace(
     for (const change of after(left)) await storeRecord(sql, change);
     return { docCount: ids.length, left, leftIds: leftIds.slice(0, LEFT_IDS_MAX) };
   });
-}
-
-/**
- * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor
- * stored anew. Undefined means that nothing was done, since the result does not fit into these columns.
- */
-function changePart(
-  { transaction }: WritesContext,
-  table: Table,
-  part: TableShape,
-  ids: readonly string[],
-  change: Change,
-): Promise<WriteOutcome[] | undefined> {
-  return transaction(async (sql) => {
-    const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-    const { changed, outcomes } = await changeAll(await readDocuments(sql, table, rows, part), ids, change);
-    const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
-      const document = changed.get(row.id);
-      return document === undefined ? [] : [[row, document.fields]];
-    });
-    const fields = documents.map(([, fields]) => fields);
-    if (!(await fits(part, fields))) return undefined;
-    await updateRows(sql, table, part, documents);
-    return outcomes;
-  });
-}
-
-type Change = Parameters<Engine['changeDocuments']>[2];
-
-/** Applies `change` to each document; returns the documents to store, by id. */
-async function changeAll(
-  stored: ReadonlyMap<string, StoredDocument>,
-  ids: readonly string[],
-  change: Change,
-): Promise<{ changed: Map<string, AcceptedDocument>; outcomes: WriteOutcome[] }> {
-  const changed = new Map<string, AcceptedDocument>();
-  const outcomes = await mapInTurns(ids, (one, index) =>
-    changeOne(stored, changed, one, (fields) => change(fields, index)),
-  );
-  return { changed, outcomes };
-}
-
-/**
- * Applies `change` to one document; the result goes into `changed` and is what the next change of that document sees.
- */
-function changeOne(
-  stored: ReadonlyMap<string, StoredDocument>,
-  changed: Map<string, AcceptedDocument>,
-  id: string,
-  change: (fields: JsonObject) => JsonObject,
-): WriteOutcome {
-  const document = stored.get(id);
-  if (document === undefined) return missing(id);
-  try {
-    const fields = change(document.read());
-    const fault = describeFault(fields);
-    if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
-    // A copy, which the next change is free to modify.
-    document.read = () => parseJson(exactText(fields)) as JsonObject;
-    changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
-    return { status: 'changed' };
-  } catch (error) {
-    return { status: 'error', message: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-function missing(id: string): WriteOutcome {
-  return { status: 'error', message: `document ${JSON.stringify(id)} does not exist` };
 }
