@@ -87,4 +87,22 @@ const LARGE = kept(
   `SELECT * FROM range(10) LIMIT -1`,
 );
 
-export const CORPUS: readonly Kept[] = [...OFFSETS, ...LAMBDAS, ...INTERNAL, ...ENDLESS, ...LARGE];
+/** LIKE tried every position for each wildcard, and the parser's time grew with the square of these lists. */
+const LONG: readonly Kept[] = [
+  ...kept(
+    'ok',
+    "SELECT count(*) FILTER (WHERE repeat('a', 1000) LIKE repeat('%a', 4) || 'b' || i) FROM range(2048) t(i)",
+    "SELECT count(*) FILTER (WHERE repeat('a', 300) NOT ILIKE repeat('%a', 3) || 'b' || i) FROM range(2048) t(i)",
+    "SELECT count(*) FROM fuzz.docs WHERE repeat('a', 2000) LIKE (SELECT repeat('%_a', 9) || 'b') || t",
+    'SELECT quantile_cont(i, list_transform([1, 5], lambda x: x / 10)) FROM range(10) t(i)',
+  ),
+  ...kept(
+    'refused',
+    "SELECT 'aaa' GLOB repeat('*a', 9) || 'b' || i FROM range(10) t(i)",
+    "SELECT s LIKE '%' || repeat('x', 9000) || i FROM (SELECT string_agg('xx', '') AS s FROM range(500000)), range(20) t(i)",
+    `SELECT 1 WHERE ${'true AND '.repeat(28_000)} true`,
+    `SELECT 1 GROUP BY ${'1,'.repeat(12_000)} 1`,
+  ),
+];
+
+export const CORPUS: readonly Kept[] = [...OFFSETS, ...LAMBDAS, ...INTERNAL, ...ENDLESS, ...LARGE, ...LONG];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quoteText } from '../../../src/engine/duckdb/sql/names.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 
@@ -106,4 +106,55 @@ test('a pattern that stays, or that a parameter has, is refused where it could t
     const sql = `SELECT ${test} FROM orders`;
     await fixture.queries.query({ sql, parameters: [{ name: 'p', value: '%a%a%a%a%a%a%a%a%b%c%' }] });
   }
+});
+
+describe('a pattern that is known only for each row', () => {
+  const quoted = (list: readonly string[]) => list.map((text) => `(${quoteText(text)})`).join(', ');
+  const own = ['%a%X%b%Y%c', '%\\%.*%[%(%', '%_%_%_%', 'é%a%É%b%%%%', '%%%%%b', '%a%b%c%d%_', "%'%s%%", '%İ%K%_%_%'];
+
+  test('means what it means to the engine, in short texts and in long ones', async () => {
+    const texts = [
+      ...TEXTS,
+      ...['ab', 'aXbYc\n', 'éaÉb', 'İKſ_%'].map((text) => text.repeat(Math.ceil(101 / Buffer.byteLength(text)))),
+    ];
+    const from = `(VALUES ${quoted(texts)}, (NULL)) v(t), (VALUES ${quoted([...PATTERNS, ...own])}, (NULL)) w(p)`;
+    const words = ['LIKE', 'NOT LIKE', 'ILIKE', 'NOT ILIKE', '~~', '!~~*'];
+    const columns = words.map((word, index) => `t ${word} p AS c${index}, t ${word} p || 'b' AS d${index}`);
+    const sql = `SELECT t, p, ${columns.join(', ')} FROM ${from} ORDER BY ALL`;
+    expect(await fixture.rows(sql)).toEqual(await fixture.direct(sql));
+  });
+
+  test.each([
+    "repeat('a', 2000) LIKE repeat('%a', 9) || 'b' || i",
+    "repeat('a', 2000) ILIKE repeat('%a', 9) || 'b' || i",
+    "repeat('a', 90) NOT LIKE repeat('%a', 30) || 'b' || i",
+    "repeat('a', 2000) LIKE (SELECT repeat('%_a', 9) || 'b')",
+    "repeat('a', 2000) LIKE repeat('%_a', 9) || 'b'",
+    "len(list_filter(['%_a%_a%_a%_a%_a%_b'], lambda p: repeat('a', 2000) LIKE p)) = 1",
+  ])('takes time linear in the text: %s', async (test) => {
+    const [row] = await fixture.rows(`SELECT count(*) FILTER (WHERE ${test}) FROM range(300) t(i)`);
+    expect(row?.[0]).toBe(test.includes('NOT') ? 300 : 0);
+  });
+
+  test('is refused where it has no other way', async () => {
+    for (const test of [
+      "'aaa' GLOB repeat('*a', 9) || 'b' || i",
+      "like_escape('aaa', repeat('%a', 9) || 'b' || i, '!')",
+    ])
+      await expect(fixture.queries.query({ sql: `SELECT ${test} FROM range(3) t(i)` }), test).rejects.toThrow(
+        /regexp_matches/,
+      );
+  });
+
+  test('leaves the plans of others as they are, and their errors', async () => {
+    const plan = () => fixture.rows("EXPLAIN SELECT _id FROM orders WHERE _id LIKE '%ab%cd%ef%'");
+    const before = await plan();
+    await fixture.rows('SELECT _id FROM orders WHERE _id LIKE status');
+    await fixture.rows('SELECT _id FROM orders WHERE _id LIKE status');
+    expect(await plan()).toEqual(before);
+    for (const test of ['_id LIKE [_id]', '5 LIKE _id']) {
+      const asked = fixture.queries.query({ sql: `SELECT ${test} FROM orders` });
+      await expect(asked, test).rejects.toThrow(/LIKE|~~/);
+    }
+  });
 });

@@ -1,6 +1,6 @@
 import { OFFSET, STOPPABLE } from '../sql/guards.ts';
 import type { Splice } from '../sql/splices.ts';
-import { isNode, isOfNames, listOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { isNode, isOfNames, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
 import { endOfExpression, type TextIndex } from './text-index.ts';
 
 /*
@@ -42,6 +42,36 @@ function callOf(macro: string, { alias, ...body }: Node): Node {
   return { ...call, ...(alias !== undefined && { alias }), order_bys: { type: 'ORDER_MODIFIER' } };
 }
 
+/** Items of a written list for which a body runs no longer than for one vector of rows. */
+const ITEMS_MAX = 2_048;
+/** What a written list is made of; a number below zero is the operator for one above. */
+const WRITTEN = new Set(['CONSTANT', 'CAST', 'TYPE']);
+
+const isCallOf = (node: Node, name: string) => node['class'] === 'FUNCTION' && node['function_name'] === name;
+
+function isWritten(node: Node): boolean {
+  if (WRITTEN.has(textOf(node['class'])) || isCallOf(node, 'list_value')) return true;
+  return isCallOf(node, '-') && listOf(node['children']).length === 1;
+}
+
+/**
+ * Whether the call works on a short list that is written out, and on nothing else: it is no more work than one vector,
+ * and stays constant, as the engine wants some arguments, such as those of quantile_cont().
+ */
+function isShortConstant(list: unknown, lambda: Node, body: Node): boolean {
+  const items = [...nodesIn(list)].filter((node) => node['class'] !== undefined);
+  if (!isNode(list) || !isCallOf(list, 'list_value') || items.length > ITEMS_MAX) return false;
+  const own = new Set([...nodesIn(lambda['lhs'])].flatMap((node) => listOf(node['column_names']).map(textOf)));
+  const isOwn = (node: Node) => own.has(textOf(listOf(node['column_names'])[0]));
+  return (
+    items.every(isWritten) &&
+    [...nodesIn(body)].every(
+      (node) =>
+        node['class'] !== 'LAMBDA' && node['class'] !== 'SUBQUERY' && (node['class'] !== 'COLUMN_REF' || isOwn(node)),
+    )
+  );
+}
+
 /**
  * Passes the value of a lambda's body through `STOPPABLE`.
  *
@@ -54,6 +84,7 @@ export function stopLambda(call: Node, text: TextIndex): Splice[] {
   const lambda = listOf(call['children']).at(-1);
   const body = isNode(lambda) && lambda['class'] === 'LAMBDA' ? lambda['expr'] : undefined;
   if (!isNode(lambda) || !isNode(body)) return [];
+  if (isShortConstant(listOf(call['children'])[0], lambda, body)) return [];
   const offset = offsetOf(lambda);
   const found = offset === undefined ? undefined : bodyAt(text, offset);
   if (found === undefined) return [];

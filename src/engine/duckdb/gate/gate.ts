@@ -213,9 +213,10 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
 }
 
 function checkPattern(walk: Walk, node: Node): void {
-  const { refusal, splice: piece = null, parameters = [], hasFastWay = false } = boundPattern(node, walk.bytes);
+  const { refusal, splice: piece = null, parameters = [], hasFastWay = false, macro } = boundPattern(node, walk.bytes);
   if (refusal !== undefined) refuse(walk, node, refusal);
   splice(walk, piece);
+  if (macro !== undefined) walk.macros.add(macro);
   for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
 }
 

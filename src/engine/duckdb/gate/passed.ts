@@ -9,7 +9,7 @@ export interface Passed {
   tables: NamedTable[];
   /** Names in the statement that do not exist, in order of first use; such a statement cannot be run. */
   missing: Missing[];
-  /** The macros of `compat.ts` that it calls, by name. */
+  /** The macros of `compat.ts` that it calls, and those of `matching.ts` that it needs, by name. */
   macros: ReadonlySet<string>;
   /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
   patterns: ReadonlyMap<string, boolean>;

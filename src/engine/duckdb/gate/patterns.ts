@@ -38,6 +38,9 @@ const INSTEAD =
   `At most ${WILDCARDS_MAX} "%" or "*" in a pattern may have something after them here. ` +
   "Use regexp_matches(text, 'one.*two'), which finds it anywhere in the text.";
 
+/** The operators for which the engine has a fast algorithm. */
+const LIKE = /^!?~~$/;
+
 /** A part of a pattern: any text, any one character, or this character. */
 type Part = { kind: 'any' | 'one' } | { kind: 'text'; text: string };
 
@@ -145,28 +148,47 @@ export interface Pattern {
   parameters?: string[];
   /** Whether the engine uses its fast algorithm for the pattern, as long as it contains no `_`. */
   hasFastWay?: boolean;
+  /** The macro that has to stand in the operator's place. */
+  macro?: string;
 }
 
-function ofParameters(pattern: unknown, isLike: boolean): Pattern {
+/** Functions that add no wildcards to those of their arguments. */
+const JOINING = new Set('|| concat lower upper trim'.split(' '));
+
+/** Whether the pattern is made of parameters, which are checked, and of pieces with a wildcard at most. */
+function isOfParameters(nodes: readonly Node[]): boolean {
+  return nodes.every((node) => {
+    if (node['class'] === 'FUNCTION') return JOINING.has(String(node['function_name']).toLowerCase());
+    const text = constantOf(node);
+    if (typeof text === 'string') return !/[%*_].*[%*_]|_/s.test(text);
+    return node['class'] !== 'COLUMN_REF' && node['class'] !== 'SUBQUERY';
+  });
+}
+
+function ofParameters(pattern: unknown, operator: string, bytes: Buffer): Pattern {
+  const isLike = LIKE.test(operator);
   const nodes = [...nodesIn(pattern)];
   const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
   // The engine knows such a pattern when it plans.
   const isKnown = !nodes.some((node) => node['class'] === 'COLUMN_REF' || node['class'] === 'SUBQUERY');
-  return { parameters, hasFastWay: isLike && isKnown };
+  const known = { parameters, hasFastWay: isLike && isKnown };
+  // The macro would lose a collation.
+  return isOfParameters(nodes) || hasCollation(bytes) ? known : { ...known, macro: operator };
 }
 
 /**
  * Makes sure that a LIKE, ILIKE or GLOB takes time linear in the length of its text: a constant pattern that might take
- * longer becomes a regular expression, or is refused. Patterns made at run time are not known here; see `checkPatterns`
- * for those from parameters.
+ * longer becomes a regular expression, or is refused. Patterns made at run time are not known here: those of parameters
+ * are checked with their values (`checkPatterns`), others by a macro in the operator's place (`matching.ts`).
  */
 export function boundPattern(node: Node, bytes: Buffer): Pattern {
-  const matching = MATCHINGS.get(String(node['function_name']).toLowerCase());
+  const operator = String(node['function_name']).toLowerCase();
+  const matching = MATCHINGS.get(operator);
   const [left, constant, third] = Array.isArray(node['children']) ? node['children'] : [];
   if (matching === undefined || isOfNames(node)) return {};
   const pattern = constantText(constant);
-  const isLike = /^!?~~$/.test(String(node['function_name']));
-  if (pattern === undefined) return ofParameters(constant, isLike);
+  const isLike = LIKE.test(operator);
+  if (pattern === undefined) return ofParameters(constant, operator, bytes);
   const escaping = constantText(third) ?? '';
   const parts = partsOf(pattern, matching.any, escaping);
   const wildcards = wildcardsIn(parts);

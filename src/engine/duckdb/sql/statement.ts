@@ -97,6 +97,36 @@ function checkNesting(list: readonly Token[], fail: (index: number, message: str
   }
 }
 
+/** The engine's parser takes time that grows with the square of these: longer than a second for more. */
+const CONDITIONS_MAX = 10_000;
+const GROUPS_MAX = 3_000;
+const AFTER_GROUPS = new Set(['having', 'window', 'qualify', 'order', 'limit', 'union', 'intersect', 'except']);
+
+/** Refuses long chains of AND and OR, and long lists after GROUP BY. */
+function checkChains(list: readonly Token[], fail: (index: number, message: string) => ApiError): void {
+  let [conditions, depth, last] = [0, 0, ''];
+  /** Commas after each GROUP BY, by the depth of its brackets. */
+  const groups = new Map<number, number>();
+  for (const { kind, text, start } of list) {
+    const word = kind === 'word' ? text.toLowerCase() : '';
+    if (kind === 'punctuation' && '([{'.includes(text)) depth += 1;
+    else if (kind === 'punctuation' && ')]}'.includes(text)) groups.delete(depth--);
+    else if (word === 'by' && last === 'group') groups.set(depth, 1);
+    else if (AFTER_GROUPS.has(word)) groups.delete(depth);
+    else if (text === ',') {
+      const count = groups.get(depth);
+      if (count !== undefined) groups.set(depth, count + 1);
+      if ((count ?? 0) >= GROUPS_MAX) throw fail(start, `GROUP BY has more than ${GROUPS_MAX} parts. Name fewer.`);
+    }
+    if (word === 'and' || word === 'or') conditions += 1;
+    if (conditions > CONDITIONS_MAX) {
+      const instead = 'Compare with a list, which may be a parameter: x IN (SELECT unnest(:list)).';
+      throw fail(start, `The SQL has more than ${CONDITIONS_MAX} AND and OR. ${instead}`);
+    }
+    last = word;
+  }
+}
+
 const EXPLAIN_OPTIONS = new Set(['analyze', 'format', 'text', 'json', 'html', 'graphviz', 'yaml', 'mermaid']);
 
 /** EXPLAIN with known options, and where the statement after it begins, in UTF-16 units; null without EXPLAIN. */
@@ -160,6 +190,7 @@ export async function readStatement(text: string): Promise<Statement> {
   const list = tokensOf(caller, fail);
   await restFor(text);
   checkNesting(list, fail);
+  checkChains(list, fail);
   if (parsedTokens(list) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');
   }

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { compatMacro } from '../sql/compat.ts';
+import { MATCHING_MACROS } from '../sql/matching.ts';
 import { BEGIN } from './session.ts';
 
 /**
@@ -7,21 +8,34 @@ import { BEGIN } from './session.ts';
  */
 const made = new WeakMap<DuckDBConnection, Set<string>>();
 
-/** Creates the macros that a session's connection lacks; without `isBegun`, on one that is in no transaction. */
+function creating(name: string): string {
+  const matching = MATCHING_MACROS.get(name);
+  return matching === undefined ? compatMacro(name) : `CREATE OR REPLACE TEMP MACRO ${matching}`;
+}
+
+/**
+ * Creates the macros that a session's connection lacks, and drops those that stand in the place of operators that the
+ * statement does not need guarded; without `isBegun`, on one that is in no transaction.
+ */
 export async function makeMacros(
   connection: DuckDBConnection,
   names: ReadonlySet<string>,
   isBegun = true,
 ): Promise<void> {
-  if (names.size === 0) return;
   const own = made.get(connection) ?? new Set();
+  if (names.size === 0 && own.size === 0) return;
   const lacking = [...names].filter((name) => !own.has(name));
-  if (lacking.length === 0) return;
+  const standing = [...own].filter((name) => MATCHING_MACROS.has(name) && !names.has(name));
+  if (lacking.length === 0 && standing.length === 0) return;
   // Not in the session's transaction, which is read-only and rolled back.
   if (isBegun) await connection.run('ROLLBACK');
   for (const name of lacking) {
-    await connection.run(compatMacro(name));
+    await connection.run(creating(name));
     own.add(name);
+  }
+  for (const name of standing) {
+    await connection.run(`DROP MACRO temp.main."${name}"`);
+    own.delete(name);
   }
   made.set(connection, own);
   if (isBegun) await connection.run(BEGIN);
