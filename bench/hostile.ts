@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { HOSTILE_BODIES, HOSTILE_SETUP } from '../test/hostile-bodies.ts';
 import { HOSTILE_REQUESTS } from '../test/hostile-requests.ts';
 import { type LocalService, startService, stopService } from './local-service.ts';
 import { ms, quantile } from './measure.ts';
+import { type Probe, startProbe } from './probe.ts';
 
 const GOAL_MS = 250;
 /** How long an attack may take before its connection is closed. */
@@ -15,35 +14,6 @@ const DOCUMENTS = 10_000;
 /** How much of an answer is kept: all of those that are read here. */
 const KEPT_CHUNKS = 100;
 const ORGANIZATION = '/v1/orgs/self';
-
-/** What another client does meanwhile, in a thread of its own: one short query after the other. */
-const PROBE = `
-const { parentPort, workerData: { port, key } } = require('node:worker_threads');
-const { request, Agent } = require('node:http');
-const agent = new Agent({ keepAlive: true });
-const body = JSON.stringify({ sql: { query: 'SELECT 1' } });
-const headers = { authorization: 'ApiKey ' + key, 'content-type': 'application/json', 'content-length': body.length };
-let waits = [];
-let startedAt = null;
-const ask = () => new Promise((resolve) => {
-  const sent = request({ port, host: '127.0.0.1', path: '${ORGANIZATION}/queries', method: 'POST', headers, agent }, (answer) =>
-    answer.resume().once('end', () => resolve(answer.statusCode)).once('error', () => resolve(0)));
-  sent.once('error', () => resolve(0)).end(body);
-});
-(async () => {
-  for (;;) {
-    startedAt = performance.now();
-    const status = await ask();
-    waits.push(status === 200 ? performance.now() - startedAt : -(performance.now() - startedAt));
-    startedAt = null;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-})();
-parentPort.on('message', () => {
-  parentPort.postMessage(startedAt === null ? waits : [...waits, performance.now() - startedAt]);
-  waits = [];
-});
-`;
 
 interface Attack {
   name: string;
@@ -107,12 +77,6 @@ async function prepare({ url }: LocalService, folder: string): Promise<Target> {
   return target;
 }
 
-async function waitsOf(probe: Worker): Promise<number[]> {
-  const answered = once(probe, 'message');
-  probe.postMessage('tell');
-  return ((await answered) as [number[]])[0];
-}
-
 function attacksOn({ readOnly, member, admin }: Target): Attack[] {
   const keys = { 'read-only': readOnly, member, admin };
   return [
@@ -134,25 +98,25 @@ export async function benchHostile(bin: string, parent: string): Promise<void> {
   const worst: number[] = [];
   let deaths = 0;
   let count = 0;
-  let run: { service: LocalService; target: Target; probe: Worker } | undefined;
+  let run: { service: LocalService; target: Target; probe: Probe } | undefined;
   for (let index = 0; ; index += 1) {
     if (run === undefined) {
       const folder = join(parent, `hostile-${index}`);
       const service = await startService(bin, folder);
       const target = await prepare(service, folder);
-      const probe = new Worker(PROBE, { eval: true, workerData: { port: target.port, key: target.member } });
+      const probe = startProbe(target.port, target.member);
       run = { service, target, probe };
     }
     const attack = attacksOn(run.target)[index];
     if (attack === undefined) break;
     const body = attack.body();
-    await waitsOf(run.probe);
+    await run.probe.waits();
     const startedAt = performance.now();
     const { status, text } = await send(run.target.port, { ...attack, body });
     const tookMs = performance.now() - startedAt;
     // What the attack leaves behind may hold the thread as well.
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const waits = await waitsOf(run.probe);
+    const waits = await run.probe.waits();
     const wait = Math.max(...waits.map(Math.abs));
     worst.push(wait);
     count += 1;
@@ -166,11 +130,11 @@ export async function benchHostile(bin: string, parent: string): Promise<void> {
     );
     if (!isDead && !isFailing && status !== 0) continue;
     deaths += isDead ? 1 : 0;
-    await run.probe.terminate();
+    await run.probe.stop();
     run.service.child.kill('SIGKILL');
     run = undefined;
   }
-  await run?.probe.terminate();
+  await run?.probe.stop();
   if (run !== undefined) await stopService(run.service);
   const over = worst.filter((wait) => wait > GOAL_MS).length;
   console.log(

@@ -35,11 +35,14 @@ export async function withRowsInPlace(sql: Sql, work: () => Promise<void>): Prom
   }
 }
 
-/** Runs a merge that may move rows; returns whether it reclaimed space of deleted ones, so that there may be more. */
+/** Of fewer deleted rows the space is left to a later merge: queries wait while rows move, up to seconds. */
+export const FREED_ROWS = 50_000;
+
+/** Runs a merge that may move rows; returns whether it reclaimed so much space of deleted ones that there may be more. */
 export async function hasMoved(sql: Sql, work: () => Promise<void>): Promise<boolean> {
   const before = await rowsWithDeleted(sql);
   await work();
-  return (await rowsWithDeleted(sql)) < before;
+  return before - (await rowsWithDeleted(sql)) >= FREED_ROWS;
 }
 
 /** Rows of all tables, including deleted ones that still take up space. */

@@ -42,8 +42,8 @@ export interface Session {
   /** Number of running transactions. */
   running: number;
   isBroken: boolean;
-  /** Whether tables may contain deleted rows that still take up space. */
-  mayHaveFreed: boolean;
+  /** About how many deleted rows still take up space; after an opening, any number. */
+  freedRows: number;
 }
 
 /** Whether it is time to try to reopen a session for writing that can only read. */
@@ -68,7 +68,7 @@ export async function openSession(
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
-    mayHaveFreed: true,
+    freedRows: Number.POSITIVE_INFINITY,
   };
   try {
     const writer = await newWriter(session);
@@ -121,8 +121,8 @@ export async function closeSession(session: Session): Promise<boolean> {
 
 /** A connection for writing, owned by the caller. */
 export function newWriter(session: Session): Promise<Writer> {
-  const onFreed = () => {
-    session.mayHaveFreed = true;
+  const onFreed = (rows: number) => {
+    session.freedRows += rows;
   };
   return openWriter(session.database, session.statements, onFreed);
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
-import { checkpoint, hasMoved, withRowsInPlace } from './merge.ts';
+import { checkpoint, FREED_ROWS, hasMoved, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
 import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
 import {
@@ -158,7 +158,8 @@ export class Store {
     if (this.#isMerging) return;
     this.#isMerging = true;
     const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
-    this.#owesMoving = session.mayHaveFreed && !isShort;
+    const isWorthMoving = session.freedRows >= FREED_ROWS;
+    this.#owesMoving = isWorthMoving && !isShort;
     try {
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
@@ -169,11 +170,11 @@ export class Store {
         await this.#withWriter(session, ({ sql }) =>
           withMarks(sql, { file: session.database.file, isMarked: true }, async () => {
             if (!mayMove) await withRowsInPlace(sql, now);
-            else session.mayHaveFreed = await hasMoved(sql, now);
+            else session.freedRows = (await hasMoved(sql, now)) ? Number.POSITIVE_INFINITY : 0;
           }),
         );
       };
-      const isMoving = session.mayHaveFreed && isShort;
+      const isMoving = isWorthMoving && isShort;
       await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
     } catch (error) {
       // Nothing is lost: the log is still there, and the merge is tried again later.

@@ -75,27 +75,27 @@ export class KeptStatements {
 export async function openWriter(
   database: Database,
   statements: KeptStatements,
-  onFreed?: () => void,
+  onFreed?: (rows: number) => void,
 ): Promise<Writer> {
   const connection = await database.connect();
   return { connection, sql: sqlOn(connection, statements, onFreed) };
 }
 
 /**
- * Statements that delete rows: changing a row may mean deleting it and inserting another. Both return the number of
- * rows.
+ * Statements that delete rows: changing a row may mean deleting it and inserting another, though not where only the
+ * hash column changes. All return the number of rows.
  */
-const FREEING = /^\s*(?:DELETE|UPDATE)\b/;
+const FREEING = /^\s*(?:DELETE\b|UPDATE (?!\S+ SET "_meta" = ))/;
 
 /**
  * Runs statements on a connection; `statements` keeps some of them prepared: `forget` the connection before closing it.
  */
-export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, onFreed?: () => void): Sql {
+export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, onFreed?: (rows: number) => void): Sql {
   const once: Run = async (text, ...values) => {
     const statement = await connection.prepare(text);
     try {
       const rows = await runPrepared(statement, values);
-      if (onFreed !== undefined && FREEING.test(text) && Number(rows[0]?.[0]) > 0) onFreed();
+      if (onFreed !== undefined && FREEING.test(text)) onFreed(Number(rows[0]?.[0]));
       return rows;
     } finally {
       statement.destroySync();
