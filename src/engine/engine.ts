@@ -35,10 +35,10 @@ export interface Engine {
   addText(table: string, text: DocumentsText, onNewJson?: OnNewJson): Promise<TextOutcome[] | undefined>;
 
   /**
-   * Deletes documents by id, in one durable step; an id that does not exist is an `error` entry. With `keep`, the
-   * deleted documents go to the trash; if none is deleted, nothing is kept.
+   * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
+   * the trash; if there are none, nothing is kept.
    */
-  deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<WriteOutcome[]>;
+  deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<number>;
 
   /**
    * Restores documents from the trash to a table, in one durable step: equal to what they were, event time included.

@@ -65,7 +65,7 @@ function withField(document: JsonObject, key: string, value: JsonValue): JsonObj
 
 /** Applies a step to the model as the engine should; returns the statuses of the outcomes. */
 function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
-  if (step.do === 'delete') return step.ids.map((one) => (model.delete(one) ? 'deleted' : 'error'));
+  if (step.do === 'delete') return step.ids.filter((one) => model.delete(one)).map(() => 'deleted');
   if (step.do === 'add') {
     return step.documents.map(({ id, fields }) => {
       const status = model.has(id) ? 'replaced' : 'added';
@@ -87,8 +87,11 @@ function applyToModel(model: Map<string, JsonObject>, step: Write): string[] {
   });
 }
 
-function applyToEngine(engine: Engine, step: Write): Promise<WriteOutcome[]> {
-  if (step.do === 'delete') return engine.deleteDocuments('t', step.ids);
+async function applyToEngine(engine: Engine, step: Write): Promise<WriteOutcome[]> {
+  if (step.do === 'delete') {
+    const deleted = await engine.deleteDocuments('t', step.ids);
+    return Array.from({ length: deleted }, () => ({ status: 'deleted' }));
+  }
   if (step.do === 'add') {
     return engine.addDocuments(
       't',

@@ -73,11 +73,7 @@ describe('documents in the trash', () => {
     );
     await engine.addDocuments('t', [doc('stays', { n: 1 }, 5n)]);
     const before = await documentsOf(ids);
-    expect(statusesOf(await engine.deleteDocuments('t', [...ids, 'd0', 'none'], keep('k')))).toEqual([
-      ...ids.map(() => 'deleted'),
-      'error',
-      'error',
-    ]);
+    expect(await engine.deleteDocuments('t', [...ids, 'd0', 'none'], keep('k'))).toBe(ids.length);
     expect(engine.records).toEqual([]);
     await reopen();
     expect(engine.records).toEqual([{ kind: 'trash', key: 'k', value: { docCount: 4 } }]);
@@ -133,7 +129,7 @@ describe('documents in the trash', () => {
     for (const table of ['_meta.trash_documents', '"_meta"."trash"', '_data.t']) {
       await expect(engine.query({ sql: `SELECT * FROM ${table}` })).rejects.toMatchObject({ code: 'query_error' });
     }
-    expect(statusesOf(await engine.deleteDocuments('t', ['a'], keep('k2')))).toEqual(['error']);
+    expect(await engine.deleteDocuments('t', ['a'], keep('k2'))).toBe(0);
     await reopen();
     expect(engine.records.map(({ key }) => key)).toEqual(['k']);
   });

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contract/json.ts';
 import { mapInTurns } from '../../../contract/turns.ts';
-import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
+import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome } from '../../engine.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';
 import type { Run, Sql, Transaction } from '../storage/store.ts';
@@ -18,9 +18,9 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
-import { changeAll, changePart, missing } from './change.ts';
+import { changeAll, changePart } from './change.ts';
 import { type TableShape, widenTable } from './columns.ts';
-import { deleteRows, findRows, mayExist, visibleOf } from './find-rows.ts';
+import { deleteRows, deleteVisible, findRows, mayExist, visibleOf } from './find-rows.ts';
 import { insertDocuments, insertText, isOneStatement } from './insert.ts';
 import type { KnownIds } from './known-ids.ts';
 import { newJsonOf } from './new-json.ts';
@@ -112,11 +112,8 @@ export function createWrites(context: WritesContext): Writes {
     deleteDocuments: (id, ids, keep) =>
       withTable(id, async (table) => {
         const distinct = [...new Set(ids)];
-        const deleted =
-          keep === undefined
-            ? await context.transaction((sql) => deleteExisting(sql, table, distinct))
-            : await trashExisting(context, table, distinct, keep);
-        return ids.map((one): WriteOutcome => (deleted.delete(one) ? { status: 'deleted' } : missing(one)));
+        if (keep === undefined) return await context.transaction((sql) => deleteVisible(sql, table, distinct));
+        return await trashExisting(context, table, distinct, keep);
       }),
 
     restoreDocuments: (trash, id, after, onNewJson) =>
@@ -291,27 +288,27 @@ async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): P
   return new Map(visibleOf(table, rows).map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
 }
 
-/** Moves the visible documents with these ids to the trash; returns their ids. */
+/** Moves the visible documents with these ids to the trash; returns their number. */
 async function trashExisting(
   { catalog, locks, transaction }: WritesContext,
   table: Table,
   ids: readonly string[],
   keep: Keep,
-): Promise<Set<string>> {
+): Promise<number> {
+  if (ids.length === 0) return 0;
   const isFirst = !catalog.withDeleted.has(table.id);
   const run = () =>
     transaction(async (sql) => {
-      const rows = visibleOf(table, await findRows(sql, table, ids));
-      if (rows.length === 0) return new Set<string>();
-      const bytes = await keepDocuments(sql, table, rows, keep.trash);
+      const kept = await keepDocuments(sql, table, ids, keep.trash);
+      if (kept.docCount === 0) return 0;
       if (isFirst) await createView(sql, table, true);
-      await storeRecord(sql, keep.record({ docCount: rows.length, bytes }));
-      return new Set(rows.map(({ id }) => id));
+      await storeRecord(sql, keep.record(kept));
+      return kept.docCount;
     });
   if (!isFirst) return run();
   return locks.hold([METADATA_LOCK], async () => {
     const deleted = await run();
-    if (deleted.size > 0) catalog.withDeleted.add(table.id);
+    if (deleted > 0) catalog.withDeleted.add(table.id);
     return deleted;
   });
 }
