@@ -82,10 +82,12 @@ export async function openWriter(
 }
 
 /**
- * Statements that delete rows: changing a row may mean deleting it and inserting another, though not where only the
- * hash column changes. All return the number of rows.
+ * Statements that delete rows: changing a row may mean deleting it and inserting another. Both return the number of
+ * rows.
  */
-const FREEING = /^\s*(?:DELETE\b|UPDATE (?!\S+ SET "_meta" = ))/;
+const FREEING = /^\s*(?:DELETE|UPDATE)\b/;
+/** Changing a number takes no other row: documents that go to the trash, or come back, stay where they are. */
+const IN_PLACE = ' SET "_meta" = ';
 
 /**
  * Runs statements on a connection; `statements` keeps some of them prepared: `forget` the connection before closing it.
@@ -95,7 +97,7 @@ export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, 
     const statement = await connection.prepare(text);
     try {
       const rows = await runPrepared(statement, values);
-      if (onFreed !== undefined && FREEING.test(text)) onFreed(Number(rows[0]?.[0]));
+      if (onFreed !== undefined && FREEING.test(text) && !text.includes(IN_PLACE)) onFreed(Number(rows[0]?.[0]));
       return rows;
     } finally {
       statement.destroySync();
