@@ -16,7 +16,7 @@ import {
   tableShapeToJson,
 } from './columns.ts';
 import { jsonFieldsOf } from './json-fields.ts';
-import { isKept } from './retention.ts';
+import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
 
 /** A collection: its table, and what its documents look like. */
@@ -105,7 +105,7 @@ function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 
     `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`,
     ...known.slice(first.length),
   ];
-  const kept = retentionSecs === null ? '' : ` AND ${isKept(retentionSecs)}`;
+  const kept = andKept(retentionSecs);
   return `SELECT ${columns.join(', ')} FROM ${dataTable(id)} WHERE ${condition}${kept}`;
 }
 

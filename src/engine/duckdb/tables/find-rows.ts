@@ -2,7 +2,7 @@ import { foldName, quoteName } from '../sql/names.ts';
 import type { Run, Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
-import { isKept, oldestKeptMicros } from './retention.ts';
+import { andKept, oldestKeptMicros } from './retention.ts';
 
 /** A document's row in its table. */
 export interface FoundRow {
@@ -101,9 +101,8 @@ export async function mayExist(select: Run, table: Table, ids: readonly string[]
 
 /** SQL condition for the rows that are visible now and have one of these ids, which are `$1`, a JSON array. */
 export function isVisible(table: Table, ids: readonly string[]): string {
-  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
   const listed = ids.length === 1 ? `= ${FIRST_LISTED}` : `IN (${LISTED})`;
-  return `${mayHave(table, ids.length)} AND ${quoteName(ID_COLUMN)} ${listed}${kept}`;
+  return `${mayHave(table, ids.length)} AND ${quoteName(ID_COLUMN)} ${listed}${andKept(table.retentionSecs)}`;
 }
 
 /** Deletes the visible rows with these ids for good; returns their number. */

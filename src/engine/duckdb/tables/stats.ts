@@ -4,7 +4,7 @@ import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { columnNames, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
 import { columnsText } from './read-back.ts';
-import { isKept } from './retention.ts';
+import { andKept } from './retention.ts';
 
 /** Size of one block of the file, in bytes. Small tables share blocks, so counting blocks overstates their size. */
 const BLOCK_BYTES = 262_144;
@@ -58,8 +58,7 @@ export function createStats(read: Transaction): Stats {
  */
 async function readStats(sql: Sql, table: Table, average: number | undefined): Promise<Measured> {
   const name = dataTable(table.id);
-  const kept = table.retentionSecs === null ? '' : ` AND ${isKept(table.retentionSecs)}`;
-  const [row] = await sql(`SELECT count(*) FROM ${name} WHERE ${IS_LIVE}${kept}`);
+  const [row] = await sql(`SELECT count(*) FROM ${name} WHERE ${IS_LIVE}${andKept(table.retentionSecs)}`);
   const docCount = Number(row?.[0] ?? 0);
   const perDocument = docCount === 0 ? 0 : (average ?? (await averageBytes(sql, table, docCount)));
   return {

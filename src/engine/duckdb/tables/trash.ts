@@ -61,7 +61,7 @@ export async function restoreRows(
   const taken = new Set(existing.map(({ id }) => id));
   const restored = deleted.filter(({ id }) => !taken.has(id));
   const left = deleted.filter(({ id }) => taken.has(id));
-  await markRows(sql, table, restored, hashOf(quoteName(ID_COLUMN)), isOf(deletion));
+  await putBack(sql, table, restored, deletion);
   if (left.length === 0) await dropKept(sql, [trash]);
   return {
     ids: restored.map(({ id }) => id),
@@ -70,13 +70,14 @@ export async function restoreRows(
   };
 }
 
-/** Sets what rows that meet the condition `among` have in place of a hash. */
-async function markRows(sql: Sql, table: Table, rows: readonly FoundRow[], mark: string, among: string): Promise<void> {
-  const { condition, lists } = conditionOf(table, rows, among);
+/** Gives rows of a deletion their hashes again. */
+async function putBack(sql: Sql, table: Table, rows: readonly FoundRow[], deletion: bigint): Promise<void> {
+  const { condition, lists } = conditionOf(table, rows, isOf(deletion));
+  const hash = hashOf(quoteName(ID_COLUMN));
   let marked = 0;
   for (const list of lists) {
     const [counted] = await sql(
-      `UPDATE ${dataTable(table.id)} SET ${quoteName(HASH_COLUMN)} = ${mark} WHERE ${condition}`,
+      `UPDATE ${dataTable(table.id)} SET ${quoteName(HASH_COLUMN)} = ${hash} WHERE ${condition}`,
       list,
     );
     marked += Number(counted?.[0]);
