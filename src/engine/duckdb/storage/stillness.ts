@@ -11,11 +11,18 @@ export class Stillness {
   #onceUnwritten: (() => void) | undefined;
   #unreadUntil: Promise<void> | undefined;
   #reading = 0;
+  /** When the last reader was done (`performance.now()`). */
+  #readAt = performance.now();
   #onceUnread: ((isUnread: boolean) => void) | undefined;
 
   /** Whether anything is writing now. */
   get isWritten(): boolean {
     return this.#writing > 0;
+  }
+
+  /** For how long nothing has been read. */
+  get unreadMs(): number {
+    return this.#reading > 0 ? 0 : performance.now() - this.#readAt;
   }
 
   /** Resolves when `alone` is over; set while it runs or waits for writers. */
@@ -75,6 +82,7 @@ export class Stillness {
       return await work();
     } finally {
       this.#reading -= 1;
+      this.#readAt = performance.now();
       if (this.#reading === 0) this.#onceUnread?.(true);
     }
   }

@@ -42,8 +42,6 @@ export interface Session {
   /** Number of running transactions. */
   running: number;
   isBroken: boolean;
-  /** About how many deleted rows still take up space; after an opening, any number. */
-  freedRows: number;
 }
 
 /** Whether it is time to try to reopen a session for writing that can only read. */
@@ -68,7 +66,6 @@ export async function openSession(
     openedAt: performance.now(),
     running: 0,
     isBroken: false,
-    freedRows: Number.POSITIVE_INFINITY,
   };
   try {
     const writer = await newWriter(session);
@@ -121,10 +118,7 @@ export async function closeSession(session: Session): Promise<boolean> {
 
 /** A connection for writing, owned by the caller. */
 export function newWriter(session: Session): Promise<Writer> {
-  const onFreed = (rows: number) => {
-    session.freedRows += rows;
-  };
-  return openWriter(session.database, session.statements, onFreed);
+  return openWriter(session.database, session.statements);
 }
 
 export function closeWriter({ statements }: Session, connection: DuckDBConnection): void {

@@ -4,7 +4,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
-import { checkpoint, FREED_ROWS, hasMoved, withRowsInPlace } from './merge.ts';
+import { checkpoint, Reclaiming, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
 import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
 import {
@@ -23,7 +23,7 @@ import type { Run, Sql, Writer } from './writer.ts';
 
 export type { Log, Run, Sql, StoreOptions, Transaction };
 
-/** After a failed merge, how long to wait before merging a long log again. */
+/** How long to wait before merging again: a long log after a failure, or if there is more space to reclaim. */
 const MERGE_AGAIN_MS = 5_000;
 
 /** How long a merge waits for queries to end, so that none runs beside it. */
@@ -44,8 +44,7 @@ export class Store {
   /** When the last write that counts ended (`performance.now()`). */
   #quietSince = performance.now();
   #isMerging = false;
-  /** Whether the last merge left space of deleted rows unreclaimed, because the log was long. */
-  #owesMoving = false;
+  readonly #reclaiming = new Reclaiming();
   /** Earliest time of the next attempt after a failed merge (`performance.now()`). */
   #mergeAfter = 0;
   /** Timer for the next check whether to merge the log. */
@@ -126,13 +125,19 @@ export class Store {
     if (session.database.readOnlyCause !== undefined) return;
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
-    if (quietMs === undefined) return;
-    const leftMs = this.#stillness.isWritten ? QUIET_MS : quietMs - (performance.now() - this.#quietSince);
+    if (quietMs === undefined && !this.#reclaiming.isWorthIt) return;
+    if (quietMs === undefined && !this.#isReclaimingDue) return this.#tidyAfter(UNREAD_LONG_MS);
+    const pauseMs = quietMs ?? QUIET_MS;
+    const leftMs = this.#stillness.isWritten ? QUIET_MS : pauseMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
     await this.#merge(session);
   }
 
-  /** Merges the log into the main file if it has reached its limit, or if an earlier merge left rows to move. */
+  get #isReclaimingDue(): boolean {
+    return this.#reclaiming.isDue(this.#stillness.unreadMs);
+  }
+
+  /** Merges the log into the main file if it has reached its limit, or if space should be reclaimed. */
   async #mergeIfLong(): Promise<void> {
     const session = await this.#session.catch(() => undefined);
     if (session === undefined || session.isBroken || this.#isClosed) return;
@@ -140,7 +145,7 @@ export class Store {
     if (performance.now() < this.#mergeAfter) return;
     const [bytes, max] = [session.database.logBytes(), logBytesMax(this.#size.memoryBytes)];
     if (bytes >= max) await this.#merge(session, patienceMsOf(bytes, max));
-    else if (this.#owesMoving && bytes >= QUIET_LOG_BYTES) await this.#merge(session);
+    else if (this.#isReclaimingDue && bytes >= QUIET_LOG_BYTES) await this.#merge(session);
   }
 
   /**
@@ -150,17 +155,15 @@ export class Store {
    * the last in-place or schema change: the merge is retried for `patienceMs`, since queries that begin meanwhile are
    * not in the way.
    *
-   * If rows were deleted, merging reclaims their space, and queries have to wait for that (see `reading`). So it is
-   * done only if the log is short; after a long log it is left to the next merge, which follows as soon as it is worth
-   * it.
+   * It may reclaim the space of deleted rows, and queries have to wait for that (see `reading`). So that is done only
+   * now and then (`Reclaiming`), and if the log is short; after a long log it is left to the next merge.
    */
   async #merge(session: Session, patienceMs = UNREAD_MS): Promise<void> {
     if (this.#isMerging) return;
     this.#isMerging = true;
     const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
-    const isWorthMoving = session.freedRows >= FREED_ROWS;
-    this.#owesMoving = isWorthMoving && !isShort;
     try {
+      const look = () => this.#withWriter(session, ({ sql }) => takenRows(sql));
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
@@ -168,14 +171,17 @@ export class Store {
         if (session.isBroken || this.#isClosed) return;
         const now = () => this.#withWriter(session, ({ sql }) => checkpoint(sql, mayGoOn));
         await this.#withWriter(session, ({ sql }) =>
-          withMarks(sql, { file: session.database.file, isMarked: true }, async () => {
-            if (!mayMove) await withRowsInPlace(sql, now);
-            else session.freedRows = (await hasMoved(sql, now)) ? Number.POSITIVE_INFINITY : 0;
-          }),
+          withMarks(sql, { file: session.database.file, isMarked: true }, () =>
+            mayMove ? now() : withRowsInPlace(sql, now),
+          ),
         );
+        if (mayMove) this.#reclaiming.moved(await look());
       };
-      const isMoving = isWorthMoving && isShort;
-      await this.#stillness.alone(() => (isMoving ? this.#stillness.unread(UNREAD_MS, merge) : merge(false)));
+      await this.#stillness.alone(async () => {
+        this.#reclaiming.look(await look());
+        await (isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false));
+      });
+      if (this.#reclaiming.isWorthIt) this.#tidyAfter(MERGE_AGAIN_MS);
     } catch (error) {
       // Nothing is lost: the log is still there, and the merge is tried again later.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;

@@ -71,34 +71,19 @@ export class KeptStatements {
   }
 }
 
-/** `onFreed` is called when rows were deleted, whose space may be reclaimed. */
-export async function openWriter(
-  database: Database,
-  statements: KeptStatements,
-  onFreed?: (rows: number) => void,
-): Promise<Writer> {
+export async function openWriter(database: Database, statements: KeptStatements): Promise<Writer> {
   const connection = await database.connect();
-  return { connection, sql: sqlOn(connection, statements, onFreed) };
+  return { connection, sql: sqlOn(connection, statements) };
 }
-
-/**
- * Statements that delete rows: changing a row may mean deleting it and inserting another. Both return the number of
- * rows.
- */
-const FREEING = /^\s*(?:DELETE|UPDATE)\b/;
-/** Changing a number takes no other row: documents that go to the trash, or come back, stay where they are. */
-const IN_PLACE = ' SET "_meta" = ';
 
 /**
  * Runs statements on a connection; `statements` keeps some of them prepared: `forget` the connection before closing it.
  */
-export function sqlOn(connection: DuckDBConnection, statements: KeptStatements, onFreed?: (rows: number) => void): Sql {
+export function sqlOn(connection: DuckDBConnection, statements: KeptStatements): Sql {
   const once: Run = async (text, ...values) => {
     const statement = await connection.prepare(text);
     try {
-      const rows = await runPrepared(statement, values);
-      if (onFreed !== undefined && FREEING.test(text) && !text.includes(IN_PLACE)) onFreed(Number(rows[0]?.[0]));
-      return rows;
+      return await runPrepared(statement, values);
     } finally {
       statement.destroySync();
     }
