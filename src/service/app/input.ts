@@ -73,17 +73,22 @@ function invalid(row: Row, issues: readonly z.core.$ZodIssue[]): ApiError {
   );
 }
 
+/** The value without null in optional fields; the same one if it has none. */
 function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
   if (inner instanceof z.ZodArray && inner.element instanceof z.ZodObject && Array.isArray(value)) {
     return value.map((item) => withoutNulls(inner.element, item));
   }
   if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
-  const kept: { [key: string]: unknown } = { ...value };
+  let kept = value;
   for (const [key, known] of Object.entries<z.core.$ZodType>(inner.shape)) {
-    if (!Object.hasOwn(kept, key)) continue;
-    if (kept[key] === null && known instanceof z.ZodOptional && !known.safeParse(null).success) delete kept[key];
-    else kept[key] = withoutNulls(known, kept[key]);
+    if (!Object.hasOwn(value, key)) continue;
+    const isAbsent = value[key] === null && known instanceof z.ZodOptional && !known.safeParse(null).success;
+    const part = isAbsent ? undefined : withoutNulls(known, value[key]);
+    if (part === value[key]) continue;
+    if (kept === value) kept = { ...value };
+    if (isAbsent) delete kept[key];
+    else kept[key] = part;
   }
   return kept;
 }

@@ -173,7 +173,7 @@ export async function admit(
   const matches = await columnPatterns(connection, tree, passed.tables);
   const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
   await restFor(statement.body);
-  const innerNames = innerLooking(passed.sql, passed.tree);
+  const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
 }
 

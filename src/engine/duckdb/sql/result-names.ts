@@ -1,3 +1,4 @@
+import { createPace } from '../../../contract/turns.ts';
 import { VALUES_OF } from './compat.ts';
 import { OFFSET, STOPPABLE } from './guards.ts';
 import { type NamedTable, quoteName } from './names.ts';
@@ -62,13 +63,16 @@ function isInnerLooking(text: string): boolean {
 }
 
 /** The texts of a statement that `asWritten` would change: a column with such a name got it from the caller. */
-export function innerLooking(sql: string, tree: unknown): ReadonlySet<string> {
+export async function innerLooking(sql: string, tree: unknown): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   if (!isInnerLooking(sql)) return found;
+  const pace = createPace();
   for (const node of nodesIn(tree)) {
     for (const text of Object.values(node).flat()) {
       if (typeof text === 'string' && asWritten(text) !== text) found.add(text);
     }
+    const turn = pace();
+    if (turn !== undefined) await turn;
   }
   return found;
 }
