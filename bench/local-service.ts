@@ -13,12 +13,15 @@ export interface LocalService {
   url: URL;
 }
 
-/** Starts the service on a folder of its own and waits until it answers. */
-export async function startService(bin: string, folder: string): Promise<LocalService> {
+/** Starts the service on a folder of its own and waits until it answers; `watcher` is a module that it loads first. */
+export async function startService(bin: string, folder: string, watcher?: string): Promise<LocalService> {
   const env = { ...SERVICE_THREADS_ENV, ...process.env, COLLOQUY_DATA_DIR: folder };
   // The service itself, without the process that would start it again: its memory is what is measured.
   const args = [bin, 'serve', '--supervised', '0', '--port', '0'];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child =
+    watcher === undefined
+      ? spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
+      : spawn(process.execPath, ['--import', watcher, ...args], { env, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
   const url = new URL('/mcp', await addressOf(child));
   const target = { socketPath: join(folder, 'service.sock') };
   for (let attempt = 0; ; attempt += 1) {

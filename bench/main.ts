@@ -84,7 +84,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   // Not by default, since it takes some minutes.
   if (sections.includes('k')) await benchGrowth(bin, folder);
   if (wanted('l')) await benchLoad(bin, folder, join(outdir, 'load-clients.mjs'));
-  if (sections.includes('n')) await benchHostile(bin, folder);
+  if (sections.includes('n')) await benchHostile(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });
