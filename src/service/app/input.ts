@@ -26,35 +26,56 @@ export async function parseInput(row: Row, raw: RawInput): Promise<Record<string
   return { ...body, ...parseQuery(row, raw), ...parsePart(row, row.params, raw.params) };
 }
 
-/** The body's fields; null in an optional field counts as absent. A long list `data` is checked bit by bit. */
+/** The body's fields; null in an optional field counts as absent. Long lists are checked bit by bit. */
 async function parseBody(row: Row, body: unknown): Promise<Record<string, unknown>> {
   if (row.body === undefined || body === undefined) return parsePart(row, row.body, {});
-  const list: unknown = row.body.shape['data'];
-  const entries = isObject(body) ? body['data'] : undefined;
-  if (!(list instanceof z.ZodArray) || !Array.isArray(entries)) {
-    return parsePart(row, row.body, withoutNulls(row.body, body));
-  }
-  const data: unknown[] = [];
+  const lists: LongList[] = [];
+  const parsed = parsePart(row, row.body, withoutNulls(row.body, withShortLists(row.body, body, lists)));
   const pace = createPace();
-  for (let from = 0; from < entries.length; from += ENTRIES_AT_ONCE) {
-    const some = entries.slice(from, from + ENTRIES_AT_ONCE);
-    const parsed = list.safeParse(withoutNulls(list, some), { reportInput: true });
-    if (!parsed.success)
-      throw invalid(
-        row,
-        parsed.error.issues.map((issue) => movedBy(from, issue)),
-      );
-    for (const entry of parsed.data) data.push(entry);
-    const turn = pace();
-    if (turn !== undefined) await turn;
+  for (const { path, schema, entries } of lists) {
+    const list = path.reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), parsed) as unknown[];
+    for (let from = ENTRIES_AT_ONCE; from < entries.length; from += ENTRIES_AT_ONCE) {
+      const some = withoutNulls(schema, entries.slice(from, from + ENTRIES_AT_ONCE));
+      const { success, data, error } = schema.safeParse(some, { reportInput: true });
+      if (!success) {
+        const issues = error.issues.map((issue) => {
+          const [index, ...rest] = issue.path;
+          return { ...issue, path: [...path, from + Number(index), ...rest] };
+        });
+        throw invalid(row, issues);
+      }
+      for (const entry of data) list.push(entry);
+      const turn = pace();
+      if (turn !== undefined) await turn;
+    }
   }
-  return { ...parsePart(row, row.body, withoutNulls(row.body, { ...body, data: [] })), data };
+  return parsed;
 }
 
-/** An issue of some entries of `data`, as one of the whole body. */
-function movedBy(from: number, issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  const [index, ...rest] = issue.path;
-  return { ...issue, path: ['data', from + Number(index), ...rest] };
+/** A list of a body that is too long to be checked in one go. */
+interface LongList {
+  path: string[];
+  schema: z.ZodArray;
+  entries: unknown[];
+}
+
+/** The value with only the first entries of long lists, which are added to `lists`. */
+function withShortLists(schema: z.core.$ZodType, value: unknown, lists: LongList[], path: string[] = []): unknown {
+  const inner = required(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(value) && value.length > ENTRIES_AT_ONCE) {
+    lists.push({ path, schema: inner, entries: value });
+    return value.slice(0, ENTRIES_AT_ONCE);
+  }
+  if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
+  const short: { [key: string]: unknown } = { ...value };
+  for (const [key, known] of Object.entries<z.core.$ZodType>(inner.shape)) {
+    if (Object.hasOwn(value, key)) short[key] = withShortLists(known, value[key], lists, [...path, key]);
+  }
+  return short;
+}
+
+function required(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodOptional ? schema.unwrap() : schema;
 }
 
 function parsePart(row: Row, schema: z.ZodObject | undefined, value: unknown): Record<string, unknown> {
@@ -75,7 +96,7 @@ function invalid(row: Row, issues: readonly z.core.$ZodIssue[]): ApiError {
 
 /** The value without null in optional fields; the same one if it has none. */
 function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  const inner = required(schema);
   if (inner instanceof z.ZodArray && inner.element instanceof z.ZodObject && Array.isArray(value)) {
     return value.map((item) => withoutNulls(inner.element, item));
   }

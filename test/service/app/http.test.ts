@@ -325,6 +325,17 @@ describe('request bodies', () => {
     }
   });
 
+  it('each entry of a long list is checked, and named if it is wrong', async () => {
+    const parameters = Array.from({ length: 250 }, (_, n) => ({ name: `p${n}`, type: 'int', value: `${n}` }));
+    const run = (list: unknown[], body = {}) =>
+      service.call('POST', '/v1/orgs/self/queries', { sql: { query: 'SELECT :p249 AS n', parameters: list }, ...body });
+    const absent = parameters.map((parameter, n) => (n === 249 ? parameter : { ...parameter, type: null }));
+    for (const list of [parameters, absent]) expect((await run(list)).body.results).toEqual([{ n: 249 }]);
+    const wrong = await run([...parameters, { name: 7, value: '1' }]);
+    expect(wrong.status).toBe(400);
+    expect(wrong.body.message).toContain('"sql.parameters[250].name": expected a string, got a number');
+  });
+
   it('20,001 documents are 413', async () => {
     const data = Array.from({ length: 20_001 }, () => ({}));
     for (const method of ['POST', 'DELETE', 'PATCH']) {
