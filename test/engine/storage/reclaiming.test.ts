@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Reclaiming, UNREAD_LONG_MS } from '../../../src/engine/duckdb/storage/merge.ts';
+import { Reclaiming, takenRows, UNREAD_LONG_MS } from '../../../src/engine/duckdb/storage/merge.ts';
 import { Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { LIMITS } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
@@ -51,36 +51,61 @@ test('no row moves for a tenth of them while others read', { timeout: 90_000 }, 
 });
 
 describe('space is reclaimed', () => {
-  test('of many deleted rows, and if nobody has read for long', () => {
+  const one = (rows: number, deleted: number) => new Map([['x', { rows, deleted }]]);
+
+  test('of many deleted rows, if nobody has read for long', () => {
     const reclaiming = new Reclaiming();
-    reclaiming.look({ rows: 1_000_000, deleted: 10_000 });
+    reclaiming.look(one(1_000_000, 10_000));
     expect(reclaiming.isDue(UNREAD_LONG_MS)).toBe(false);
-    reclaiming.look({ rows: 1_000_000, deleted: 60_000 });
+    reclaiming.look(one(1_000_000, 60_000));
     expect(reclaiming.isDue(UNREAD_LONG_MS)).toBe(true);
     expect(reclaiming.isDue(UNREAD_LONG_MS - 1)).toBe(false);
   });
 
-  test('whoever reads, if half of all rows are deleted', () => {
+  test('of few rows, if nobody has read for long and they are half of a table', () => {
     const reclaiming = new Reclaiming();
-    reclaiming.look({ rows: 1_000_000, deleted: 500_000 });
-    expect(reclaiming.isDue(0)).toBe(true);
+    reclaiming.look(new Map([...one(2_000, 1_000), ['y', { rows: 1_000_000, deleted: 0 }]]));
+    expect(reclaiming.isDue(UNREAD_LONG_MS)).toBe(true);
+    expect(reclaiming.isDue(0)).toBe(false);
   });
 
-  test('again, if there was much to reclaim', () => {
+  test('whoever reads, if half of all rows are deleted, and many', () => {
     const reclaiming = new Reclaiming();
-    reclaiming.look({ rows: 1_000_000, deleted: 500_000 });
-    reclaiming.moved({ rows: 800_000, deleted: 300_000 });
+    reclaiming.look(one(1_000_000, 500_000));
+    expect(reclaiming.isDue(0)).toBe(true);
+    reclaiming.look(one(2_000, 2_000));
+    expect(reclaiming.isDue(0)).toBe(false);
+  });
+
+  test('again, if there was something to reclaim', () => {
+    const reclaiming = new Reclaiming();
+    reclaiming.look(one(1_000_000, 500_000));
+    reclaiming.moved(one(800_000, 300_000));
     expect(reclaiming.isDue(UNREAD_LONG_MS)).toBe(true);
   });
 
   test('not again where the engine left the rows in their places, until there are many more', () => {
     const reclaiming = new Reclaiming();
-    reclaiming.look({ rows: 1_000_000, deleted: 200_000 });
-    reclaiming.moved({ rows: 1_000_000, deleted: 200_000 });
+    reclaiming.look(one(1_000_000, 200_000));
+    reclaiming.moved(one(1_000_000, 200_000));
     expect(reclaiming.isWorthIt).toBe(false);
-    reclaiming.look({ rows: 1_000_000, deleted: 240_000 });
+    reclaiming.look(one(1_000_000, 240_000));
     expect(reclaiming.isWorthIt).toBe(false);
-    reclaiming.look({ rows: 1_000_000, deleted: 260_000 });
+    reclaiming.look(one(1_000_000, 260_000));
     expect(reclaiming.isDue(UNREAD_LONG_MS)).toBe(true);
   });
+});
+
+test('deleted rows are counted in tables that have some, whatever their names', async () => {
+  await store.transaction(async (sql) => {
+    await sql('CREATE SCHEMA "a ""b"');
+    await sql('CREATE TABLE "a ""b"."c.d" AS SELECT i FROM range(1000) t(i)');
+    await sql('CREATE TABLE few AS SELECT i FROM range(10) t(i)');
+  });
+  await store.transaction((sql) => sql('DELETE FROM "a ""b"."c.d" WHERE i < 400'));
+  const taken = await store.read((sql) => takenRows(sql));
+  expect([...taken.values()]).toEqual([
+    { rows: 1_000, deleted: 400 },
+    { rows: ROWS, deleted: 0 },
+  ]);
 });

@@ -35,29 +35,38 @@ export async function withRowsInPlace(sql: Sql, work: () => Promise<void>): Prom
   }
 }
 
-/** Of fewer deleted rows the space is left to a later merge. */
-const DELETED_ROWS = 50_000;
 /** So long nobody must have read before rows move: whoever comes meanwhile waits, up to seconds if rows are wide. */
 export const UNREAD_LONG_MS = 60_000;
+/** Deleted rows of a table whose space is worth reclaiming, however many others it has. */
+const MANY_ROWS = 50_000;
+/** And if they are half of them: a large document takes much space in few rows. */
+const SOME_ROWS = 100;
+/** Tables counted by one statement. */
+const TABLES_AT_ONCE = 200;
 
-/** Rows that large tables take space for, and how many of these are deleted. */
+/** Rows that a table takes space for, and how many of these are deleted. */
 export interface TakenRows {
   rows: number;
   deleted: number;
 }
 
-/** Counts only tables that are large enough to matter: the engine knows their number of rows without reading them. */
-export async function takenRows(sql: Sql): Promise<TakenRows> {
+/** Of each table that is not small, by its name. The engine knows the numbers without reading the tables. */
+export async function takenRows(sql: Sql): Promise<Map<string, TakenRows>> {
   const tables = await sql(
     `SELECT schema_name, table_name, estimated_size::DOUBLE FROM duckdb_tables()
-      WHERE database_name = ${quoteText(CATALOG)} AND estimated_size >= ${DELETED_ROWS}`,
+      WHERE database_name = ${quoteText(CATALOG)} AND estimated_size >= ${SOME_ROWS}`,
   );
-  const taken = { rows: 0, deleted: 0 };
-  for (const [schema, table, rows] of tables) {
-    const name = [CATALOG, String(schema), String(table)].map(quoteName).join('.');
-    const [left] = await sql(`SELECT count(*)::DOUBLE FROM ${name}`);
-    taken.rows += Number(rows);
-    taken.deleted += Number(rows) - Number(left?.[0]);
+  const taken = new Map<string, TakenRows>();
+  for (let from = 0; from < tables.length; from += TABLES_AT_ONCE) {
+    const some = tables.slice(from, from + TABLES_AT_ONCE).map(([schema, table, rows]) => ({
+      name: [CATALOG, String(schema), String(table)].map(quoteName).join('.'),
+      rows: Number(rows),
+    }));
+    const counts = some.map(({ name }, index) => `SELECT ${index}, count(*)::DOUBLE FROM ${name}`);
+    for (const [index, left] of await sql(counts.join(' UNION ALL '))) {
+      const one = some[Number(index)];
+      if (one !== undefined) taken.set(one.name, { rows: one.rows, deleted: one.rows - Number(left) });
+    }
   }
   return taken;
 }
@@ -67,31 +76,45 @@ export async function takenRows(sql: Sql): Promise<TakenRows> {
  * nobody has read for a while, or once they take as much space as all others.
  */
 export class Reclaiming {
-  #taken: TakenRows = { rows: 0, deleted: 0 };
-  /** Deleted rows whose space the engine did not reclaim although it could have. */
-  #stuck = 0;
+  #taken: ReadonlyMap<string, TakenRows> = new Map();
+  /** Deleted rows whose space the engine did not reclaim although it could have, by table. */
+  readonly #stuck = new Map<string, number>();
 
   /** Whether there is space to reclaim, at some time. */
   get isWorthIt(): boolean {
-    return this.#taken.deleted - this.#stuck >= DELETED_ROWS;
+    return [...this.#taken].some(([table, { rows, deleted }]) => {
+      const more = deleted - (this.#stuck.get(table) ?? 0);
+      return more >= MANY_ROWS || (more >= SOME_ROWS && deleted * 2 >= rows);
+    });
   }
 
   /** Whether to reclaim it now, if nothing was read for the last `unreadMs`. */
   isDue(unreadMs: number): boolean {
     if (!this.isWorthIt) return false;
-    return unreadMs >= UNREAD_LONG_MS || (this.#taken.deleted - this.#stuck) * 2 >= this.#taken.rows;
+    if (unreadMs >= UNREAD_LONG_MS) return true;
+    const sum = { rows: 0, deleted: 0 };
+    for (const [table, { rows, deleted }] of this.#taken) {
+      sum.rows += rows;
+      sum.deleted += deleted - (this.#stuck.get(table) ?? 0);
+    }
+    return sum.deleted >= MANY_ROWS && sum.deleted * 2 >= sum.rows;
   }
 
   /** To be called before each merge. */
-  look(taken: TakenRows): void {
+  look(taken: ReadonlyMap<string, TakenRows>): void {
     this.#taken = taken;
-    this.#stuck = Math.min(this.#stuck, taken.deleted);
+    for (const [table, stuck] of this.#stuck) {
+      const deleted = taken.get(table)?.deleted ?? 0;
+      if (deleted < stuck) this.#stuck.set(table, deleted);
+    }
   }
 
   /** To be called after a merge that was allowed to move rows; there may be more for the next one. */
-  moved(taken: TakenRows): void {
-    const hasReclaimed = this.#taken.deleted - taken.deleted >= DELETED_ROWS;
+  moved(taken: ReadonlyMap<string, TakenRows>): void {
+    for (const [table, { deleted }] of taken) {
+      const isLess = deleted < (this.#taken.get(table)?.deleted ?? 0);
+      this.#stuck.set(table, isLess ? 0 : deleted);
+    }
     this.#taken = taken;
-    this.#stuck = hasReclaimed ? 0 : taken.deleted;
   }
 }

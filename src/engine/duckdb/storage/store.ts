@@ -45,6 +45,8 @@ export class Store {
   #quietSince = performance.now();
   #isMerging = false;
   readonly #reclaiming = new Reclaiming();
+  /** Whether anything was written since the last look for space to reclaim. */
+  #mayHaveSpace = true;
   /** Earliest time of the next attempt after a failed merge (`performance.now()`). */
   #mergeAfter = 0;
   /** Timer for the next check whether to merge the log. */
@@ -105,10 +107,15 @@ export class Store {
         return work();
       });
     } finally {
-      if (!isAside) this.#quietSince = performance.now();
+      if (!isAside) this.#noteWrite();
       if (!isAside || this.#quiet === undefined) this.#tidyAfter(QUIET_MS);
       void this.#mergeIfLong();
     }
+  }
+
+  #noteWrite(): void {
+    this.#quietSince = performance.now();
+    this.#mayHaveSpace = true;
   }
 
   #tidyAfter(ms: number): void {
@@ -125,12 +132,26 @@ export class Store {
     if (session.database.readOnlyCause !== undefined) return;
     session.statements.clear();
     const quietMs = quietMsOf(session.database.logBytes());
-    if (quietMs === undefined && !this.#reclaiming.isWorthIt) return;
-    if (quietMs === undefined && !this.#isReclaimingDue) return this.#tidyAfter(UNREAD_LONG_MS);
+    if (quietMs === undefined && !(await this.#shouldReclaim(session))) return;
     const pauseMs = quietMs ?? QUIET_MS;
     const leftMs = this.#stillness.isWritten ? QUIET_MS : pauseMs - (performance.now() - this.#quietSince);
     if (leftMs > 0) return this.#tidyAfter(leftMs);
     await this.#merge(session);
+  }
+
+  /** Whether a merge should be made although the log is short; if it is too early to say, it is asked again later. */
+  async #shouldReclaim(session: Session): Promise<boolean> {
+    if (this.#isReclaimingDue) return true;
+    if (!this.#mayHaveSpace) return false;
+    const leftMs = UNREAD_LONG_MS - this.#stillness.unreadMs;
+    if (leftMs > 0) this.#tidyAfter(leftMs);
+    else await this.#lookForSpace(session);
+    return this.#isReclaimingDue;
+  }
+
+  async #lookForSpace(session: Session): Promise<void> {
+    this.#mayHaveSpace = false;
+    this.#reclaiming.look(await this.#withWriter(session, ({ sql }) => takenRows(sql)));
   }
 
   get #isReclaimingDue(): boolean {
@@ -163,7 +184,7 @@ export class Store {
     this.#isMerging = true;
     const isShort = session.database.logBytes() <= SHORT_LOG_BYTES;
     try {
-      const look = () => this.#withWriter(session, ({ sql }) => takenRows(sql));
+      await this.#lookForSpace(session);
       const merge = async (mayMove: boolean) => {
         // If queries wait too, it must not take long.
         const endsAt = performance.now() + (mayMove ? UNREAD_MS : patienceMs);
@@ -175,13 +196,13 @@ export class Store {
             mayMove ? now() : withRowsInPlace(sql, now),
           ),
         );
-        if (mayMove) this.#reclaiming.moved(await look());
+        if (mayMove) this.#reclaiming.moved(await this.#withWriter(session, ({ sql }) => takenRows(sql)));
       };
-      await this.#stillness.alone(async () => {
-        this.#reclaiming.look(await look());
-        await (isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false));
-      });
-      if (this.#reclaiming.isWorthIt) this.#tidyAfter(MERGE_AGAIN_MS);
+      await this.#stillness.alone(() =>
+        isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false),
+      );
+      this.#mayHaveSpace ||= this.#reclaiming.isWorthIt;
+      if (this.#mayHaveSpace) this.#tidyAfter(MERGE_AGAIN_MS);
     } catch (error) {
       // Nothing is lost: the log is still there, and the merge is tried again later.
       this.#mergeAfter = performance.now() + MERGE_AGAIN_MS;
