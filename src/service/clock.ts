@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { Logger } from 'pino';
 import { type Catalog, put } from './catalog.ts';
@@ -30,15 +32,27 @@ export interface Doubt {
 }
 
 /**
- * In milliseconds. `steadyMs` goes on while the machine sleeps, and nobody sets it; it begins anew with the machine, so
- * at least as much time has passed as it gained.
+ * In milliseconds. `steadyMs` goes on while the machine sleeps, and nobody sets it; it begins anew with each start of a
+ * machine, so only readings of one start can be compared: `boot` tells them apart.
  */
 export interface Watches {
   wallMs(): number;
   steadyMs(): number;
+  boot(): string;
 }
 
-const SYSTEM: Watches = { wallMs: () => Date.now(), steadyMs: () => uptime() * 1_000 };
+const SYSTEM: Watches = { wallMs: () => Date.now(), steadyMs: () => uptime() * 1_000, boot: bootOfMachine };
+
+/** Where the system does not tell, each process counts as a start of its own. */
+const OWN_BOOT = randomUUID();
+
+function bootOfMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return OWN_BOOT;
+  }
+}
 
 /** What the clock may gain at once: corrections of a clock that is synchronized are smaller. */
 const SLACK_MS = 60_000;
@@ -54,6 +68,7 @@ const STORE_EVERY_MS = 3_600_000;
 interface Reading {
   wallMs: number;
   steadyMs: number;
+  boot: string;
 }
 
 /** A reading that others are compared with. */
@@ -64,7 +79,7 @@ interface Base extends Reading {
 
 /** How much time has passed since a reading at least. */
 function passedMs(now: Reading, then: Reading): number {
-  return Math.max(0, now.steadyMs - then.steadyMs);
+  return now.boot === then.boot ? Math.max(0, now.steadyMs - then.steadyMs) : 0;
 }
 
 /** Whether the clock shows more than the time since a reading can account for. */
@@ -73,13 +88,14 @@ function isAhead(now: Reading, then: Base): boolean {
   return now.wallMs - then.wallMs > plausibleMs;
 }
 
-export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs }: Watches = SYSTEM): Clock {
+export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs, boot }: Watches = SYSTEM): Clock {
   const stored = catalog.all('clock').get(SELF);
   let doubt: Doubt | undefined = stored?.doubt ?? undefined;
   /** The last look; at first, that of an earlier start. */
   let last: Reading = {
     wallMs: stored?.seenMs ?? lastChangeMs(catalog) ?? wallMs(),
-    steadyMs: stored?.steadyMs ?? Number.MAX_SAFE_INTEGER,
+    steadyMs: stored?.steadyMs ?? 0,
+    boot: stored?.boot ?? '',
   };
   /** An earlier look, so that gains add up, however small each is. */
   let base: Base = { ...last, offMsMax: OFF_MS_MAX };
@@ -88,10 +104,11 @@ export function createClock(catalog: Catalog, log: Logger, { wallMs, steadyMs }:
   let latestMs = before.wallMs;
   let storedMs = stored?.seenMs;
 
-  const read = (): Reading => ({ wallMs: wallMs(), steadyMs: steadyMs() });
+  const read = (): Reading => ({ wallMs: wallMs(), steadyMs: steadyMs(), boot: boot() });
 
   async function store(): Promise<void> {
-    const record: RecordOf<'clock'> = { seenMs: last.wallMs, steadyMs: last.steadyMs, doubt: doubt ?? null };
+    const { wallMs: seenMs, ...steady } = last;
+    const record: RecordOf<'clock'> = { seenMs, ...steady, doubt: doubt ?? null };
     await catalog.change(() => ({ changes: [put('clock', SELF, record)], result: undefined }));
     storedMs = record.seenMs;
   }

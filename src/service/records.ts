@@ -243,12 +243,13 @@ export const RECORDS = {
   /** By the hash of its token: a browser that may answer questions, and since when, in milliseconds since 1970. */
   browser: z.object({ pairedAt: z.number() }),
   /**
-   * A single record, `self`: what the clock and the one that nobody sets showed, and since when the clock is in doubt, in
-   * milliseconds since 1970, and how long it has held since.
+   * A single record, `self`: what the clock and the one that nobody sets showed, with the machine's start that the latter
+   * counts from, and since when the clock is in doubt, in milliseconds since 1970, and how long it has held since.
    */
   clock: z.object({
     seenMs: z.number(),
-    steadyMs: z.number().default(Number.MAX_SAFE_INTEGER),
+    steadyMs: z.number().default(0),
+    boot: z.string().default(''),
     doubt: z.object({ sinceMs: z.number(), beforeMs: z.number(), heldMs: z.number().default(0) }).nullable(),
   }),
   /** By id: something deleted that can be restored. */

@@ -17,6 +17,7 @@ function clocks() {
   const watches: Watches = {
     wallMs: () => Date.now() + set.passedMs + set.aheadMs,
     steadyMs: () => performance.now() + set.passedMs,
+    boot: () => 'one',
   };
   return { set, watches };
 }
@@ -185,7 +186,7 @@ describe('compared with a clock that nobody sets', () => {
 
   /** A machine with a clock, and a service on it that looks at it. */
   async function machine() {
-    const time = { wallMs: BEGAN_MS, steadyMs: DAY_MS };
+    const time = { wallMs: BEGAN_MS, steadyMs: DAY_MS, boot: 0 };
     const stored: StoredRecord[] = [];
     const start = () => {
       const commit = async (changes: readonly Change[]) => {
@@ -194,7 +195,7 @@ describe('compared with a clock that nobody sets', () => {
             stored.splice(0, 1, { kind: change.kind, key: change.key, value: change.value });
         }
       };
-      const watches = { wallMs: () => time.wallMs, steadyMs: () => time.steadyMs };
+      const watches = { wallMs: () => time.wallMs, steadyMs: () => time.steadyMs, boot: () => `${time.boot}` };
       return createClock(openCatalog({ records: [...stored], commit }), pino({ level: 'silent' }), watches);
     };
     let clock = start();
@@ -215,6 +216,7 @@ describe('compared with a clock that nobody sets', () => {
       /** The service is off for some time, and so may the machine be. */
       restart(ms: number, { isBoot = false, jumpMs = 0 } = {}) {
         time.wallMs += ms + jumpMs;
+        if (isBoot) time.boot += 1;
         time.steadyMs = isBoot ? MINUTE_MS : time.steadyMs + ms;
         clock = start();
         return clock.look();
@@ -239,6 +241,22 @@ describe('compared with a clock that nobody sets', () => {
       const believed = await look();
       expect(believed ?? 0).toBeLessThan(BEGAN_MS + 2 * MINUTE_MS);
     }
+  });
+
+  test('that has run for long on another machine, a jump is not confirmed by it', async () => {
+    const { restart, time } = await machine();
+    time.boot += 1;
+    time.steadyMs = 300 * DAY_MS;
+    expect(await restart(0, { jumpMs: 200 * DAY_MS })).toBeUndefined();
+    expect(await restart(0)).toBeUndefined();
+    time.boot += 1;
+    time.steadyMs = 900 * DAY_MS;
+    expect(await restart(0)).toBeUndefined();
+  });
+
+  test('a machine that went on while the service was off confirms how long that was', async () => {
+    const { restart, time } = await machine();
+    expect(await restart(20 * DAY_MS)).toBe(time.wallMs);
   });
 
   test('one that drifts as clocks do is believed', async () => {

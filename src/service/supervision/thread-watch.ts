@@ -65,12 +65,16 @@ function watch(): void {
   let last = -1;
   let silent = 0;
 
-  /** What is in a slot; undefined: there is no such slot. */
+  /** What is in a slot; undefined: there is no such slot, or it cannot be read. */
   const read = (slot: number): Record<string, unknown>[] | undefined => {
     const bytes = Buffer.alloc(slotBytes);
     try {
       if (fd === undefined || readSync(fd, bytes, 0, slotBytes, slot * slotBytes) === 0) return undefined;
-      const length = bytes.readUInt32LE(0);
+    } catch {
+      return undefined;
+    }
+    const length = bytes.readUInt32LE(0);
+    try {
       return length === 0 ? [] : [JSON.parse(bytes.toString('utf8', 4, 4 + length))];
     } catch {
       return [];
