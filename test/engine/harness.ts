@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
+import type { Log } from '../../src/engine/duckdb/storage/store.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
 import { readGiven } from '../../src/service/ingest/intake.ts';
 
@@ -20,8 +21,8 @@ export function temporaryFolder() {
 // With this limit, documents are looked up as in large collections.
 const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024, lookupRowsMin: 0 };
 
-export function openSmall(file: string, limits: Partial<EngineLimits> = {}): Promise<Engine> {
-  return openEngine({ file, limits: { ...SMALL, ...limits } });
+export function openSmall(file: string, limits: Partial<EngineLimits> = {}, log?: Log): Promise<Engine> {
+  return openEngine({ file, limits: { ...SMALL, ...limits }, log });
 }
 
 /** Creates the workspace `commons` with the collection `docs`, whose table is `t`. */

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 
@@ -89,8 +89,17 @@ describe('a log that a crash cut short', () => {
     ['in the size of an entry', (bytes: Buffer) => middle(bytes).at + 3, BATCHES - 6],
     ['between two entries of a change', (bytes: Buffer) => middle(bytes).at, BATCHES - 6],
   ])('%s: opens, with every whole change and no half one', async (_, end, batches) => {
-    damageLog((bytes) => bytes.subarray(0, end(bytes)));
-    const engine = await open();
+    const cut = damageLog((bytes) => bytes.subarray(0, end(bytes)));
+    const warn = vi.fn();
+    const engine = await openSmall(folder.file, {}, { info: vi.fn(), warn, error: vi.fn() });
+    opened.push(engine);
+    expect(warn.mock.calls).toEqual([
+      [
+        { log: log(), bytes: cut.length, readable: expect.any(Number) },
+        expect.stringContaining('ends within a change'),
+      ],
+    ]);
+    expect(warn.mock.calls[0]?.[0].readable).toBeLessThan(cut.length);
     expect(await rowsOf(engine, 'SELECT count(*), count(DISTINCT n) FROM docs')).toEqual([
       [batches * PER_BATCH, batches],
     ]);

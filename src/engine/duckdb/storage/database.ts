@@ -6,10 +6,11 @@ import type { EngineLimits } from '../../engine.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { CATALOG } from './catalog-name.ts';
 import {
-  findLogDamage,
   findOrphanedLog,
+  findUnreadLog,
   hasLog,
   hasWholeChange,
+  type LogDamage,
   logDamageError,
   orphanedLogError,
 } from './log-check.ts';
@@ -36,6 +37,8 @@ export interface Database {
   readonly file: string;
   /** Whether it was opened with a log. */
   readonly hadLog: boolean;
+  /** What of that log ends within a change. */
+  readonly cutLog: LogDamage | undefined;
   /** A connection that resolves names in the file. */
   connect(): Promise<DuckDBConnection>;
   /**
@@ -82,7 +85,8 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     // If given when the instance is created, it is reported but not enforced.
     await first.run(`SET GLOBAL max_temp_directory_size = '${limits.tempBytesMax}B'`);
     const hadLog = hasLog(file);
-    const readOnlyCause = await attach(first, file, cause);
+    const unread = findUnreadLog(file);
+    const readOnlyCause = await attach(first, file, { cause, unread });
     // Not earlier, since it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
@@ -93,7 +97,7 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     if (readOnlyCause === undefined)
       await first.run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(CATALOG)}.${quoteName(DEFAULT_SCHEMA)}`);
     first.closeSync();
-    return databaseOf(instance, file, { readOnlyCause, hadLog });
+    return databaseOf(instance, file, { readOnlyCause, hadLog, cutLog: unread });
   } catch (error) {
     first?.closeSync();
     instance?.closeSync();
@@ -102,17 +106,20 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
 }
 
 /** Attaches the file; returns why only for reading: `cause`, or a disk that has no room to combine interrupted logs. */
-async function attach(connection: DuckDBConnection, file: string, cause: unknown): Promise<unknown> {
+async function attach(
+  connection: DuckDBConnection,
+  file: string,
+  { cause, unread }: { cause: unknown; unread: LogDamage | undefined },
+): Promise<unknown> {
   const statement = `ATTACH ${quoteText(file)} AS ${quoteName(CATALOG)}`;
   const orphaned = findOrphanedLog(file);
   if (orphaned !== undefined) throw orphanedLogError(file, orphaned);
-  const damage = findLogDamage(file);
-  if (damage !== undefined) {
+  if (unread !== undefined && unread.after > 0) {
     // Another process that has the file open is writing the log just now, so its content says nothing.
     await connection.run(`${statement} (READ_ONLY)`).catch((error: unknown) => {
       if (isHeldError(error)) throw error;
     });
-    throw logDamageError(file, damage);
+    throw logDamageError(file, unread);
   }
   if (hasLog(file) && !hasWholeChange(file)) {
     // What is left of a log that was cut. Opening the file for writing would remove it.
@@ -143,7 +150,11 @@ async function refuseWithoutLog(connection: DuckDBConnection, file: string): Pro
   if (lacksLog(file, marks)) throw missingLogError(file);
 }
 
-function databaseOf(instance: DuckDBInstance, file: string, how: Pick<Database, 'readOnlyCause' | 'hadLog'>): Database {
+function databaseOf(
+  instance: DuckDBInstance,
+  file: string,
+  how: Pick<Database, 'readOnlyCause' | 'hadLog' | 'cutLog'>,
+): Database {
   let reader: Promise<FileHandle> | undefined;
   return {
     ...how,

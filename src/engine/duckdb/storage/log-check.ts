@@ -27,17 +27,14 @@ export interface LogDamage {
 }
 
 /**
- * Checks whether the engine would skip stored changes in a log. It takes an entry that is longer than the rest of the
- * log for one that a crash cut short, drops everything from there on and removes the log. That is right only if no
- * whole change follows: a flipped bit in a size looks the same. Contents are left to the engine, which verifies their
- * checksums and refuses to open.
+ * What the engine would not read of the logs, whose contents are left to it: it verifies their checksums and refuses to
+ * open. But it takes an entry that is longer than the rest of the log for one that a crash cut short, drops everything
+ * from there on and removes the log. That is right only if no whole change follows (`after` is 0): a flipped bit in a
+ * size looks the same.
  */
-export function findLogDamage(databaseFile: string): LogDamage | undefined {
-  for (const suffix of LOG_SUFFIXES) {
-    const damage = checkLog(databaseFile + suffix);
-    if (damage !== undefined) return damage;
-  }
-  return undefined;
+export function findUnreadLog(databaseFile: string): LogDamage | undefined {
+  const found = LOG_SUFFIXES.flatMap((suffix) => checkLog(databaseFile + suffix) ?? []);
+  return found.find(({ after }) => after > 0) ?? found[0];
 }
 
 /** Whether there is a log, whatever it contains. */
@@ -84,19 +81,14 @@ export function readLogDamage(engineMessage: string): LogDamage | undefined {
   return file === undefined || position === undefined ? undefined : checkLog(file, Number(position));
 }
 
-/**
- * `damagedAt` is an entry that cannot be read although its size fits; without it, only what hides whole changes is
- * damage.
- */
+/** `damagedAt` is an entry that cannot be read although its size fits. */
 function checkLog(file: string, damagedAt?: number): LogDamage | undefined {
   const log = openLog(file);
   if (log === undefined) return undefined;
   try {
     const { isWhole, end, changes } = walk(log, { damagedAt });
-    if (isWhole) return undefined;
-    const after = countChanges(log, end);
-    if (after === 0 && damagedAt === undefined) return undefined;
-    return { file, at: end, bytes: log.bytes, before: changes, after };
+    if (isWhole && end === log.bytes) return undefined;
+    return { file, at: end, bytes: log.bytes, before: changes, after: isWhole ? 0 : countChanges(log, end) };
   } finally {
     closeSync(log.descriptor);
   }

@@ -67,6 +67,13 @@ export async function openSession(
     running: 0,
     isBroken: false,
   };
+  if (database.cutLog !== undefined) {
+    const { file: log, bytes, at: readable } = database.cutLog;
+    options.log.warn(
+      { log, bytes, readable },
+      'the log ends within a change, as a crash or an incomplete copy leaves it',
+    );
+  }
   try {
     const writer = await newWriter(session);
     session.writers.push(writer);
