@@ -41,10 +41,12 @@ export function checkVersions({ version, stored_version: stored, metadata_versio
 export async function refuseWhileServed(folder: DataFolder): Promise<void> {
   const presence = await probe(folder.socketPath);
   if (presence.state === 'absent') return;
-  const who = presence.state === 'ready' ? `a service (process ${presence.pid}) runs` : 'something listens';
+  const isReady = presence.state === 'ready';
+  const who = isReady ? `a service (process ${presence.pid}) runs` : 'something listens';
+  const how = isReady && presence.isForeground ? 'where "colloquy serve" was started' : 'with "colloquy stop"';
   throw new ApiError(
     'not_ready',
-    `Cannot restore: ${who} on "${folder.path}". Stop it with "colloquy stop" and close the chats that use it, then try again.`,
+    `Cannot restore: ${who} on "${folder.path}". End it ${how} and close the chats that use it, then try again.`,
   );
 }
 

@@ -180,7 +180,10 @@ async function readAdminKey(folder: DataFolder): Promise<string> {
     return (await readFile(folder.adminKeyFile, 'utf8')).trim();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw failed(folder, `its admin key "${folder.adminKeyFile}" cannot be read (${code})`);
+    throw failed(
+      folder,
+      `its admin key "${folder.adminKeyFile}" cannot be read (${code}); if it was removed, "colloquy stop" makes the next service write a new one`,
+    );
   }
 }
 

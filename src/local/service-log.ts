@@ -2,8 +2,10 @@ import { copyFile, open, rm, stat, truncate } from 'node:fs/promises';
 
 /** Size at which a log's lines move to `<file>.1`, in bytes. */
 export const LOG_BYTES_MAX = 5 * 1024 * 1024;
-const SHOWN_BYTES_MAX = 16 * 1024;
+const SHOWN_BYTES_MAX = 64 * 1024;
 const SHOWN_LINES_MAX = 8;
+/** The longest messages, of a log that is missing for example, end with what to do. */
+const SHOWN_CHARS_MAX = 2_000;
 
 /** Size of a log file in bytes; 0 if there is none. */
 export async function logSize(file: string): Promise<number> {
@@ -59,5 +61,5 @@ function readable(line: string): string {
     const parts = [msg, err?.message].filter((part) => typeof part === 'string' && part !== '');
     if (parts.length > 0) text = [...new Set(parts)].join(': ');
   } catch {}
-  return text.trim().slice(0, 400);
+  return text.trim().slice(0, SHOWN_CHARS_MAX);
 }

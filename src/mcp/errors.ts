@@ -116,8 +116,8 @@ function nextStep(
     return SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1] ?? NEXT.query_error;
   }
   if (error.code !== 'resource_exceeded') return NEXT[error.code];
-  const wait = retryAfterMs === undefined ? 'a while' : `${Math.ceil(retryAfterMs / 1_000)} seconds`;
-  return `Too much at once, or a limit is reached: try again after ${wait}, or free what the message names.`;
+  if (retryAfterMs === undefined) return 'A limit is reached: ask for less, or free what the message names.';
+  return `Too much at once: try again after ${Math.ceil(retryAfterMs / 1_000)} seconds.`;
 }
 
 /**

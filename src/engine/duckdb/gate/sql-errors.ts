@@ -188,7 +188,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   if (MEMORY.test(`${kind}: ${text}`)) {
     return new ApiError(
       'resource_exceeded',
-      'The query needs more memory than the engine may use. Filter or aggregate earlier, or select fewer columns.',
+      'The query needs more memory than the engine may use. Filter or aggregate earlier, or select fewer columns; or an operator allows more with --memory-mb.',
       { cause: error },
     );
   }
