@@ -36,6 +36,16 @@ describe('a lambda whose body is changed so that it can be stopped', () => {
     expect(await fixture.rows(`SELECT ${sql} FROM range(10) t(i)`)).toEqual([[expected]]);
   });
 
+  test.each([
+    ['calls a function', 'quantile_cont(i, list_transform([0.5], x -> list_sort(range(30000))[1] / 30000))'],
+    [
+      'repeats a long text',
+      `string_agg(i, list_transform(['${'-'.repeat(60_000)}'], x -> ${Array.from({ length: 20 }, () => 'x').join(' || ')})[1] ORDER BY i)`,
+    ],
+  ])('can be stopped, though it is constant, where it %s', async (_, sql) => {
+    await expect(fixture.rows(`SELECT ${sql} FROM range(10) t(i)`)).rejects.toThrow(/constant/);
+  });
+
   test('in the names of columns it is as written', async () => {
     const { columns } = await fixture.queries.query({
       sql: 'SELECT list_transform([1], lambda x: (x + 1) * len([y for y in [x]]))',

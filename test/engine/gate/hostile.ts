@@ -274,6 +274,7 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `PIVOT orders ON amount IN (${doubled('@', 300)}), status IN (${doubled('@', 300)}) USING count(*), sum(amount)`,
     `SELECT count(*) FROM orders PIVOT (count(*) FOR amount IN (${doubled('@', 300)}) status IN (${doubled('@', 300)}))`,
     `SELECT count(*) FROM orders WHERE ${Array.from({ length: 200 }, (_, index) => `(_id IN (${doubled(`'${index}-@'`, 60)}) OR amount = ${index})`).join(' AND ')}`,
+    `SELECT count(*) FROM orders o JOIN users u ON ${Array.from({ length: 200 }, (_, index) => `(o._id IN (${doubled(`'${index}-@'`, 60)}) OR amount = ${index})`).join(' AND ')}`,
     `SELECT ${doubled('*', 60_000)} FROM (SELECT ${doubled('0 c@', 4_000)}) a, (SELECT 1) b`,
     nested(`SELECT 1 FROM ${doubled('users', 15)}, LATERAL (@) b`, 100, `SELECT ${doubled('x', 20_000)}`),
     `WITH a AS (SELECT NULL::STRUCT(${doubled('f@ INT', 3_000)}) AS x) SELECT {${doubled("'a@': x", 3_000)}} FROM a`,

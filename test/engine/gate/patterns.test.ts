@@ -130,6 +130,10 @@ describe('a pattern that is known only for each row', () => {
     "repeat('a', 90) NOT LIKE repeat('%a', 30) || 'b' || i",
     "repeat('a', 2000) LIKE (SELECT repeat('%_a', 9) || 'b')",
     "repeat('a', 2000) LIKE repeat('%_a', 9) || 'b'",
+    "repeat('a', 300) ILIKE '%a' || '%a' || '%a' || '%a' || '%a' || '%b'",
+    "repeat('a', 300) ILIKE concat('%a', '%a%a%a', '%a', '%b')",
+    "repeat('a', 2000) LIKE CASE WHEN random() < 0.5 THEN '%a%a%a%a%a%b' ELSE 'b' || i END",
+    "(SELECT string_agg('a', '') FROM range(1000000)) LIKE '%' || repeat('a', 97) || (i % 2) || 'b'",
     "len(list_filter(['%_a%_a%_a%_a%_a%_b'], lambda p: repeat('a', 2000) LIKE p)) = 1",
   ])('takes time linear in the text: %s', async (test) => {
     const [row] = await fixture.rows(`SELECT count(*) FILTER (WHERE ${test}) FROM range(300) t(i)`);
@@ -140,10 +144,20 @@ describe('a pattern that is known only for each row', () => {
     for (const test of [
       "'aaa' GLOB repeat('*a', 9) || 'b' || i",
       "like_escape('aaa', repeat('%a', 9) || 'b' || i, '!')",
+      "'aaa' LIKE repeat('%a', 9) || 'b' || i /* collate */",
+      "'aaa' COLLATE NOCASE NOT ILIKE repeat('%a', 9) || 'b' || i",
     ])
       await expect(fixture.queries.query({ sql: `SELECT ${test} FROM range(3) t(i)` }), test).rejects.toThrow(
         /regexp_matches/,
       );
+  });
+
+  test('compares by the collation of the text', async () => {
+    const sql = `SELECT 'AB' COLLATE NOCASE LIKE p, 'AB' LIKE p FROM (VALUES ('%b'), ('%B')) t(p)`;
+    expect(await fixture.rows(sql)).toEqual([
+      [true, false],
+      [true, true],
+    ]);
   });
 
   test('leaves the plans of others as they are, and their errors', async () => {

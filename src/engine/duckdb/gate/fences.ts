@@ -1,6 +1,6 @@
 import { OFFSET, STOPPABLE } from '../sql/guards.ts';
 import type { Splice } from '../sql/splices.ts';
-import { isNode, isOfNames, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { constantOf, isNode, isOfNames, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
 import { endOfExpression, type TextIndex } from './text-index.ts';
 
 /*
@@ -42,8 +42,12 @@ function callOf(macro: string, { alias, ...body }: Node): Node {
   return { ...call, ...(alias !== undefined && { alias }), order_bys: { type: 'ORDER_MODIFIER' } };
 }
 
-/** Items of a written list for which a body runs no longer than for one vector of rows. */
-const ITEMS_MAX = 2_048;
+/** The most work of such a lambda: about how many letters it reads, which takes some milliseconds. */
+const WORK_MAX = 1_000_000;
+/** Functions in its body that take no longer than their arguments are long. Those of the parser are among them. */
+const PLAIN = new Set(
+  '+ - * / // % || abs ceil ceiling floor round sqrt lower upper trim struct_pack struct_extract'.split(' '),
+);
 /** What a written list is made of; a number below zero is the operator for one above. */
 const WRITTEN = new Set(['CONSTANT', 'CAST', 'TYPE']);
 
@@ -54,22 +58,27 @@ function isWritten(node: Node): boolean {
   return isCallOf(node, '-') && listOf(node['children']).length === 1;
 }
 
+const expressionsIn = (part: unknown) => [...nodesIn(part)].filter((node) => node['class'] !== undefined);
+const lettersIn = (nodes: readonly Node[]) =>
+  nodes.reduce((sum, node) => sum + String(constantOf(node) ?? '').length + 1, 0);
+
 /**
- * Whether the call works on a short list that is written out, and on nothing else: it is no more work than one vector,
- * and stays constant, as the engine wants some arguments, such as those of quantile_cont().
+ * Whether the call works on a list that is written out, and on nothing else, and is little work: it stays constant, as
+ * the engine wants some arguments, such as those of quantile_cont(). It is not stopped, not even between many of them.
  */
 function isShortConstant(list: unknown, lambda: Node, body: Node): boolean {
-  const items = [...nodesIn(list)].filter((node) => node['class'] !== undefined);
-  if (!isNode(list) || !isCallOf(list, 'list_value') || items.length > ITEMS_MAX) return false;
+  if (!isNode(list) || !isCallOf(list, 'list_value')) return false;
+  const [items, parts] = [expressionsIn(list), expressionsIn(body)];
   const own = new Set([...nodesIn(lambda['lhs'])].flatMap((node) => listOf(node['column_names']).map(textOf)));
-  const isOwn = (node: Node) => own.has(textOf(listOf(node['column_names'])[0]));
-  return (
-    items.every(isWritten) &&
-    [...nodesIn(body)].every(
-      (node) =>
-        node['class'] !== 'LAMBDA' && node['class'] !== 'SUBQUERY' && (node['class'] !== 'COLUMN_REF' || isOwn(node)),
-    )
-  );
+  const isPlain = (node: Node) => {
+    const kind = textOf(node['class']);
+    if (kind === 'COLUMN_REF') return own.has(textOf(listOf(node['column_names'])[0]));
+    return (
+      kind === 'COMPARISON' || WRITTEN.has(kind) || (kind === 'FUNCTION' && PLAIN.has(textOf(node['function_name'])))
+    );
+  };
+  const work = lettersIn(items) * parts.length + items.length * lettersIn(parts);
+  return work <= WORK_MAX && items.every(isWritten) && parts.every(isPlain);
 }
 
 /**

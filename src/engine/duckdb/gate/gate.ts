@@ -64,7 +64,7 @@ interface Walk {
   found: { table: NamedTable; at: number; node: Node }[];
   missing: Missing[];
   macros: Set<string>;
-  patterns: Map<string, boolean>;
+  patterns: Map<string, number>;
   splices: Map<number, Splice>;
   /** Whether a WITH may be copied to each place that names it. */
   copiesWith: boolean;
@@ -213,11 +213,11 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
 }
 
 function checkPattern(walk: Walk, node: Node): void {
-  const { refusal, splice: piece = null, parameters = [], hasFastWay = false, macro } = boundPattern(node, walk.bytes);
+  const { refusal, splice: piece = null, parameters = [], most = 0, macro } = boundPattern(node, walk.bytes);
   if (refusal !== undefined) refuse(walk, node, refusal);
   splice(walk, piece);
   if (macro !== undefined) walk.macros.add(macro);
-  for (const name of parameters) walk.patterns.set(name, hasFastWay && walk.patterns.get(name) !== false);
+  for (const name of parameters) walk.patterns.set(name, Math.min(most, walk.patterns.get(name) ?? most));
 }
 
 /** Replaces a function's name by the engine's name for it. A quoted name stays as it is. */
@@ -312,9 +312,9 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
-  walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
   const { longIns } = walk;
   walk.longIns = 0;
+  walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
   const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
   if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));

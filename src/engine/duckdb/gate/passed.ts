@@ -11,8 +11,8 @@ export interface Passed {
   missing: Missing[];
   /** The macros of `compat.ts` that it calls, and those of `matching.ts` that it needs, by name. */
   macros: ReadonlySet<string>;
-  /** Parameters used in LIKE patterns, and whether the engine's fast algorithm fits all uses: see `checkPatterns`. */
-  patterns: ReadonlyMap<string, boolean>;
+  /** Parameters used in LIKE patterns, with how many wildcards their values may have: see `checkPatterns`. */
+  patterns: ReadonlyMap<string, number>;
   /** The text to run: the statement's body with the schema of every collection. To be checked by `isSameTree`. */
   sql: string;
   /** The tree that `sql` must have. */

@@ -1,8 +1,9 @@
 import { ApiError } from '../../../contract/errors.ts';
+import { COLLATED, MATCHING_MACROS } from '../sql/matching.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { constantOf, isNode, isOfNames, type Node, nodesIn, offsetOf } from '../sql/tree.ts';
+import { constantOf, isNode, isOfNames, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
@@ -146,34 +147,45 @@ export interface Pattern {
   splice?: Splice;
   /** Parameters that make up the pattern. */
   parameters?: string[];
-  /** Whether the engine uses its fast algorithm for the pattern, as long as it contains no `_`. */
-  hasFastWay?: boolean;
+  /** Most wildcards that each of them may have; infinite: any number, as long as there is no `_`. */
+  most?: number;
   /** The macro that has to stand in the operator's place. */
   macro?: string;
 }
 
 /** Functions that add no wildcards to those of their arguments. */
 const JOINING = new Set('|| concat lower upper trim'.split(' '));
+const JOINED = new Set(['CONSTANT', 'PARAMETER', 'CAST', 'TYPE']);
 
-/** Whether the pattern is made of parameters, which are checked, and of pieces with a wildcard at most. */
-function isOfParameters(nodes: readonly Node[]): boolean {
-  return nodes.every((node) => {
-    if (node['class'] === 'FUNCTION') return JOINING.has(String(node['function_name']).toLowerCase());
-    const text = constantOf(node);
-    if (typeof text === 'string') return !/[%*_].*[%*_]|_/s.test(text);
-    return node['class'] !== 'COLUMN_REF' && node['class'] !== 'SUBQUERY';
-  });
+/** The pattern with a letter in place of each parameter; undefined if it is more than texts that are joined. */
+function joinedText(nodes: readonly Node[]): string | undefined {
+  const isJoined = (node: Node) =>
+    node['class'] === undefined ||
+    JOINED.has(textOf(node['class'])) ||
+    (node['class'] === 'FUNCTION' && JOINING.has(textOf(node['function_name']).toLowerCase()));
+  if (!nodes.every(isJoined)) return undefined;
+  // The last one comes first.
+  const texts = nodes.map((node) => (node['class'] === 'PARAMETER' ? 'x' : (constantText(node) ?? '')));
+  return texts.reverse().join('');
 }
 
-function ofParameters(pattern: unknown, operator: string, bytes: Buffer): Pattern {
-  const isLike = LIKE.test(operator);
+/**
+ * A pattern that is no constant. One that is joined of constants and parameters keeps the engine's own operator if the
+ * constants bring one wildcard at most; the values of parameters are checked (`checkPatterns`). In place of any other
+ * stands a macro.
+ */
+function ofParts(pattern: unknown, { any }: Matching, operator: string, bytes: Buffer): Pattern {
   const nodes = [...nodesIn(pattern)];
   const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
+  const joined = joinedText(nodes);
+  const own = joined === undefined ? WILDCARDS_MAX : wildcardsIn(partsOf(joined, any, ''));
   // The engine knows such a pattern when it plans.
-  const isKnown = !nodes.some((node) => node['class'] === 'COLUMN_REF' || node['class'] === 'SUBQUERY');
-  const known = { parameters, hasFastWay: isLike && isKnown };
-  // The macro would lose a collation.
-  return isOfParameters(nodes) || hasCollation(bytes) ? known : { ...known, macro: operator };
+  if (joined !== undefined && LIKE.test(operator) && !joined.includes('_')) {
+    return { parameters, most: Number.POSITIVE_INFINITY };
+  }
+  if (joined !== undefined && own <= 1 && !joined.includes('_')) return { parameters, most: WILDCARDS_MAX - own };
+  const isCollated = MATCHING_MACROS.has(operator + COLLATED) && hasCollation(bytes);
+  return { parameters, most: WILDCARDS_MAX, macro: isCollated ? operator + COLLATED : operator };
 }
 
 /**
@@ -188,7 +200,7 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   if (matching === undefined || isOfNames(node)) return {};
   const pattern = constantText(constant);
   const isLike = LIKE.test(operator);
-  if (pattern === undefined) return ofParameters(constant, operator, bytes);
+  if (pattern === undefined) return ofParts(constant, matching, operator, bytes);
   const escaping = constantText(third) ?? '';
   const parts = partsOf(pattern, matching.any, escaping);
   const wildcards = wildcardsIn(parts);
@@ -208,12 +220,13 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
 }
 
 /** Refuses, with `query_error`, the value of a parameter that is used as a pattern and could take too long. */
-export function checkPatterns(parameters: ReadonlyMap<string, boolean>, values: ReadonlyMap<string, Typed>): void {
-  for (const [name, hasFastWay] of parameters) {
+export function checkPatterns(parameters: ReadonlyMap<string, number>, values: ReadonlyMap<string, Typed>): void {
+  for (const [name, given] of parameters) {
     const value = values.get(name)?.value;
-    if (typeof value !== 'string' || (hasFastWay && !value.includes('_'))) continue;
-    const most = Math.max(...(['%', '*'] as const).map((any) => wildcardsIn(partsOf(value, any, ''))));
-    if (most > WILDCARDS_MAX) {
+    if (typeof value !== 'string') continue;
+    const most = Number.isFinite(given) || !value.includes('_') ? given : WILDCARDS_MAX;
+    const found = Math.max(...(['%', '*'] as const).map((any) => wildcardsIn(partsOf(value, any, ''))));
+    if (found > most) {
       throw new ApiError('query_error', `Parameter ":${name}" is a pattern that could take very long. ${INSTEAD}`);
     }
   }

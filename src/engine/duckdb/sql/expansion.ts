@@ -1,4 +1,3 @@
-import { MATCHING_COPIES, MATCHING_MACROS } from './matching.ts';
 import type { Token } from './tokens.ts';
 
 /**
@@ -17,10 +16,9 @@ export const NOTHING: Size = { queries: 0, expressions: 0 };
 export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 
 /**
- * Macros of the engine (a test compares them), of `guards.ts` and of `matching.ts` that use an argument more than once, with how often.
+ * Macros of the engine (a test compares them) and of `guards.ts` that use an argument more than once, with how often.
  */
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
-  ...[...MATCHING_MACROS.keys()].map((name) => [name, MATCHING_COPIES] as const),
   ['array_join', 2],
   ['array_pop_back', 2],
   ['array_to_string', 2],

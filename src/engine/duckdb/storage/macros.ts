@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { compatMacro } from '../sql/compat.ts';
-import { MATCHING_MACROS } from '../sql/matching.ts';
+import { MATCHING_MACROS, operatorOf } from '../sql/matching.ts';
 import { BEGIN } from './session.ts';
 
 /**
@@ -29,13 +29,13 @@ export async function makeMacros(
   if (lacking.length === 0 && standing.length === 0) return;
   // Not in the session's transaction, which is read-only and rolled back.
   if (isBegun) await connection.run('ROLLBACK');
+  for (const name of standing) {
+    await connection.run(`DROP MACRO temp.main."${operatorOf(name)}"`);
+    own.delete(name);
+  }
   for (const name of lacking) {
     await connection.run(creating(name));
     own.add(name);
-  }
-  for (const name of standing) {
-    await connection.run(`DROP MACRO temp.main."${name}"`);
-    own.delete(name);
   }
   made.set(connection, own);
   if (isBegun) await connection.run(BEGIN);
