@@ -47,12 +47,20 @@ export function aliasesNaming(catalog: Catalog, collection: string): AliasRecord
   return [...(catalog.derived('alias', byCollection).get(collection) ?? [])];
 }
 
+function byIntegration(collections: ReadonlyMap<string, CollectionRecord>): Map<string, Set<CollectionRecord>> {
+  const found = new Map<string, Set<CollectionRecord>>();
+  for (const [, collection] of [...collections].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const { integrationName } of collection.sources) {
+      if (integrationName === undefined) continue;
+      found.set(integrationName, (found.get(integrationName) ?? new Set()).add(collection));
+    }
+  }
+  return found;
+}
+
 /** The collections that ingest through an integration, by full name. */
 export function collectionsUsing(catalog: Catalog, integration: string): CollectionRecord[] {
-  const keys = [...catalog.all('collection')].filter(([, one]) =>
-    one.sources.some((source) => source.integrationName === integration),
-  );
-  return keys.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  return [...(catalog.derived('collection', byIntegration).get(integration) ?? [])];
 }
 
 /** All versions count: an older one with a tag can be run as well as the latest. */

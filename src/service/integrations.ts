@@ -3,6 +3,7 @@ import type { ParsedInput } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { INTEGRATION_KINDS, type Integration, type IntegrationKind, kindsIn } from '../contract/integrations.ts';
 import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { mapInTurns } from '../contract/turns.ts';
 import { type Catalog, put, remove } from './catalog.ts';
 import { toCollection } from './collections.ts';
 import type { CallContext, ServiceContext } from './context.ts';
@@ -61,8 +62,9 @@ export function getIntegration(ctx: CallContext, input: { integration: string })
 }
 
 /** All integrations, masked, by name (api.md #33). */
-export function listIntegrations(ctx: CallContext): Integration[] {
-  return [...ctx.catalog.all('integration').values()].sort(byName).map((record) => toIntegration(ctx, record));
+export function listIntegrations(ctx: CallContext): Promise<Integration[]> {
+  const records = [...ctx.catalog.all('integration').values()].sort(byName);
+  return mapInTurns(records, (record) => toIntegration(ctx, record));
 }
 
 /**
