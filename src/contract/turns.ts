@@ -3,19 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** How long work on one request may hold the thread, in milliseconds, before others get their turn. */
 const TURN_MS = 10;
 
-/** To be called between steps of long work: a promise to be awaited if others must have their turn now. */
+/**
+ * To be called between steps of long work: a promise to be awaited if others must have their turn now. Those who share
+ * the work share the pace, and wait together: each with a pace of its own, they would hold the thread one after the
+ * other.
+ */
 export type Pace = () => Promise<void> | undefined;
 
 export function createPace(): Pace {
   let turnedAt = performance.now();
+  let turn: Promise<void> | undefined;
   return () => {
-    if (performance.now() - turnedAt < TURN_MS) return undefined;
-    return new Promise((resolve) => {
+    if (turn !== undefined || performance.now() - turnedAt < TURN_MS) return turn;
+    turn = new Promise((resolve) => {
       setImmediate(() => {
         turnedAt = performance.now();
+        turn = undefined;
         resolve();
       });
     });
+    return turn;
   };
 }
 

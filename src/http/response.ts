@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json.ts';
 import type { Row } from '../contract/row.ts';
+import { mapInTurns } from '../contract/turns.ts';
 import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
 import type { RawResponse } from './transport.ts';
@@ -125,9 +126,21 @@ function redirected(exchange: Exchange, response: RawResponse): ApiError {
   );
 }
 
-/** Some services send null instead of an empty list. */
-function check(schema: z.ZodType, value: JsonValue) {
-  return schema.safeParse(value === null && schema instanceof z.ZodArray ? [] : value);
+type Checked = { data: unknown; issues?: never } | { issues: z.core.$ZodIssue[] };
+
+/** Some services send null instead of an empty list. A long list must not hold up what else its reader does. */
+async function check(schema: z.ZodType, value: JsonValue): Promise<Checked> {
+  if (!(schema instanceof z.ZodArray) || (value !== null && !Array.isArray(value))) return checkItem(schema, value);
+  const items = await mapInTurns(value ?? [], (item) => checkItem(schema.element as z.ZodType, item));
+  const issues = items.flatMap((item, index) =>
+    (item.issues ?? []).map((issue) => ({ ...issue, path: [index, ...issue.path] })),
+  );
+  return issues.length > 0 ? { issues } : { data: items.map((item) => ('data' in item ? item.data : null)) };
+}
+
+function checkItem(schema: z.ZodType, value: JsonValue): Checked {
+  const { data, error } = schema.safeParse(value);
+  return error === undefined ? { data } : { issues: error.issues };
 }
 
 /**
@@ -145,14 +158,13 @@ export async function readResult(exchange: Exchange, response: RawResponse): Pro
   const ownsData = row.result instanceof z.ZodObject && Object.hasOwn(row.result.shape, 'data');
   const wrapped = isObject(body) && Object.hasOwn(body, 'data') ? (body['data'] ?? null) : undefined;
   if (wrapped === undefined || ownsData) {
-    const bare = check(row.result, body);
-    if (bare.success) return bare.data;
-    if (wrapped === undefined) throw mismatch(exchange, response, issuesText(bare.error.issues));
-    const inner = check(row.result, wrapped);
-    if (inner.success) return inner.data;
-    throw mismatch(exchange, response, issuesText(bare.error.issues));
+    const bare = await check(row.result, body);
+    if (bare.issues === undefined) return bare.data;
+    const inner = wrapped === undefined ? bare : await check(row.result, wrapped);
+    if (inner.issues === undefined) return inner.data;
+    throw mismatch(exchange, response, issuesText(bare.issues));
   }
-  const inner = check(row.result, wrapped);
-  if (inner.success) return inner.data;
-  throw mismatch(exchange, response, issuesText(inner.error.issues));
+  const inner = await check(row.result, wrapped);
+  if (inner.issues === undefined) return inner.data;
+  throw mismatch(exchange, response, issuesText(inner.issues));
 }

@@ -312,12 +312,19 @@ export function presentObject(result: unknown, budget: Budget = BUDGET): Fenced 
   };
 }
 
-/** A list of resources within the budget; those that do not fit are named as far as possible. */
-export function presentList(items: readonly unknown[], budget: Budget = BUDGET): Fenced {
+/**
+ * A list of resources within the budget; those that do not fit are named as far as possible. `mask` takes the secrets
+ * out of an item.
+ */
+export function presentList(
+  items: readonly unknown[],
+  budget: Budget = BUDGET,
+  mask: (item: unknown) => unknown = (item) => item,
+): Fenced {
   const room = new Room(budget);
   const shown: unknown[] = [];
   for (const item of items.slice(0, budget.rowsMax)) {
-    const short = cutParts(dense(visibleValue(item)), ITEM_LIMITS, { parts: 0 });
+    const short = cutParts(dense(visibleValue(mask(item))), ITEM_LIMITS, { parts: 0 });
     if (!room.take(JSON.stringify(short)) && shown.length > 0) break;
     shown.push(short);
   }

@@ -78,13 +78,16 @@ function toolOf(rowTool: RowTool): Tool {
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
+      if (rowTool.kind === 'list') {
+        const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);
+        return presentList(Array.isArray(told) ? told : [], BUDGET, mask);
+      }
       const result = canTell ? masked(row.result, told) : told;
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
       if (rowTool.kind === 'writes') {
         const written = result as WriteResult;
         return warned(presentWrites(written, blast), written.warnings);
       }
-      if (rowTool.kind === 'list') return presentList(Array.isArray(result) ? result : []);
       return presentObject(result);
     },
     next: (error) => nextStepFor(row, error),
