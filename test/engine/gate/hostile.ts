@@ -249,6 +249,10 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `SELECT count(*) FROM ${doubled('orders a@', 400)}`,
     `SELECT 1 GROUP BY ${doubled('@', 1_001)}`,
     `SELECT 1 FROM orders GROUP BY ${doubled('amount + @', 1_001)}`,
+    `SELECT 1 FROM orders o GROUP BY o.limit, ${doubled('amount + @', 1_001)}`,
+    `SELECT 1 FROM orders GROUP BY ROLLUP (${doubled('amount + @', 20_000)})`,
+    `SELECT 1 FROM orders GROUP BY GROUPING SETS (${doubled('(amount + @)', 300)})`,
+    `SELECT 1 FROM orders GROUP BY CUBE (${doubled('amount + @', 9)})`,
     ...[
       'SELECT *, * FROM (@)',
       'SELECT COLUMNS(*), COLUMNS(*) FROM (@)',

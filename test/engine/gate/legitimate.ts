@@ -7,6 +7,7 @@ export const LEGITIMATE: string[] = [
   `SELECT * FROM (VALUES ${Array.from({ length: 2_000 }, (_, index) => `({'a': ${index}, 'b': ['x'], 'c': 1, 'd': 2, 'e': 3, 'f': DATE '2026-01-01', 'g': 5, 'h': 6, 'i': 7, 'j': 8})`).join(', ')}) t(s)`,
   `SELECT ${'('.repeat(9)}status${" LIKE 't%')::VARCHAR".repeat(9)} FROM orders`,
   "SELECT (SELECT (SELECT (SELECT (SELECT 'a') LIKE 'a%')::VARCHAR LIKE 't%')::VARCHAR LIKE 't%')::VARCHAR LIKE status FROM orders",
+  `SELECT count(*) FROM orders GROUP BY CUBE (${Array.from({ length: 5 }, (_, index) => `amount + ${index}`).join(', ')})`,
   "SELECT tags.list_aggregate('min'), o.tags.array_aggr('string_agg', '-'), extra.from_json('{\"k\":\"INT\"}') FROM orders o",
   "SELECT status LIKE '%a_%b%c%d%e%' AS collated FROM orders -- collated by status",
   `SELECT ${'(SELECT max(amount) FROM orders WHERE amount < '.repeat(5)}100${')'.repeat(5)}`,

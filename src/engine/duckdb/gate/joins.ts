@@ -37,16 +37,13 @@ export function joinsRefusal(joins: number, cost: number): string | null {
     : null;
 }
 
-/**
- * Most different terms of one GROUP BY: binding them takes time that grows with the square of their number, a third of a
- * second for this many, and cannot be interrupted.
- */
-const GROUPS_MAX = 1_000;
+/** Most sets of one GROUP BY, each of which is grouped by itself: half a second for this many, however few rows. */
+const GROUPING_SETS_MAX = 256;
 
-/** Why a query is refused for its GROUP BY; null if it is not. */
-export function groupsRefusal({ group_expressions: groups }: Node): string | null {
-  if (!Array.isArray(groups) || groups.length <= GROUPS_MAX) return null;
-  return `One GROUP BY has ${groups.length} terms; the limit is ${GROUPS_MAX}. Group by fewer columns, or by a list of them.`;
+/** Why a query is refused for its GROUPING SETS, CUBE and ROLLUP, which the parser has written out; null if it is not. */
+export function groupsRefusal({ group_sets: sets }: Node): string | null {
+  if (!Array.isArray(sets) || sets.length <= GROUPING_SETS_MAX) return null;
+  return `One GROUP BY has ${sets.length} grouping sets; the limit is ${GROUPING_SETS_MAX}. CUBE makes 2 to the power of its columns, and several lists multiply.`;
 }
 
 /** Fewer values in an IN are compared one by one; this many become a table that is joined. */
