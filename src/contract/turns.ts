@@ -1,7 +1,5 @@
 /** How long work on one request may hold the thread, in milliseconds, before others get their turn. */
 const TURN_MS = 10;
-/** What a step may take without a rest after it; longer ones cannot be divided. */
-const STEP_MS = 2 * TURN_MS;
 
 /** All long work of the process that waits to go on, in order. */
 const waiting: (() => void)[] = [];
@@ -13,7 +11,7 @@ let restsUntil = 0;
 /**
  * Resolves when it is one's turn, for one step: until it waits for something. However many requests are worked on, one
  * step is done at a time, and all other requests are looked at between two of them: after a long step for as long as it
- * took beyond `STEP_MS`, since a short request of theirs takes several turns of the loop.
+ * took beyond `TURN_MS`, since a short request of theirs takes several turns of the loop.
  */
 export function takeTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -38,7 +36,8 @@ function giveTurn(): void {
   // In the same turn of the loop, after the whole step, which runs as soon as the first callback returns.
   setImmediate(() => {
     const now = performance.now();
-    restsUntil = now + Math.max(0, now - startedAt - STEP_MS);
+    const overMs = now - startedAt - TURN_MS;
+    restsUntil = overMs > 0 ? now + overMs : 0;
     giveTurn();
   });
 }
