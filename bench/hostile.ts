@@ -9,14 +9,14 @@ import { type LocalService, startService, stopService } from './local-service.ts
 import { ms, quantile } from './measure.ts';
 import { type Probe, startProbe } from './probe.ts';
 
-const GOAL_MS = 250;
+export const GOAL_MS = 250;
 const HELD_GOAL_MS = 50;
 /** How long an attack may take before its connection is closed. */
 const ATTACK_MS = 20_000;
 const DOCUMENTS = 10_000;
 /** How much of an answer is kept: all of those that are read here. */
 const KEPT_CHUNKS = 100;
-const ORGANIZATION = '/v1/orgs/self';
+export const ORGANIZATION = '/v1/orgs/self';
 
 interface Attack {
   name: string;
@@ -26,11 +26,13 @@ interface Attack {
   body: () => Buffer;
 }
 
-interface Target {
+export interface Target {
   port: number;
   admin: string;
   readOnly: string;
   member: string;
+  /** Another member. */
+  writer: string;
 }
 
 async function call(target: Target, method: string, path: string, body: unknown): Promise<{ data: { key: string } }> {
@@ -40,9 +42,10 @@ async function call(target: Target, method: string, path: string, body: unknown)
   return JSON.parse(text);
 }
 
-function send(
+export function send(
   port: number,
   { method, path, key, body }: Omit<Attack, 'name' | 'body'> & { body: Buffer },
+  giveUpMs = ATTACK_MS,
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve) => {
     const headers = {
@@ -56,15 +59,15 @@ function send(
       answer.once('close', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
     sent.once('error', (error) => resolve({ status: 0, text: error.message }));
-    sent.setTimeout(ATTACK_MS, () => sent.destroy(new Error('given up')));
-    setTimeout(() => sent.destroy(new Error('given up')), ATTACK_MS).unref();
+    sent.setTimeout(giveUpMs, () => sent.destroy(new Error('given up')));
+    setTimeout(() => sent.destroy(new Error('given up')), giveUpMs).unref();
     sent.end(body);
   });
 }
 
-async function prepare({ url }: LocalService, folder: string): Promise<Target> {
+export async function prepare({ url }: LocalService, folder: string): Promise<Target> {
   const admin = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
-  const target = { port: Number(url.port), admin, readOnly: '', member: '' };
+  const target = { port: Number(url.port), admin, readOnly: '', member: '', writer: '' };
   await call(target, 'POST', `${ORGANIZATION}/ws/commons/collections`, { name: 'orders' });
   const data = Array.from({ length: DOCUMENTS }, (_, id) => ({ _id: `${id}`, name: `order ${id}`, amount: id / 7 }));
   await call(target, 'POST', `${ORGANIZATION}/ws/commons/collections/orders/docs`, { data });
@@ -72,9 +75,10 @@ async function prepare({ url }: LocalService, folder: string): Promise<Target> {
   for (const [name, role] of [
     ['readOnly', 'read-only'],
     ['member', 'member'],
+    ['writer', 'member'],
   ] as const) {
-    await call(target, 'POST', `${ORGANIZATION}/users`, { email: `${role}@example.com`, roles: [role] });
-    const { data } = await call(target, 'POST', `${ORGANIZATION}/users/${role}@example.com/apikeys`, { name: 'bench' });
+    await call(target, 'POST', `${ORGANIZATION}/users`, { email: `${name}@example.com`, roles: [role] });
+    const { data } = await call(target, 'POST', `${ORGANIZATION}/users/${name}@example.com/apikeys`, { name: 'bench' });
     target[name] = data.key;
   }
   return target;
@@ -95,7 +99,7 @@ function attacksOn({ readOnly, member, admin }: Target): Attack[] {
 }
 
 /** The longest time that the service's thread was held since the last call, in milliseconds. */
-async function heldMs({ child }: LocalService): Promise<number> {
+export async function heldMs({ child }: LocalService): Promise<number> {
   const told = child.stdio[3];
   if (!(told instanceof Readable)) throw new Error('the service does not measure its thread');
   const answered = Promise.race([once(told, 'data'), once(child, 'exit')]);

@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Client } from '../src/http/client.ts';
 import { benchQueries } from './analytic.ts';
 import { loadSql, openBaseline } from './baseline.ts';
+import { benchCrowds } from './crowds.ts';
 import { benchDeletes } from './deletes.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
 import { benchGrowth } from './growth.ts';
@@ -25,7 +26,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -85,6 +86,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   if (sections.includes('k')) await benchGrowth(bin, folder);
   if (wanted('l')) await benchLoad(bin, folder, join(outdir, 'load-clients.mjs'));
   if (sections.includes('n')) await benchHostile(bin, folder, join(outdir, 'thread-held.mjs'));
+  if (sections.includes('o')) await benchCrowds(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });

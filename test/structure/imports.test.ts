@@ -33,7 +33,17 @@ const OWNED: Record<string, readonly string[]> = {
 const ENGINE_LAYERS = ['sql', 'values', 'storage', 'tables', 'gate', 'results', 'queries'];
 
 /** The only files of the contract that the engine may import: those that do not describe the API. */
-const ENGINE_MAY_READ = ['errors.ts', 'json.ts', 'json-reader.ts', 'json-scan.ts', 'nearest.ts', 'text.ts', 'turns.ts'];
+const ENGINE_MAY_READ = [
+  'errors.ts',
+  'json.ts',
+  'json-reader.ts',
+  'json-scan.ts',
+  'long-texts.ts',
+  'nearest.ts',
+  'scheduler.ts',
+  'text.ts',
+  'turns.ts',
+];
 
 interface Import {
   from: string;

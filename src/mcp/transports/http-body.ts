@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import { ApiError } from '../../contract/errors.ts';
 import { scanJson } from '../../contract/json-scan.ts';
+import { enterText } from '../../contract/long-texts.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
 /** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */
@@ -53,8 +54,8 @@ export function failed(): Refusal {
   return new Refusal(500, INTERNAL_ERROR, 'The server failed unexpectedly. Try again.');
 }
 
-/** The message, or batch of messages, in a request's body, unchecked. Throws `Refusal`. */
-export async function readMessages(request: IncomingMessage, signal: AbortSignal): Promise<unknown> {
+/** The message, or batch of messages, in a request's body, unchecked; `caller` is its key. Throws `Refusal`. */
+export async function readMessages(request: IncomingMessage, caller: string, signal: AbortSignal): Promise<unknown> {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
   if (!isJsonContentType(type ?? null)) {
     throw new Refusal(
@@ -66,20 +67,30 @@ export async function readMessages(request: IncomingMessage, signal: AbortSignal
   if (encoding !== 'identity') {
     throw new Refusal(415, REFUSED, 'The message has a Content-Encoding. Send it without.');
   }
-  const bytes = await untilClosing(collect(request), signal);
+  const { bytes: length, chunks } = await untilClosing(collect(request), signal);
+  let leave = () => {};
   try {
+    leave = await enterText({ kind: 'body', length, caller, signal });
+    const bytes = Buffer.concat(chunks, length);
     await scanJson(bytes, { what: 'The message' });
     return await parseMessages(decode(bytes));
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    if (error instanceof ApiError)
-      throw new Refusal(error.code === 'content_too_large' ? 413 : 400, REFUSED, error.message);
+    if (error instanceof ApiError) throw refusalOf(error);
     // The parser's own message would quote the text, whatever it contains.
     throw new Refusal(400, PARSE_ERROR, 'Parse error: the body of the request is not valid JSON.');
+  } finally {
+    leave();
   }
 }
 
-async function collect(request: IncomingMessage): Promise<Buffer> {
+function refusalOf({ code, status = 400, message, details: { retryAfterMs } }: ApiError): Refusal {
+  if (code === 'aborted') return closing();
+  if (retryAfterMs === undefined) return new Refusal(status, REFUSED, message);
+  return new Refusal(status, REFUSED, message, { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) });
+}
+
+async function collect(request: IncomingMessage): Promise<{ bytes: number; chunks: Buffer[] }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -93,7 +104,7 @@ async function collect(request: IncomingMessage): Promise<Buffer> {
   } catch {
     throw new Refusal(400, REFUSED, 'The request ended before its body was complete. Send it again.', CLOSE);
   }
-  if (bytes <= MESSAGE_BYTES_MAX) return Buffer.concat(chunks, bytes);
+  if (bytes <= MESSAGE_BYTES_MAX) return { bytes, chunks };
   const most = `${MESSAGE_BYTES_MAX} bytes (${MESSAGE_BYTES_MAX / MEBIBYTE} MiB)`;
   throw new Refusal(413, REFUSED, `The message is larger than ${most}. Write documents in smaller batches.`, CLOSE);
 }

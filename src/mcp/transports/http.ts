@@ -178,15 +178,22 @@ export function createHttpServing<C extends Caller>(options: HttpServingOptions<
         seat.lastUsedAt = Date.now();
         for (const look of waiting) look();
       });
-      await answer(seat, request, response, signal);
+      await answer(seat, request, response, caller, signal);
     } catch (error) {
       if (!(error instanceof Refusal)) log.error({ err: error }, 'a request of MCP over HTTP failed');
       refuse(response, error instanceof Refusal ? error : failed());
     }
   }
 
-  async function answer(seat: Seat, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
-    const message = request.method === 'POST' ? await seat.reading(() => readMessages(request, signal)) : undefined;
+  async function answer(
+    seat: Seat,
+    request: IncomingMessage,
+    response: ServerResponse,
+    { keyHash }: C,
+    signal: AbortSignal,
+  ) {
+    const read = () => readMessages(request, keyHash, signal);
+    const message = request.method === 'POST' ? await seat.reading(read) : undefined;
     if (isClosing) throw closing();
     const head = withoutBody(request);
     if (await isLegacyRequest(await toWebRequest(head), message)) {

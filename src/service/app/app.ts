@@ -7,6 +7,7 @@ import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json.ts';
 import type { ScanOptions } from '../../contract/json-scan.ts';
+import { enterText } from '../../contract/long-texts.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
 import { requireAllowed } from '../allowlist.ts';
@@ -53,6 +54,8 @@ interface RequestState {
   operation: string | null;
   origin: Origin;
   caller?: Principal;
+  /** Frees the place in which work is done on the body, if that is long. */
+  leave?: () => void;
 }
 
 /** Longer than any name may be, so that an overlong name is "not found" like any other wrong name. */
@@ -84,7 +87,7 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   app.setNotFoundHandler((request) => {
     throw noSuchEndpoint(request.method, request.url);
   });
-  acceptJson(app, (request) => stateOf(states, request).operation);
+  acceptJson(app, states);
   app.addHook('onRequest', async (request, reply) => {
     states.set(request, begin(ctx, passes, request, reply));
     if (ctx.cors) allowOrigins(reply);
@@ -119,6 +122,7 @@ function begin(ctx: AppContext, passes: OriginPasses, request: FastifyRequest, r
     const answered = reply.raw.writableFinished;
     if (!answered) visit.abort.abort();
     visit.end();
+    state.leave?.();
     const line = {
       trace_id: request.id,
       operation: state.operation,
@@ -144,7 +148,7 @@ function hopsOf(ctx: AppContext, request: FastifyRequest): Hops {
   return { isLocal: ctx.isLocal(socket), peer: socket.remoteAddress, forwardedFor: forwardedFor?.toString() };
 }
 
-function acceptJson(app: FastifyInstance, operationOf: (request: FastifyRequest) => string | null): void {
+function acceptJson(app: FastifyInstance, states: WeakMap<FastifyRequest, RequestState>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_CONTENT, async (request: FastifyRequest, payload: FastifyRequest['raw']) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -154,12 +158,19 @@ function acceptJson(app: FastifyInstance, operationOf: (request: FastifyRequest)
         `The request body has the Content-Encoding "${encoding}". Send it without.`,
       );
     }
-    return readBody(payload, bytesMaxOf(operationOf(request)));
+    const state = stateOf(states, request);
+    const row: Row | undefined = allRows[state.operation as AnyOperation];
+    return readBody(payload, bytesMaxOf(row), async (length) => {
+      const kind = row !== undefined && takesDocuments(row) ? 'documents' : 'body';
+      const { caller: { keyHash: caller = '' } = {}, signal } = state;
+      state.leave = await enterText({ kind, length, caller, signal });
+      // Its caller may have hung up meanwhile.
+      if (signal.aborted) state.leave();
+    });
   });
 }
 
-function bytesMaxOf(operation: string | null): number {
-  const row: Row | undefined = allRows[operation as AnyOperation];
+function bytesMaxOf(row: Row | undefined): number {
   if (row === undefined || takesDocuments(row)) return WRITE_BYTES_MAX;
   return row.effect === 'read' ? READ_BYTES_MAX : DEFINITION_BYTES_MAX;
 }
@@ -197,8 +208,8 @@ function addOperation(
     body: RawBody | undefined,
     { engine }: Guarded,
   ): Promise<unknown> => {
-    const { origin, signal } = stateOf(states, request);
-    // Checked again: a body may arrive slowly, and its key may have been deleted meanwhile.
+    const { origin, signal, leave } = stateOf(states, request);
+    // Checked again: a body may arrive slowly, or wait, and its key may have been deleted meanwhile.
     requireCaller(ctx.catalog, caller);
     const read = (json: unknown) => parseInput(row, { params: request.params, query: request.query, body: json });
     const parse = async () => read(await body?.parse(takesDocuments(row) ? documentsOf(row) : undefined));
@@ -209,6 +220,7 @@ function addOperation(
         ? undefined
         : { bytes: body.bytes, ...list, parse: async () => (await parse())['data'] as readonly JsonValue[] };
     const input = await (text === undefined ? parse() : read({ data: [] }));
+    if (!takesDocuments(row)) leave?.();
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
     const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
     return streamed(row.envelope === 'data' ? { data: result } : result);
@@ -232,7 +244,7 @@ function addOperation(
     },
     handler: async (request) => {
       const body = request.body instanceof RawBody ? request.body : undefined;
-      const { caller } = stateOf(states, request);
+      const { caller, leave } = stateOf(states, request);
       if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
       const { id: traceId, method, url } = request;
       const guarded = ctx.supervision.begin({ traceId, operation, method, url, caller, body: body?.bytes });
@@ -241,6 +253,7 @@ function addOperation(
       } finally {
         guarded.end();
         body?.release();
+        leave?.();
       }
     },
   });

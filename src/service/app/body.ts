@@ -132,8 +132,15 @@ const LIST_END = /\][ \t\r\n]*\}[ \t\r\n]*$/;
 /** Only this many bytes at each end are searched, since there is rarely more white space. */
 const EDGE_BYTES = 256;
 
-/** Reads a request body to its end. Throws `content_too_large` above `bytesMax`, by default 10 MiB. */
-export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): Promise<RawBody> {
+/**
+ * Reads a request body to its end. Throws `content_too_large` above `bytesMax`, by default 10 MiB. Nothing that takes
+ * time is done with its bytes before `enter`, given their number, has resolved.
+ */
+export async function readBody(
+  payload: Readable,
+  bytesMax = WRITE_BYTES_MAX,
+  enter: (bytes: number) => Promise<void> = async () => {},
+): Promise<RawBody> {
   const { bytes, chunks } = await collect(payload, bytesMax);
   if (bytes > bytesMax) {
     const what = bytesMax < WRITE_BYTES_MAX ? 'a request of this kind' : 'one request';
@@ -143,6 +150,7 @@ export async function readBody(payload: Readable, bytesMax = WRITE_BYTES_MAX): P
       `The request body is larger than ${bytesMax} bytes (${bytesMax / MEBIBYTE} MiB), the most that ${what} may have. ${fix}`,
     );
   }
+  await enter(bytes);
   return bytes < ROOM_BYTES_MIN ? new RawBody(Buffer.concat(chunks)) : inRoom(chunks, bytes);
 }
 

@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
+import { type Place, Scheduler } from '../../../contract/scheduler.ts';
 import type { EngineLimits, StuckStatement } from '../../engine.ts';
 import { deadline, orStopped } from '../storage/deadline.ts';
 import { endProcess } from '../storage/end-process.ts';
 import { createSessions, type Sessions } from '../storage/session.ts';
-import { type Place, Scheduler } from './scheduler.ts';
 import { STUCK_AFTER_MS, stuckMessage, watchStop } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 

@@ -1,21 +1,15 @@
 import type { DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
+import { enterText } from '../../../contract/long-texts.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { mapInTurns } from '../../../contract/turns.ts';
-import type {
-  EngineLimits,
-  Inspection,
-  InspectRequest,
-  Parameter,
-  QueryOutcome,
-  QueryRequest,
-  Unbound,
-} from '../../engine.ts';
+import type { EngineLimits, Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { answerShow } from '../gate/show.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
+import { deadline } from '../storage/deadline.ts';
 import { makeMacros } from '../storage/macros.ts';
 import { resume } from '../storage/session.ts';
 import type { Typed } from '../values/typed-json.ts';
@@ -94,13 +88,25 @@ interface Bound {
   values: ReadonlyMap<string, Typed>;
 }
 
-async function bound(
-  forms: StatementForms,
-  request: { sql: string; parameters?: readonly Parameter[] | undefined },
-  mayMiss = false,
-): Promise<Bound> {
-  const statement = await forms.read(request.sql);
-  return { statement, values: bindParameters(statement.parameters, request.parameters ?? [], mayMiss) };
+/**
+ * Reads a statement, and runs `work` on it. All of that, waiting included, has the time that a query has.
+ */
+async function withBound<R extends QueryRequest | InspectRequest, T>(
+  { forms, limits }: Parts,
+  request: R,
+  mayMiss: boolean,
+  work: (request: R, ask: Bound) => Promise<T>,
+): Promise<T> {
+  const { sql, caller = '', parameters = [] } = request;
+  const { signal, clear } = deadline(limits.queryTimeoutMs, request.signal);
+  try {
+    const leave = await enterText({ kind: 'statement', length: sql.length, caller, signal });
+    const statement = await forms.read(sql).finally(leave);
+    const values = bindParameters(statement.parameters, parameters, mayMiss);
+    return await work({ ...request, signal }, { statement, values });
+  } finally {
+    clear();
+  }
 }
 
 function readingOf({ results, limits }: Parts, request: QueryRequest, { values }: Bound, opened: Opened): Reading {
@@ -181,8 +187,7 @@ function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<Qu
   });
 }
 
-async function inspect({ forms, places, names }: Parts, request: InspectRequest): Promise<Inspection> {
-  const { statement, values } = await bound(forms, request, request.allowMissingParameters === true);
+function inspect({ places, names }: Parts, request: InspectRequest, { statement, values }: Bound): Promise<Inspection> {
   return places.inPlace(
     { sql: request.sql, caller: request.caller, requestId: request.requestId, signal: request.signal },
     async (connection, signal) => {
@@ -218,10 +223,11 @@ export function createQueries(context: Context): Queries {
   const parts: Parts = { places, forms: createStatementForms(names, limits.lookupRowsMin), results, names, limits };
   return {
     ...places,
-    async query(request) {
-      const ask = await bound(parts.forms, request);
-      return (await runKnown(parts, request, ask)) ?? (await runGuarded(parts, request, ask));
-    },
-    inspect: (request) => inspect(parts, request),
+    query: (request) =>
+      withBound(parts, request, false, async (asked, ask) => {
+        return (await runKnown(parts, asked, ask)) ?? (await runGuarded(parts, asked, ask));
+      }),
+    inspect: (request) =>
+      withBound(parts, request, request.allowMissingParameters === true, (asked, ask) => inspect(parts, asked, ask)),
   };
 }

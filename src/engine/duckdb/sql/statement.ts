@@ -181,6 +181,7 @@ export async function readStatement(text: string): Promise<Statement> {
   if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
     throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
   }
+  await restFor(text);
   // The engine does not accept lone surrogates: encoding the text as UTF-8 turns each into a replacement character.
   const original = Buffer.from(text);
   const spaced = plainSpaces(original.toString());

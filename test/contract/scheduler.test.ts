@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Ask, Scheduler } from '../../../src/engine/duckdb/queries/scheduler.ts';
+import { type Ask, Scheduler } from '../../src/contract/scheduler.ts';
 
 /** A caller that never gives up. */
 const PATIENT = new AbortController().signal;

@@ -1,13 +1,13 @@
-import { ApiError } from '../../../contract/errors.ts';
-import { Pace } from './pace.ts';
-import { countsOf, decide, mayTake, type RunningTurn, type Turn, type TurnRules } from './turns.ts';
+import { Drain } from './drain.ts';
+import { ApiError } from './errors.ts';
+import { countsOf, decide, mayTake, type RunningTurn, type Turn, type TurnRules } from './shares.ts';
 
 /** What is known of a query that asks for a place. */
 export interface Ask {
   /** Whose query it is. */
   caller: string;
-  /** When it gives up by itself, as `performance.now()`. */
-  endsAt: number;
+  /** When it gives up by itself, as `performance.now()` (default: never). */
+  endsAt?: number | undefined;
   /** It can be stopped, and run again later. */
   mayRunAgain?: boolean | undefined;
   /** It gave up a place: set with `askedAt`, the time of its first asking. */
@@ -27,6 +27,8 @@ export interface SchedulerOptions {
   places: number;
   /** Queries that may wait; one more is refused. */
   queueMax: number;
+  /** What runs in them, for messages (default: queries). */
+  of?: string;
   /** A query is long once it has held its place for this long (default 1,000). */
   shortMs?: number;
 }
@@ -60,17 +62,19 @@ function remove<T>(list: T[], one: T): void {
 export class Scheduler {
   readonly #rules: TurnRules;
   readonly #queueMax: number;
+  readonly #of: string;
   readonly #running: Holder[] = [];
   readonly #waiting: Waiter[] = [];
   /** Of the callers that run or wait. */
-  readonly #paces = new Map<string, Pace>();
+  readonly #drains = new Map<string, Drain>();
   #onIdle: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ places, queueMax, shortMs = SHORT_MS }: SchedulerOptions) {
+  constructor({ places, queueMax, of = 'queries', shortMs = SHORT_MS }: SchedulerOptions) {
     this.#rules = { places, longPlaces: Math.max(1, Math.min(LONG_MAX, places >> 1)), shortMs };
     this.#queueMax = queueMax;
+    this.#of = of;
   }
 
   /**
@@ -97,7 +101,7 @@ export class Scheduler {
         askedAt: ask.askedAt ?? performance.now(),
         isAgain: ask.isAgain ?? false,
         mayRunAgain: ask.mayRunAgain ?? false,
-        endsAt: ask.endsAt,
+        endsAt: ask.endsAt ?? Number.POSITIVE_INFINITY,
         start: () => {
           end();
           resolve(this.#take(waiter));
@@ -108,7 +112,7 @@ export class Scheduler {
         },
       };
       this.#checkQueue(waiter);
-      if (!this.#paces.has(waiter.caller)) this.#paces.set(waiter.caller, new Pace(waiter.askedAt));
+      if (!this.#drains.has(waiter.caller)) this.#drains.set(waiter.caller, new Drain(waiter.askedAt));
       this.#waiting.push(waiter);
       signal.addEventListener('abort', onAbort);
       this.#settle();
@@ -145,7 +149,7 @@ export class Scheduler {
     const yours = own.length > 0 ? `, ${own.length} of them yours` : '';
     throw new ApiError(
       'resource_exceeded',
-      `Too many queries at once: ${this.#running.length} run and ${count} wait${yours}. Try again later.`,
+      `Too many ${this.#of} at once: ${this.#running.length} run and ${count} wait${yours}. Try again later.`,
       { retryAfterMs: this.#drainedMs(own.length > 0 ? own : this.#waiting) },
     );
   }
@@ -153,7 +157,10 @@ export class Scheduler {
   /** When these will not wait any more: at the pace of their callers, and when they give up at the latest. */
   #drainedMs(waiters: readonly Waiter[]): number {
     const now = performance.now();
-    const drained = Array.from(countsOf(waiters), ([caller, count]) => this.#paces.get(caller)?.msFor(count, now) ?? 0);
+    const drained = Array.from(
+      countsOf(waiters),
+      ([caller, count]) => this.#drains.get(caller)?.msFor(count, now) ?? 0,
+    );
     const givenUp = waiters.map(({ endsAt }) => endsAt - now);
     return Math.round(Math.max(RETRY_MS_MIN, Math.min(Math.max(0, ...drained), Math.max(0, ...givenUp))));
   }
@@ -175,9 +182,9 @@ export class Scheduler {
   }
 
   #left(turn: Turn, hasEnded: boolean): void {
-    if (hasEnded) this.#paces.get(turn.caller)?.ended(performance.now());
+    if (hasEnded) this.#drains.get(turn.caller)?.ended(performance.now());
     const isOfCaller = ({ caller }: Turn) => caller === turn.caller;
-    if (!this.#running.some(isOfCaller) && !this.#waiting.some(isOfCaller)) this.#paces.delete(turn.caller);
+    if (!this.#running.some(isOfCaller) && !this.#waiting.some(isOfCaller)) this.#drains.delete(turn.caller);
   }
 
   /** Does what `decide` says until there is nothing more to do now. */

@@ -4,7 +4,7 @@ const KEPT = 16;
 const MEASURED_MS_MIN = 50;
 
 /** How fast the queries of one caller end, for as long as it always has some: what it is told to wait follows from it. */
-export class Pace {
+export class Drain {
   readonly #since: number;
   readonly #endedAt: number[] = [];
 

@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  decide,
-  mayTake,
-  type RunningTurn,
-  type Turn,
-  type TurnRules,
-} from '../../../src/engine/duckdb/queries/turns.ts';
+import { decide, mayTake, type RunningTurn, type Turn, type TurnRules } from '../../src/contract/shares.ts';
 
 const RULES: TurnRules = { places: 6, longPlaces: 2, shortMs: 1_000 };
 const NOW = 100_000;
