@@ -188,6 +188,19 @@ describe('colloquy serve', () => {
     expect(said).toMatch(/did not close/);
   }, 60_000);
 
+  test('that is told to end does so, although a statement does not stop, and blames nobody', async () => {
+    const { admin, pid } = await serve(UNSTOPPABLE);
+    const running = failure(query(admin, ENDLESS));
+    await delay(500);
+    served?.kill('SIGTERM');
+    await running;
+    await closed;
+    expect(said).toMatch(/was told to stop 1\d s ago and does not/);
+    expect(existsSync(join(dataDir, 'ended.json'))).toBe(false);
+    expect((await serve()).pid).not.toBe(pid);
+    expect(existsSync(join(dataDir, 'stopped-by.json'))).toBe(false);
+  }, 60_000);
+
   test('ends with the process that would start it again', async () => {
     const { pid } = await serve();
     served?.kill('SIGKILL');
