@@ -253,6 +253,12 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     `SELECT 1 FROM orders GROUP BY ROLLUP (${doubled('amount + @', 20_000)})`,
     `SELECT 1 FROM orders GROUP BY GROUPING SETS (${doubled('(amount + @)', 300)})`,
     `SELECT 1 FROM orders GROUP BY CUBE (${doubled('amount + @', 9)})`,
+    `SELECT count(*) FROM (SELECT ${doubled('1', 5_001)})`,
+    `SELECT DISTINCT ${doubled('amount + @', 5_001)} FROM orders`,
+    `SELECT DISTINCT ON (${doubled('amount + @', 1_001)}) 1 FROM orders`,
+    `SELECT count(*) OVER (PARTITION BY ${doubled('amount + @', 1_001)}) FROM orders`,
+    `SELECT count(*) OVER w FROM orders WINDOW w AS (PARTITION BY ${doubled('amount + @', 1_001)})`,
+    nested(`SELECT count(*) FROM (@) GROUP BY CUBE (${doubled('1 + @', 6)})`, 5, 'SELECT 1'),
     ...[
       'SELECT *, * FROM (@)',
       'SELECT COLUMNS(*), COLUMNS(*) FROM (@)',

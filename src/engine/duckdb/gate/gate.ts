@@ -10,7 +10,16 @@ import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts
 import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import { groupsRefusal, isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal } from './joins.ts';
+import {
+  groupingSets,
+  groupsRefusal,
+  isLongIn,
+  joinsCost,
+  joinsIn,
+  joinsRefusal,
+  longInsRefusal,
+  longListRefusal,
+} from './joins.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -81,6 +90,7 @@ interface Walk {
   expressions: number;
   /** Cost of the joins of all FROMs: see `joinsCost`. */
   joins: number;
+  groupingSets: number;
 }
 
 function refuse(walk: Walk, node: Node, message: string): never {
@@ -149,6 +159,8 @@ function walkAny(walk: Walk, value: unknown, scope: Scope): void {
 
 function walkNode(walk: Walk, node: Node, scope: Scope): void {
   const { class: expression, type } = node;
+  const tooLong = longListRefusal(node);
+  if (tooLong !== null) refuse(walk, node, tooLong);
   if (expression !== undefined) walkExpression(walk, node, scope);
   else if (typeof type !== 'string') walkPlain(walk, node, scope);
   else if (QUERIES.has(type)) walkQuery(walk, node, scope);
@@ -308,7 +320,8 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
-  const tooMany = joinsRefusal(joins, walk.joins) ?? groupsRefusal(node);
+  walk.groupingSets += groupingSets(node);
+  const tooMany = joinsRefusal(joins, walk.joins) ?? groupsRefusal(walk.groupingSets);
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
@@ -369,6 +382,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     depth: 0,
     expressions: 0,
     joins: 0,
+    groupingSets: 0,
   };
   const node = isNode(tree) ? tree['node'] : undefined;
   if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');

@@ -37,13 +37,18 @@ export function joinsRefusal(joins: number, cost: number): string | null {
     : null;
 }
 
-/** Most sets of one GROUP BY, each of which is grouped by itself: half a second for this many, however few rows. */
+/** Most grouping sets of a statement, each of which is grouped by itself: half a second for so many, however few rows. */
 const GROUPING_SETS_MAX = 256;
 
-/** Why a query is refused for its GROUPING SETS, CUBE and ROLLUP, which the parser has written out; null if it is not. */
-export function groupsRefusal({ group_sets: sets }: Node): string | null {
-  if (!Array.isArray(sets) || sets.length <= GROUPING_SETS_MAX) return null;
-  return `One GROUP BY has ${sets.length} grouping sets; the limit is ${GROUPING_SETS_MAX}. CUBE makes 2 to the power of its columns, and several lists multiply.`;
+/** How many sets a query groups by in GROUPING SETS, CUBE and ROLLUP, which the parser has written out. */
+export function groupingSets({ group_sets: sets }: Node): number {
+  return Array.isArray(sets) && sets.length > 1 ? sets.length : 0;
+}
+
+/** Why a statement is refused for its grouping sets; null if it is not. */
+export function groupsRefusal(count: number): string | null {
+  if (count <= GROUPING_SETS_MAX) return null;
+  return `The SQL has ${count} grouping sets; the limit is ${GROUPING_SETS_MAX}. CUBE makes 2 to the power of its columns, and several lists multiply.`;
 }
 
 /** Fewer values in an IN are compared one by one; this many become a table that is joined. */
@@ -61,4 +66,26 @@ export function isLongIn({ type, children }: Node): boolean {
 export function longInsRefusal(count: number): string | null {
   if (count <= IN_LISTS_MAX) return null;
   return `One query has ${count} IN with long lists; the limit is ${IN_LISTS_MAX}. Join (VALUES ...) instead, or write list_contains([...], x).`;
+}
+
+/**
+ * Most columns of one SELECT, and most terms of one DISTINCT ON or PARTITION BY: planning takes time that grows with the
+ * square of their number and cannot be interrupted. For so many it takes one to three seconds, for 19,000 columns of the
+ * same name in a subquery 20 s, for 10,000 of a SELECT DISTINCT 13 s, for 9,000 terms of a PARTITION BY more than 25 s.
+ */
+const COLUMNS_MAX = 5_000;
+const TERMS_MAX = 1_000;
+
+/** Why a part of a query is refused for the length of a list in it; null if it is not. */
+export function longListRefusal(node: Node): string | null {
+  const lists = [
+    ['SELECT', 'columns', node['select_list'], COLUMNS_MAX],
+    ['DISTINCT ON', 'terms', node['distinct_on_targets'], TERMS_MAX],
+    ['PARTITION BY', 'terms', node['partitions'], TERMS_MAX],
+  ] as const;
+  for (const [clause, what, list, most] of lists) {
+    if (!Array.isArray(list) || list.length <= most) continue;
+    return `One ${clause} has ${list.length} ${what}; the limit is ${most}. Name fewer, or ask in several statements.`;
+  }
+  return null;
 }
