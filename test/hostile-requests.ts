@@ -273,6 +273,18 @@ const PARTS: HostileRequest[] = [
   ['rows of VALUES', statement(() => `SELECT * FROM (VALUES ${many('(1)', ',')})`)],
   ['GROUP BY', statement(() => `SELECT 1 GROUP BY ${many((n) => `${n}`, ',')}`)],
   ['GROUPING SETS', statement(() => `SELECT 1 FROM (SELECT 1 a) GROUP BY GROUPING SETS (${many('(a)', ',')})`)],
+  ['GROUP BY, again and again', statement(() => `SELECT 1 ${many('GROUP BY 1', ' ')}`)],
+  [
+    'GROUP BY in GROUP BY',
+    statement(() => `SELECT 1 ${nested('GROUP BY (SELECT 1 ', '', ')', 200)} GROUP BY ${many('(1)', ',', 400)}`),
+  ],
+  [
+    'CUBE',
+    statement(
+      () =>
+        `SELECT 1 FROM orders GROUP BY CUBE(${many((n) => `n + ${n}`, ', ', 14)}), ${many((n) => `n - ${n}`, ', ', 3_000)}`,
+    ),
+  ],
   ['ORDER BY', statement(() => `SELECT 1 a ORDER BY ${many('a', ',')}`)],
   ['PIVOT', statement(() => `PIVOT (SELECT 1 a) ON a IN (${many((n) => `${n}`, ',')}) USING sum(a)`)],
   ['renamed functions', statement(() => `SELECT ${many('array_agg(1)', ',')}, ${many('ucase(1)', ',', 2_000)}`)],

@@ -10,16 +10,7 @@ import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts
 import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import {
-  groupingSets,
-  groupsRefusal,
-  isLongIn,
-  joinsCost,
-  joinsIn,
-  joinsRefusal,
-  longInsRefusal,
-  longListRefusal,
-} from './joins.ts';
+import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './joins.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
@@ -90,7 +81,6 @@ interface Walk {
   expressions: number;
   /** Cost of the joins of all FROMs: see `joinsCost`. */
   joins: number;
-  groupingSets: number;
 }
 
 function refuse(walk: Walk, node: Node, message: string): never {
@@ -320,8 +310,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
-  walk.groupingSets += groupingSets(node);
-  const tooMany = joinsRefusal(joins, walk.joins) ?? groupsRefusal(walk.groupingSets);
+  const tooMany = joinsRefusal(joins, walk.joins);
   if (tooMany !== null) refuse(walk, node, tooMany);
   const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
   const name = textOf(node['cte_name']);
@@ -382,7 +371,6 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     depth: 0,
     expressions: 0,
     joins: 0,
-    groupingSets: 0,
   };
   const node = isNode(tree) ? tree['node'] : undefined;
   if (!isNode(node)) throw errorAt(statement, undefined, 'The SQL cannot be read as one query.');

@@ -37,20 +37,6 @@ export function joinsRefusal(joins: number, cost: number): string | null {
     : null;
 }
 
-/** Most grouping sets of a statement, each of which is grouped by itself: half a second for so many, however few rows. */
-const GROUPING_SETS_MAX = 256;
-
-/** How many sets a query groups by in GROUPING SETS, CUBE and ROLLUP, which the parser has written out. */
-export function groupingSets({ group_sets: sets }: Node): number {
-  return Array.isArray(sets) && sets.length > 1 ? sets.length : 0;
-}
-
-/** Why a statement is refused for its grouping sets; null if it is not. */
-export function groupsRefusal(count: number): string | null {
-  if (count <= GROUPING_SETS_MAX) return null;
-  return `The SQL has ${count} grouping sets; the limit is ${GROUPING_SETS_MAX}. CUBE makes 2 to the power of its columns, and several lists multiply.`;
-}
-
 /** Fewer values in an IN are compared one by one; this many become a table that is joined. */
 const IN_VALUES_MIN = 5;
 /** Most of these tables in one query: planning cannot be interrupted, and takes 1.5 s for 100, four seconds for 150. */

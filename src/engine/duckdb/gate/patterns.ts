@@ -180,10 +180,11 @@ function ofParts(pattern: unknown, { any }: Matching, operator: string, bytes: B
   const joined = joinedText(nodes);
   const own = joined === undefined ? WILDCARDS_MAX : wildcardsIn(partsOf(joined, any, ''));
   // The engine knows such a pattern when it plans.
-  if (joined !== undefined && LIKE.test(operator) && !joined.includes('_')) {
+  const isPlain = joined !== undefined && parameters.length <= 1 && !joined.includes('_');
+  if (isPlain && LIKE.test(operator) && !hasCollation(bytes)) {
     return { parameters, most: Number.POSITIVE_INFINITY };
   }
-  if (joined !== undefined && own <= 1 && !joined.includes('_')) return { parameters, most: WILDCARDS_MAX - own };
+  if (isPlain && own <= 1) return { parameters, most: WILDCARDS_MAX - own };
   const isCollated = MATCHING_MACROS.has(operator + COLLATED) && hasCollation(bytes);
   return { parameters, most: WILDCARDS_MAX, macro: isCollated ? operator + COLLATED : operator };
 }
@@ -204,7 +205,7 @@ export function boundPattern(node: Node, bytes: Buffer): Pattern {
   const escaping = constantText(third) ?? '';
   const parts = partsOf(pattern, matching.any, escaping);
   const wildcards = wildcardsIn(parts);
-  if (wildcards < 2 || (isLike && !parts.some(({ kind }) => kind === 'one'))) return {};
+  if (wildcards < 2 || (isLike && !hasCollation(bytes) && !parts.some(({ kind }) => kind === 'one'))) return {};
   const at = offsetOf(node);
   const isPlain =
     matching.any === '%' &&

@@ -2,7 +2,9 @@ import { ApiError } from '../../../contract/errors.ts';
 import { restFor } from '../../../contract/turns.ts';
 import { parsedTokens } from './expansion.ts';
 import { ownForms } from './forms.ts';
+import { checkGroups } from './group-by.ts';
 import { replacePlaceholders } from './placeholders.ts';
+import { type TokenList, tokenList } from './token-list.ts';
 import { type Token, tokens, WIDE_SPACE } from './tokens.ts';
 
 /** Maximum length of SQL text in bytes. The engine's tree of it is up to 64 times as long, and is read in one go. */
@@ -97,40 +99,20 @@ function checkNesting(list: readonly Token[], fail: (index: number, message: str
   }
 }
 
-/** The engine's parser takes time that grows with the square of these: a second for 10,000, and a quarter for 1,000. */
+/** The engine's parser takes time that grows with the square of their number: longer than a second for more. */
 const CONDITIONS_MAX = 10_000;
-const GROUPS_MAX = 1_000;
-const AFTER_GROUPS = new Set(['having', 'window', 'qualify', 'order', 'limit', 'union', 'intersect', 'except']);
 
-/** Refuses long chains of AND and OR, and long lists after GROUP BY, those in brackets included. */
-function checkChains(list: readonly Token[], fail: (index: number, message: string) => ApiError): void {
-  let [conditions, commas, depth, last] = [0, 0, 0, ''];
-  /** Where each GROUP BY begins that has not ended, by the depth of its brackets. */
-  const groups = new Map<number, { start: number; before: number }>();
-  const endGroup = (at: number) => {
-    const group = groups.get(at);
-    groups.delete(at);
-    if (group === undefined || commas - group.before < GROUPS_MAX) return;
-    throw fail(
-      group.start,
-      `GROUP BY has more than ${GROUPS_MAX} parts. Group by fewer columns, or by a list of them.`,
-    );
-  };
+/** Refuses long chains of AND and OR. */
+function checkConditions(list: readonly Token[], fail: (index: number, message: string) => ApiError): void {
+  let conditions = 0;
   for (const { kind, text, start } of list) {
-    const word = kind === 'word' && last !== '.' ? text.toLowerCase() : '';
-    if (kind === 'punctuation' && '([{'.includes(text)) depth += 1;
-    else if (kind === 'punctuation' && ')]}'.includes(text)) endGroup(depth--);
-    else if (word === 'by' && last === 'group') groups.set(depth, { start, before: commas });
-    else if (AFTER_GROUPS.has(word)) endGroup(depth);
-    else if (text === ',') commas += 1;
-    if (word === 'and' || word === 'or') conditions += 1;
+    if (kind !== 'word' || !/^(?:and|or)$/i.test(text)) continue;
+    conditions += 1;
     if (conditions > CONDITIONS_MAX) {
       const instead = 'Compare with a list, which may be a parameter: x IN (SELECT unnest(:list)).';
       throw fail(start, `The SQL has more than ${CONDITIONS_MAX} AND and OR. ${instead}`);
     }
-    last = word === '' ? text : word;
   }
-  for (const at of [...groups.keys()]) endGroup(at);
 }
 
 const EXPLAIN_OPTIONS = new Set(['analyze', 'format', 'text', 'json', 'html', 'graphviz', 'yaml', 'mermaid']);
@@ -197,7 +179,8 @@ export async function readStatement(text: string): Promise<Statement> {
   const list = tokensOf(caller, fail);
   await restFor(text);
   checkNesting(list, fail);
-  checkChains(list, fail);
+  checkConditions(list, fail);
+  checkGroups(list, fail);
   if (parsedTokens(list) > TOKENS_MAX) {
     throw fail(0, 'The SQL grows too large: CASE is nested in operands of CASE, or a long WINDOW is used often.');
   }
@@ -212,7 +195,7 @@ export async function readStatement(text: string): Promise<Statement> {
 }
 
 /** The tokens of a text in the engine's spelling; refuses what the engine's lexer would trip over. */
-function tokensOf(sql: string, fail: (index: number, message: string) => ApiError): Token[] {
+function tokensOf(sql: string, fail: (index: number, message: string) => ApiError): TokenList {
   const nul = sql.indexOf('\0');
   if (nul !== -1) throw fail(nul, 'The SQL holds a NUL character. Remove it.');
   const tick = openBacktick(sql);
@@ -220,5 +203,5 @@ function tokensOf(sql: string, fail: (index: number, message: string) => ApiErro
     throw fail(tick, 'A name in backticks is not closed, or holds a double quote. Write it in double quotes.');
   const comment = commentTooMany(sql);
   if (comment !== undefined) throw fail(comment, `The SQL has more than ${COMMENTS_MAX} comments. Leave some out.`);
-  return [...tokens(sql)];
+  return tokenList(sql);
 }
