@@ -10,10 +10,10 @@ import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts
 import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './joins.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
+import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { checkWidths } from './widths.ts';

@@ -170,21 +170,20 @@ function joinedText(nodes: readonly Node[]): string | undefined {
 }
 
 /**
- * A pattern that is no constant. One that is joined of constants and parameters keeps the engine's own operator if the
- * constants bring one wildcard at most; the values of parameters are checked (`checkPatterns`). In place of any other
- * stands a macro.
+ * A pattern that is no constant. One that is joined of constants and a parameter keeps the engine's own operator if that
+ * has a fast algorithm, or the constants bring one wildcard at most; the parameter's value is checked (`checkPatterns`).
+ * In place of any other stands a macro.
  */
 function ofParts(pattern: unknown, { any }: Matching, operator: string, bytes: Buffer): Pattern {
   const nodes = [...nodesIn(pattern)];
   const parameters = nodes.filter((node) => node['class'] === 'PARAMETER').map((node) => String(node['identifier']));
-  const joined = joinedText(nodes);
-  const own = joined === undefined ? WILDCARDS_MAX : wildcardsIn(partsOf(joined, any, ''));
-  // The engine knows such a pattern when it plans.
-  const isPlain = joined !== undefined && parameters.length <= 1 && !joined.includes('_');
-  if (isPlain && LIKE.test(operator) && !hasCollation(bytes)) {
-    return { parameters, most: Number.POSITIVE_INFINITY };
+  const joined = parameters.length <= 1 ? joinedText(nodes) : undefined;
+  if (joined !== undefined && !joined.includes('_')) {
+    // The engine knows such a pattern when it plans.
+    if (LIKE.test(operator) && !hasCollation(bytes)) return { parameters, most: Number.POSITIVE_INFINITY };
+    const own = wildcardsIn(partsOf(joined, any, ''));
+    if (own <= 1) return { parameters, most: WILDCARDS_MAX - own };
   }
-  if (isPlain && own <= 1) return { parameters, most: WILDCARDS_MAX - own };
   const isCollated = MATCHING_MACROS.has(operator + COLLATED) && hasCollation(bytes);
   return { parameters, most: WILDCARDS_MAX, macro: isCollated ? operator + COLLATED : operator };
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
-import { checkpoint, Reclaiming, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
+import { checkpoint, Reclaiming, type TakenRows, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
 import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
 import {
@@ -151,7 +151,11 @@ export class Store {
 
   async #lookForSpace(session: Session): Promise<void> {
     this.#mayHaveSpace = false;
-    this.#reclaiming.look(await this.#withWriter(session, ({ sql }) => takenRows(sql)));
+    this.#reclaiming.look(await this.#takenRows(session));
+  }
+
+  #takenRows(session: Session): Promise<Map<string, TakenRows>> {
+    return this.#withWriter(session, ({ sql }) => takenRows(sql));
   }
 
   get #isReclaimingDue(): boolean {
@@ -196,7 +200,7 @@ export class Store {
             mayMove ? now() : withRowsInPlace(sql, now),
           ),
         );
-        if (mayMove) this.#reclaiming.moved(await this.#withWriter(session, ({ sql }) => takenRows(sql)));
+        if (mayMove) this.#reclaiming.moved(await this.#takenRows(session));
       };
       await this.#stillness.alone(() =>
         isShort && this.#isReclaimingDue ? this.#stillness.unread(UNREAD_MS, merge) : merge(false),
