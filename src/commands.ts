@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
-import type { ServeRole } from './cli/serve.ts';
+import type { ServeRole } from './cli/serve/serve.ts';
 import { commandLine } from './command-line.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
 import { nearest } from './contract/nearest.ts';

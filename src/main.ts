@@ -22,37 +22,37 @@ async function run(invocation: Invocation): Promise<number> {
       process.stderr.write(invocation.stderr);
       return invocation.exitCode;
     case 'stdio':
-      return (await import('./cli/stdio.ts')).stdio(invocation.config, bin);
+      return (await import('./cli/stdio/stdio.ts')).stdio(invocation.config, bin);
     case 'serve':
       if (!invocation.role.local && invocation.role.supervised === undefined) return supervised();
-      return (await import('./cli/serve.ts')).serve(invocation.config, invocation.role, bin);
+      return (await import('./cli/serve/serve.ts')).serve(invocation.config, invocation.role, bin);
     case 'setup':
-      return (await import('./cli/setup.ts')).setup(invocation, bin);
+      return (await import('./cli/setup/setup.ts')).setup(invocation, bin);
     case 'call':
       return (await import('./cli/call.ts')).call(invocation, bin);
     case 'stop':
-      return (await import('./cli/stop.ts')).stop(invocation);
+      return (await import('./cli/serve/stop.ts')).stop(invocation);
     case 'doctor':
-      return (await import('./cli/doctor.ts')).doctor(invocation, bin);
+      return (await import('./cli/doctor/doctor.ts')).doctor(invocation, bin);
     case 'trash':
       return (await import('./cli/trash.ts')).trash(invocation, bin);
     case 'backup':
-      return (await import('./cli/backup.ts')).backup(invocation, bin);
+      return (await import('./cli/backups/backup.ts')).backup(invocation, bin);
     case 'restore':
-      return (await import('./cli/restore.ts')).restore(invocation);
+      return (await import('./cli/backups/restore.ts')).restore(invocation);
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
     case 'open':
-      return (await import('./cli/open.ts')).openPage(invocation, bin);
+      return (await import('./cli/approvals/open.ts')).openPage(invocation, bin);
     case 'approve':
-      return (await import('./cli/approve.ts')).approve(invocation, bin);
+      return (await import('./cli/approvals/approve.ts')).approve(invocation, bin);
     case 'demo':
-      return (await import('./cli/demo.ts')).runDemo();
+      return (await import('./cli/demo/demo.ts')).runDemo();
   }
 }
 
 async function supervised(): Promise<number> {
-  return (await import('./cli/supervise.ts')).supervise(bin, commandLine());
+  return (await import('./cli/serve/supervise.ts')).supervise(bin, commandLine());
 }
 
 /** Reads the command line, with no more code than it takes. */

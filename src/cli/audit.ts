@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { AuditFilter } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
-import { stringifyJson } from '../contract/json.ts';
+import { stringifyJson } from '../contract/json/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { readAuditLog } from '../local/audit-log.ts';
 import { toolCards } from '../mcp/tools/tool-cards.ts';

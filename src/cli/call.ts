@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import { counted } from '../contract/in-words.ts';
-import { parseJson, stringifyJson } from '../contract/json.ts';
+import { parseJson, stringifyJson } from '../contract/json/json.ts';
 import type { Client } from '../http/client.ts';
 import type { Means } from '../mcp/assistant.ts';
 import { callTool, unknownTool } from '../mcp/call.ts';

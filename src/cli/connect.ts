@@ -6,7 +6,7 @@ import type { Config } from '../settings.ts';
 
 const loadRemote = () => import('../http/client.ts');
 const loadLocal = () => import('../local/connect.ts');
-const loadSettings = () => import('./service-settings.ts');
+const loadSettings = () => import('./serve/service-settings.ts');
 
 /** Loads a connection's code ahead of its first use. Here, since another file's import would be resolved again. */
 export function loadConnection({ url }: Pick<Config, 'url'>): Promise<unknown> {

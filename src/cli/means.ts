@@ -43,6 +43,7 @@ export function auditOf(
 export function fileMeans({ allowDirs: folders = [], dataDir }: FilePlaces): Pick<Means, 'openFile'> {
   if (folders.length === 0) return {};
   return {
-    openFile: async (request) => (await import('./file-documents.ts')).openDocuments({ folders, dataDir }, request),
+    openFile: async (request) =>
+      (await import('./files/file-documents.ts')).openDocuments({ folders, dataDir }, request),
   };
 }

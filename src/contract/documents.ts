@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
-import { ITEM_BYTES_MAX } from './json-scan.ts';
+import { ITEM_BYTES_MAX } from './json/json-scan.ts';
 import type { Contract } from './row.ts';
 
 /** Most documents in one write. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json/json.ts';
 
 export const Json: z.ZodType<JsonValue> = z.custom<JsonValue>(
   (value) => value !== undefined,

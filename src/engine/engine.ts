@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import type { JsonObject, JsonValue } from '../contract/json/json.ts';
 import type { EngineSize } from './limits.ts';
 import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';

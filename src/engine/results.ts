@@ -1,4 +1,4 @@
-import type { JsonValue } from '../contract/json.ts';
+import type { JsonValue } from '../contract/json/json.ts';
 
 /**
  * Query results that are kept in full, each under an id chosen by the caller (letters, digits, `-`), until it is

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { inputShape } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
-import { stringifyJson } from '../contract/json.ts';
+import { stringifyJson } from '../contract/json/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { fillPath } from '../contract/path.ts';
 import type { Row } from '../contract/row.ts';

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json/json.ts';
 import type { Row } from '../contract/row.ts';
-import { mapInTurns } from '../contract/turns.ts';
+import { mapInTurns } from '../contract/turns/turns.ts';
 import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
 import type { RawResponse } from './transport.ts';

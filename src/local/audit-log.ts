@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../contract/json.ts';
+import { isObject } from '../contract/json/json.ts';
 import { openFolder } from './folder.ts';
 
 /** A file of this size is put aside, in bytes. */

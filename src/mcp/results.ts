@@ -1,4 +1,4 @@
-import { isObject } from '../contract/json.ts';
+import { isObject } from '../contract/json/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';

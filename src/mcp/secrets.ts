@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import { parseJson } from '../contract/json.ts';
+import { parseJson } from '../contract/json/json.ts';
 import { mapSecrets } from '../contract/secret.ts';
 import type { SecretOf } from './assistant.ts';
 import type { Fenced } from './fence.ts';

@@ -1,26 +1,26 @@
 import type { AnyOperation, Output, ParsedInput } from '../contract/contract.ts';
 import { confirmClock, getAbout } from './about.ts';
-import * as aliases from './aliases.ts';
-import * as allowlist from './allowlist.ts';
-import * as apiKeys from './api-keys.ts';
-import * as approvals from './approvals.ts';
-import * as backups from './backups.ts';
-import * as browsers from './browsers.ts';
-import * as collections from './collections.ts';
+import * as allowlist from './access/allowlist.ts';
+import * as apiKeys from './access/api-keys.ts';
+import { getOrganization } from './access/organization.ts';
+import * as users from './access/users.ts';
+import * as approvals from './approvals/approvals.ts';
+import * as backups from './backups/backups.ts';
+import * as aliases from './collections/aliases.ts';
+import * as collections from './collections/collections.ts';
+import * as documents from './collections/documents.ts';
+import * as workspaces from './collections/workspaces.ts';
+import * as virtualInstances from './compute/virtual-instances.ts';
 import type { CallContext } from './context.ts';
-import * as documents from './documents.ts';
-import * as integrations from './integrations.ts';
+import * as integrations from './integrations/integrations.ts';
 import * as lambdaExecution from './lambdas/lambda-execution.ts';
 import * as lambdaTags from './lambdas/lambda-tags.ts';
 import * as lambdaVersions from './lambdas/lambda-versions.ts';
 import * as lambdas from './lambdas/lambdas.ts';
-import { getOrganization } from './organization.ts';
-import * as queries from './queries.ts';
-import * as results from './results.ts';
-import * as trash from './trash.ts';
-import * as users from './users.ts';
-import * as virtualInstances from './virtual-instances.ts';
-import * as workspaces from './workspaces.ts';
+import * as browsers from './pages/browsers.ts';
+import * as queries from './queries/queries.ts';
+import * as results from './results/results.ts';
+import * as trash from './trash/trash.ts';
 
 /** Carries out one operation: takes parsed input, and returns the result without envelope or throws `ApiError`. */
 export type Handler<K extends AnyOperation> = (

@@ -3,29 +3,30 @@ import type { Logger } from 'pino';
 import { ApiError } from '../contract/errors.ts';
 import { endProcess, engineVersion, openEngine } from '../engine/duckdb/open.ts';
 import type { Engine, EngineLimits } from '../engine/engine.ts';
-import { ensureAdminKey } from './admin-key.ts';
+import { ensureAdminKey } from './access/admin-key.ts';
+import { openKeyAccess } from './access/key-access.ts';
 import { type AddressRange, parseRange } from './app/addresses.ts';
 import type { buildApp } from './app/app.ts';
 import { createLifecycle } from './app/lifecycle.ts';
 import { type ListenAddress, type Listener, listen, quiet, stopAccepting, stopListening } from './app/listen.ts';
 import type { Mount } from './app/mounts.ts';
-import { createBackups } from './backups.ts';
-import { type Catalog, openCatalog } from './catalog.ts';
+import { createApprovalDesk } from './approvals/approval-desk.ts';
+import { createBackups } from './backups/backups.ts';
+import { type Catalog, openCatalog } from './catalog/catalog.ts';
+import { createOffsets, prepareMetadata, startToCount } from './catalog/metadata.ts';
 import { createClock, type Watches } from './clock.ts';
-import { openCompute } from './compute.ts';
-import { createKeptResults, type ResultLimits } from './kept-results.ts';
-import { openKeyAccess } from './key-access.ts';
+import { startRetention } from './collections/retention.ts';
+import { openCompute } from './compute/compute.ts';
+import { openUsage } from './compute/usage.ts';
+import { openSecrets } from './integrations/secrets.ts';
 import { createLambdaStates } from './lambdas/lambda-states.ts';
 import { openLambdaStats } from './lambdas/lambda-stats.ts';
-import { createOffsets, prepareMetadata, startToCount } from './metadata.ts';
-import { createApprovalDesk } from './pages/approval-desk.ts';
 import { type CallRecord, createOverview } from './pages/overview.ts';
 import { createPageServer } from './pages/page-server.ts';
 import { createPairedBrowsers } from './pages/paired-browsers.ts';
-import { createQueryLog } from './query-log.ts';
-import { createResultFiles, type FileLimits } from './result-files.ts';
-import { startRetention } from './retention.ts';
-import { openSecrets } from './secrets.ts';
+import { createQueryLog } from './queries/query-log.ts';
+import { createKeptResults, type ResultLimits } from './results/kept-results.ts';
+import { createResultFiles, type FileLimits } from './results/result-files.ts';
 import {
   createOutlasting,
   createSupervision,
@@ -33,8 +34,7 @@ import {
   type Supervision,
   type SupervisionFiles,
 } from './supervision/supervision.ts';
-import { createTrash } from './trash-entries.ts';
-import { openUsage } from './usage.ts';
+import { createTrash } from './trash/trash-entries.ts';
 
 export interface ServiceOptions {
   databaseFile: string;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { leaveService } from '../../src/cli/leave-service.ts';
+import { leaveService } from '../../src/cli/serve/leave-service.ts';
 import { trash } from '../../src/cli/trash.ts';
 import { readConfig } from '../../src/config.ts';
 import { createClient } from '../../src/http/client.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type JsonValue, parseJson } from '../../src/contract/json.ts';
+import { type JsonValue, parseJson } from '../../src/contract/json/json.ts';
 import type { Row } from '../../src/contract/row.ts';
 import { keysOf } from '../service/shapes.ts';
 import type { Exchange } from './recorder.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract, OPERATIONS, type Operation } from '../../src/contract/contract.ts';
 import { ApiError, errorCodeOf } from '../../src/contract/errors.ts';
-import { parseJson } from '../../src/contract/json.ts';
+import { parseJson } from '../../src/contract/json/json.ts';
 import type { Row } from '../../src/contract/row.ts';
 import { type CallOptions, type Client, createClient } from '../../src/http/client.ts';
 import { startTestService, type TestService } from '../service/harness.ts';

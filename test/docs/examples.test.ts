@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { secretMeans } from '../../src/cli/means.ts';
-import { type JsonObject, parseJson } from '../../src/contract/json.ts';
+import { type JsonObject, parseJson } from '../../src/contract/json/json.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { startTestService, type TestService } from '../service/harness.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../src/contract/json/json.ts';
 
 /** Keys that code might trip over; few enough that documents share them. */
 const KEYS = [

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
-import type { JsonObject } from '../../src/contract/json.ts';
+import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { Log } from '../../src/engine/duckdb/storage/store.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';

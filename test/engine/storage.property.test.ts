@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../src/contract/json/json.ts';
 import type { Engine, WriteOutcome } from '../../src/engine/engine.ts';
 import { propertyRuns } from '../property.ts';
 import { canonical, nastyDocument, nastyValue } from './documents.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../src/contract/errors.ts';
-import type { JsonObject } from '../../src/contract/json.ts';
+import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Answer, Memory, Statement } from './run.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { leaveService } from '../../src/cli/leave-service.ts';
+import { leaveService } from '../../src/cli/serve/leave-service.ts';
 import type { Client } from '../../src/http/client.ts';
 import { connectLocal } from '../../src/local/connect.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { leaveService } from '../../src/cli/leave-service.ts';
+import { leaveService } from '../../src/cli/serve/leave-service.ts';
 import { BINARY, buildIfStale, dataFolder } from './binary.ts';
 import { legacyStdio, modernStdio } from './drivers.ts';
 import { serverEnvironment } from './session.ts';

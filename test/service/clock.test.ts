@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Change, StoredRecord } from '../../src/engine/engine.ts';
-import { openCatalog } from '../../src/service/catalog.ts';
+import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { createClock, type Watches } from '../../src/service/clock.ts';
 import type { ServiceOptions } from '../../src/service/start.ts';
 import { filesOf, startTestService, type TestService } from './harness.ts';

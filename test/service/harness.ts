@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { Agent, request } from 'undici';
-import { parseJson } from '../../src/contract/json.ts';
+import { parseJson } from '../../src/contract/json/json.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start.ts';
 
 export interface Answer {

@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/contract/json.ts';
+import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
 import type { StoredRecord } from '../../src/engine/engine.ts';
-import { hashKey } from '../../src/service/auth.ts';
-import { openCatalog } from '../../src/service/catalog.ts';
+import { hashKey } from '../../src/service/access/auth.ts';
+import { openCatalog } from '../../src/service/catalog/catalog.ts';
 import { filesOf, makeFolder, startTestService, type TestService } from './harness.ts';
 
 // What the first release wrote, exactly: never change it, such data exists. Fields added later must be optional or have

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { parseJson } from '../../src/contract/json.ts';
+import { parseJson } from '../../src/contract/json/json.ts';
 import type { Role } from '../../src/contract/row.ts';
 import type { Answer, TestService } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 
 /** A configuration that this program does not change; the message says why, worded to follow a colon. */
 export class Refusal extends Error {

@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 import { SETTINGS } from '../../settings.ts';
 import { plainText } from '../log.ts';
 import { type AssistantKind, isOurs, pathOf, SERVER_NAME } from './clients.ts';

@@ -1,6 +1,6 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 import { type AssistantKind, isOurs, pathOf } from './clients.ts';
 import {
   backUp,

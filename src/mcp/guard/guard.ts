@@ -2,7 +2,7 @@ import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { ApiError } from '../../contract/errors.ts';
 import { growth } from '../../contract/extent.ts';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import { visibleJson, visibleText } from '../../contract/visible.ts';
 import type { Client } from '../../http/client.ts';
 import { lineText } from '../fence.ts';

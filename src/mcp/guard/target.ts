@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import { LATEST } from '../../contract/lambdas.ts';
 import { type Arguments, contentsOf, getterOf, listerOf, nameOf, pathParameters } from '../tools/relations.ts';
 import { digest } from './signed-states.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, parseJson } from '../../contract/json.ts';
+import { isObject, parseJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { holdsSecret, secrecyOf } from '../../contract/secret.ts';
 import type { CallSecrets } from '../secrets.ts';

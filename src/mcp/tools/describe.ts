@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { handTool } from './hand-tool.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/json/json.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;

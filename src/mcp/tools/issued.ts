@@ -1,6 +1,6 @@
 import { contract, OPERATIONS } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import { mapSecrets } from '../../contract/secret.ts';
 import type { Fenced } from '../fence.ts';
 import { presentObject } from '../results.ts';

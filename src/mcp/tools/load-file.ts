@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { unwritable } from '../../http/request.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import type { Fenced } from '../fence.ts';

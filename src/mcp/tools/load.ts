@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 import { cutText, Room } from '../results.ts';
 import { Warnings } from '../write-warnings.ts';
 import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';

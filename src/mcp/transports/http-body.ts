@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import { ApiError } from '../../contract/errors.ts';
-import { scanJson } from '../../contract/json-scan.ts';
-import { enterText } from '../../contract/long-texts.ts';
+import { scanJson } from '../../contract/json/json-scan.ts';
+import { enterText } from '../../contract/turns/long-texts.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
 /** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */

@@ -1,5 +1,5 @@
 import { type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/server';
-import { parseJson, parseJsonInTurns } from '../../contract/json.ts';
+import { parseJson, parseJsonInTurns } from '../../contract/json/json.ts';
 
 /** Enough for a write of 10 MiB with all its quotes escaped. */
 export const MESSAGE_BYTES_MAX = 24 * 1024 * 1024;

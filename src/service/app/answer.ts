@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 
 /** About this much text is serialized in one go; a shorter answer is sent whole. */
 const PIECE_CHARACTERS = 256 * 1024;

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { checkJson, isObject, type JsonValue, parseJson, parseJsonInTurns } from '../../contract/json.ts';
-import { JsonTextError } from '../../contract/json-reader.ts';
-import { type ListPlace, type ScanOptions, scanJson } from '../../contract/json-scan.ts';
-import { createPace } from '../../contract/turns.ts';
+import { checkJson, isObject, type JsonValue, parseJson, parseJsonInTurns } from '../../contract/json/json.ts';
+import { JsonTextError } from '../../contract/json/json-reader.ts';
+import { type ListPlace, type ScanOptions, scanJson } from '../../contract/json/json-scan.ts';
+import { createPace } from '../../contract/turns/turns.ts';
 
 /** Most bytes of a request that says what something is: what it makes stays in memory, and in every list. */
 export const DEFINITION_BYTES_MAX = 1024 * 1024;

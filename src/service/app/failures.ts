@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { ApiError, toErrorBody } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import { allowedMethods } from './paths.ts';
 
 export const JSON_TYPE = 'application/json';

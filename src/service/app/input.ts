@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json/json.ts';
 import type { Row } from '../../contract/row.ts';
-import { createPace } from '../../contract/turns.ts';
-import { lowerFirst } from '../roles.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import { lowerFirst } from '../access/roles.ts';
 
 const ISSUES_SHOWN_MAX = 3;
 

@@ -1,9 +1,9 @@
 import { type CsvError, type Parser, parse } from 'csv-parse';
-import type { JsonObject, JsonValue } from '../../contract/json.ts';
-import { KEYS_MAX } from '../../contract/json-reader.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { isNumeral } from '../../contract/text.ts';
-import { createPace, mapInTurns } from '../../contract/turns.ts';
-import type { FileFormat } from '../records.ts';
+import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
+import type { FileFormat } from '../catalog/records.ts';
 
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
 export type ColumnType = CsvFormat['columnTypes'][number];

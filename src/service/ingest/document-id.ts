@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
-import type { JsonValue } from '../../contract/json.ts';
-import { isWellFormed } from '../values.ts';
+import type { JsonValue } from '../../contract/json/json.ts';
+import { isWellFormed } from './values.ts';
 
 /** Longest `_id`, in bytes of UTF-8. */
 export const ID_BYTES_MAX = 1_024;

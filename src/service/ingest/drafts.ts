@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/json/json.ts';
 
 /** A document being taken in. */
 export interface Draft {

@@ -1,9 +1,9 @@
 import type { EventTimeInfo } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { type JsonValue, stringifyJson } from '../../contract/json.ts';
+import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { EventTimeRecord } from '../records.ts';
+import type { EventTimeRecord } from '../catalog/records.ts';
 import type { Draft } from './drafts.ts';
 import { eventTimeMicros, isEventTime, isoTime, offsetMinutes } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';

@@ -1,9 +1,9 @@
 import type { FieldMapping } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../../contract/json.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { Computed, Engine } from '../../engine/engine.ts';
-import type { FieldMappingRecord } from '../records.ts';
+import type { FieldMappingRecord } from '../catalog/records.ts';
 import { problemOfId } from './document-id.ts';
 import type { Draft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros } from './event-time.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 
 /** The path of a field in a document: `a.b` is `b` in the object `a`. Never empty. */
 export type FieldPath = readonly string[];

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, type JsonObject, type JsonValue, parseJsonInTurns } from '../../contract/json.ts';
-import { scanJson } from '../../contract/json-scan.ts';
-import type { FileFormat } from '../records.ts';
+import { isObject, type JsonObject, type JsonValue, parseJsonInTurns } from '../../contract/json/json.ts';
+import { scanJson } from '../../contract/json/json-scan.ts';
+import type { FileFormat } from '../catalog/records.ts';
 import { csvReader, type Parsed } from './csv.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { xmlDocuments } from './xml.ts';

@@ -1,11 +1,10 @@
 import { DOCUMENTS_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, type JsonValue } from '../../contract/json.ts';
-import { createPace, mapInTurns } from '../../contract/turns.ts';
+import { isObject, type JsonValue } from '../../contract/json/json.ts';
+import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
 import type { NewDocument } from '../../engine/engine.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import type { CollectionRecord } from '../records.ts';
-import { measure } from '../values.ts';
 import { newDocumentId, problemOfId } from './document-id.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
@@ -13,6 +12,7 @@ import { readEventTimes } from './event-time-info.ts';
 import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import { formatOf } from './sources.ts';
+import { measure } from './values.ts';
 
 /** A document ready for the engine, its size, and whether `_event_time` looks like another unit; or its problem. */
 export type Prepared = { isFromFile: boolean } & (

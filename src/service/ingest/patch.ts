@@ -1,6 +1,6 @@
 import { PATCH_OPERATIONS, type PatchOperation } from '../../contract/documents.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json.ts';
-import { createPace } from '../../contract/turns.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import { createPace } from '../../contract/turns/turns.ts';
 import { parsePointer } from './pointer.ts';
 
 // Why not the npm package `rfc6902`: version 5.4.0 skips `__proto__` and `constructor` in paths, sees inherited

@@ -1,6 +1,6 @@
 import type { Source } from '../../contract/sources.ts';
-import type { FileFormat, SourceRecord } from '../records.ts';
-import type { UsageFigures } from '../usage.ts';
+import type { FileFormat, SourceRecord } from '../catalog/records.ts';
+import type { UsageFigures } from '../compute/usage.ts';
 import { eventTimeMicros } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';
 

@@ -1,9 +1,9 @@
 import { counted } from '../../contract/in-words.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../engine/engine.ts';
-import type { Catalog } from '../catalog.ts';
-import { lambdasReading } from '../dependents.ts';
-import { collectionKey } from '../not-found.ts';
-import type { CollectionRecord } from '../records.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { collectionKey } from '../catalog/not-found.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import { lambdasReading } from '../collections/dependents.ts';
 
 /** Warnings in the answer of a write, in addition to the outcome for each document. */
 

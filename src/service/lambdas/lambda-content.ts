@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import type { LambdaSql, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
 import type { Change } from '../../engine/engine.ts';
-import { type Catalog, put } from '../catalog.ts';
+import { type Catalog, put } from '../catalog/catalog.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { checkParameters } from '../queries.ts';
-import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
+import { checkParameters } from '../queries/queries.ts';
 import { lambdaKey, versionKey, versionOf } from './lambda-records.ts';
 import { unboundText } from './lambda-states.ts';
 

@@ -1,9 +1,9 @@
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
+import type { LambdaVersionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { checkParameters, runStatement } from '../queries.ts';
-import type { LambdaVersionRecord } from '../records.ts';
+import { checkParameters, runStatement } from '../queries/queries.ts';
 import { withDefaults } from './lambda-content.ts';
 import { requireTagged, requireVersion, versionKey } from './lambda-records.ts';
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LATEST } from '../../contract/lambdas.ts';
-import type { Catalog } from '../catalog.ts';
-import { byName, didYouMean, recordsIn, recordsOfAll, requireWorkspace, shortened } from '../not-found.ts';
-import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { byName, didYouMean, recordsIn, recordsOfAll, requireWorkspace, shortened } from '../catalog/not-found.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../catalog/records.ts';
 
 /** The key of a Query Lambda's record. */
 export function lambdaKey(workspace: string, name: string): string {

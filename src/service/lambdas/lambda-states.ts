@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import type { Engine, Unbound } from '../../engine/engine.ts';
-import { type Catalog, put } from '../catalog.ts';
-import type { LambdaVersionRecord } from '../records.ts';
+import { type Catalog, put } from '../catalog/catalog.ts';
+import type { LambdaVersionRecord } from '../catalog/records.ts';
 import { versionKey } from './lambda-records.ts';
 
 /** Whether the SQL of versions binds. The answer depends on what exists at the time, and is only kept with that. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { type Catalog, put } from '../catalog.ts';
-import type { LambdaVersionRecord, RecordOf } from '../records.ts';
+import { type Catalog, put } from '../catalog/catalog.ts';
+import type { LambdaVersionRecord, RecordOf } from '../catalog/records.ts';
 import { versionKey } from './lambda-records.ts';
 
 const STORE_DELAY_MS = 5_000;

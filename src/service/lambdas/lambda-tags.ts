@@ -1,9 +1,9 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LATEST, type LambdaTag, type QueryLambdaVersion } from '../../contract/lambdas.ts';
-import { put } from '../catalog.ts';
+import { put } from '../catalog/catalog.ts';
+import { didYouMean, shortened } from '../catalog/not-found.ts';
+import type { LambdaRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { didYouMean, shortened } from '../not-found.ts';
-import type { LambdaRecord } from '../records.ts';
 import {
   allLambdas,
   lambdaKey,

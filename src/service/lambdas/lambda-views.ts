@@ -1,10 +1,10 @@
 import type { LambdaTag, QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
 import type { QueryParameter } from '../../contract/queries.ts';
-import { createPace } from '../../contract/turns.ts';
-import type { Catalog } from '../catalog.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { spelledNow } from '../catalog/not-found.ts';
+import type { LambdaRecord, LambdaVersionRecord } from '../catalog/records.ts';
 import type { ServiceContext } from '../context.ts';
-import { spelledNow } from '../not-found.ts';
-import type { LambdaRecord, LambdaVersionRecord } from '../records.ts';
 import { versionOf } from './lambda-records.ts';
 import type { RunFigures } from './lambda-stats.ts';
 

@@ -1,12 +1,12 @@
 import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
-import type { Catalog } from '../catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { collectionKey, requireAlias, requireCollection, requireWorkspace } from '../catalog/not-found.ts';
+import { aliasesNaming } from '../collections/dependents.ts';
+import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext } from '../context.ts';
-import { aliasesNaming } from '../dependents.ts';
-import { collectionKey, requireAlias, requireCollection, requireWorkspace } from '../not-found.ts';
-import { lambdaDeletion } from '../trash-entries.ts';
-import { foldedMatch } from '../workspaces.ts';
+import { lambdaDeletion } from '../trash/trash-entries.ts';
 import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
 import {
   allLambdas,

@@ -1,4 +1,4 @@
-import type { Asked } from './approval-desk.ts';
+import type { Asked } from '../approvals/approval-desk.ts';
 import { escaped, htmlPage, type Page } from './html.ts';
 
 const BACK = '<p><a href="/">What else is going on</a></p>';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { bytesText, counted } from '../../contract/in-words.ts';
-import { stringifyJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
 import { OWN_QUERY } from '../../contract/own-query.ts';
 import { distinctText } from '../../contract/visible.ts';
-import type { WorkspaceFigures } from '../collection-figures.ts';
-import type { EndedQuery, RunningQuery } from '../query-log.ts';
-import type { Asked } from './approval-desk.ts';
+import type { Asked } from '../approvals/approval-desk.ts';
+import type { WorkspaceFigures } from '../collections/collection-figures.ts';
+import type { EndedQuery, RunningQuery } from '../queries/query-log.ts';
 import { escaped, htmlPage, type Page } from './html.ts';
 import type { CallRecord, Overview } from './overview.ts';
 

@@ -2,11 +2,11 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Engine, EngineSize } from '../../engine/engine.ts';
-import type { Catalog } from '../catalog.ts';
-import { createCollectionFigures, type WorkspaceFigures } from '../collection-figures.ts';
-import type { Compute } from '../compute.ts';
-import type { EndedQuery, QueryLog, RunningQuery } from '../query-log.ts';
-import type { ApprovalDesk, Asked } from './approval-desk.ts';
+import type { ApprovalDesk, Asked } from '../approvals/approval-desk.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { createCollectionFigures, type WorkspaceFigures } from '../collections/collection-figures.ts';
+import type { Compute } from '../compute/compute.ts';
+import type { EndedQuery, QueryLog, RunningQuery } from '../queries/query-log.ts';
 
 /** A record of the audit log, as written by other processes and unchecked. */
 export type CallRecord = Readonly<Record<string, unknown>>;

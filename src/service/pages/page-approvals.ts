@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
-import type { ApprovalDesk } from './approval-desk.ts';
+import type { ApprovalDesk } from '../approvals/approval-desk.ts';
 import { answeredPage, questionPage } from './approve-page.ts';
 import { failurePage, type Page } from './html.ts';
 import { formOf } from './page-checks.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { PAIRED_DAYS, PAIRING_TTL_MS } from '../../contract/browsers.ts';
-import { type Catalog, put, remove } from '../catalog.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
 
 /** The browsers in which humans answer questions, and the invitations to pair one. */
 export interface PairedBrowsers {

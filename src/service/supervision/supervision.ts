@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { cutWithoutKeys } from '../../contract/without-keys.ts';
 import type { Engine, GiveUp } from '../../engine/engine.ts';
-import type { Principal } from '../auth.ts';
+import type { Principal } from '../access/auth.ts';
 import { readEndNote, writeEndNote } from './end-note.ts';
 import { type Flight, leftInFlight, openFlights, type Work } from './flights.ts';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { quoteText } from '../../../src/engine/duckdb/sql/names.ts';
 import type { Engine, Parameter } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';

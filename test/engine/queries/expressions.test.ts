@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/contract/json.ts';
+import type { JsonValue } from '../../../src/contract/json/json.ts';
 import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import { COMPAT_FUNCTIONS } from '../../../src/engine/duckdb/sql/compat.ts';
 import type { Engine } from '../../../src/engine/engine.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
-import type { JsonValue } from '../../../src/contract/json.ts';
+import type { JsonValue } from '../../../src/contract/json/json.ts';
 import { bindParameters } from '../../../src/engine/duckdb/queries/parameters.ts';
 import { readStatement } from '../../../src/engine/duckdb/sql/statement.ts';
 import { HOSTILE_REQUESTS, type HostileBody } from '../../hostile-requests.ts';

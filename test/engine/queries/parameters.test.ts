@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
-import { type JsonValue, stringifyJson } from '../../../src/contract/json.ts';
+import { type JsonValue, stringifyJson } from '../../../src/contract/json/json.ts';
 import {
   bindParameters,
   convertParameter,

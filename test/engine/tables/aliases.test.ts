@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';

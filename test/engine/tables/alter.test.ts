@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseJson } from '../../../src/contract/json.ts';
+import { parseJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { canonical } from '../documents.ts';
 import {

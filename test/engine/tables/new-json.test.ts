@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/contract/json.ts';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
 import type { Engine, NewJson } from '../../../src/engine/engine.ts';
 import { columnsOf, createDocs, doc, openSmall, temporaryFolder, textOf } from '../harness.ts';
 

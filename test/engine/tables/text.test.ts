@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parse as parseStrictly } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/contract/json.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/contract/json/json.ts';
 import { NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
 import { describeFault } from '../../../src/engine/duckdb/tables/faults.ts';
 import { createScanner, patternOf } from '../../../src/engine/duckdb/tables/scan.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../src/contract/json.ts';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
 import { type Run, Store } from '../../../src/engine/duckdb/storage/store.ts';
 import { dropKept } from '../../../src/engine/duckdb/tables/trash.ts';
 import type { Change, Engine, Keep, Kept, RecordChange } from '../../../src/engine/engine.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type JsonObject, type JsonValue, parseJson } from '../../../src/contract/json.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { canonical } from '../documents.ts';
 import { columnsOf, createDocs, doc, openSmall, readBack, rowsOf, statusesOf, temporaryFolder } from '../harness.ts';

@@ -1,6 +1,6 @@
 import { DuckDBStructVector } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { JsonValue } from '../../../src/contract/json.ts';
+import type { JsonValue } from '../../../src/contract/json/json.ts';
 import { uniqueNames } from '../../../src/engine/duckdb/sql/result-names.ts';
 import { estimateBytes } from '../../../src/engine/duckdb/values/values.ts';
 import { createFixture, type Fixture } from '../fixture.ts';

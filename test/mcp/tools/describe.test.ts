@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../../src/contract/errors.ts';
-import type { JsonObject } from '../../../src/contract/json.ts';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
 import { describeCollection, describeTool } from '../../../src/mcp/tools/describe.ts';
 import { inferFields } from '../../../src/mcp/tools/infer.ts';
 import { fakeClient, notFound } from '../fake-client.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Server, type ServerNotifier, type SubscriptionFilter } from '@modelcontextprotocol/server';
 import { expect } from 'vitest';
 import type { ApiError } from '../../../src/contract/errors.ts';
-import { stringifyJson } from '../../../src/contract/json.ts';
+import { stringifyJson } from '../../../src/contract/json/json.ts';
 import {
   createHttpServing,
   type HttpServing,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { stringifyJson } from '../../../src/contract/json.ts';
+import { stringifyJson } from '../../../src/contract/json/json.ts';
 import { encodeAnswer } from '../../../src/service/app/answer.ts';
 
 async function textOf(answer: object): Promise<string> {

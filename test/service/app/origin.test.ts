@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admits } from '../../../src/service/allowlist.ts';
+import { admits } from '../../../src/service/access/allowlist.ts';
 import { type AddressRange, parseRange } from '../../../src/service/app/addresses.ts';
 import { type Hops, originOf } from '../../../src/service/app/origin.ts';
 

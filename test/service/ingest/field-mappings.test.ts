@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/contract/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { propertyRuns } from '../../property.ts';
 import { type Answer, startTestService, type TestService } from '../harness.ts';
 

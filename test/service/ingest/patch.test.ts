@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { applyPatch as applyRfc6902 } from 'rfc6902';
 import { describe, expect, it } from 'vitest';
 import type { PatchOperation } from '../../../src/contract/documents.ts';
-import { type JsonObject, parseJson } from '../../../src/contract/json.ts';
+import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
 import { applyPatch } from '../../../src/service/ingest/patch.ts';
 import { propertyRuns } from '../../property.ts';
 

@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
-import { type Catalog, openCatalog, put } from '../../../src/service/catalog.ts';
+import { type Catalog, openCatalog, put } from '../../../src/service/catalog/catalog.ts';
+import type { LambdaVersionRecord } from '../../../src/service/catalog/records.ts';
 import { createLambdaStates, type LambdaStates } from '../../../src/service/lambdas/lambda-states.ts';
-import type { LambdaVersionRecord } from '../../../src/service/records.ts';
 import { doc, openSmall, temporaryFolder } from '../../engine/harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

@@ -6,7 +6,7 @@ import {
   type Matter,
   OPEN_MAX,
   PER_KEY_MAX,
-} from '../../../src/service/pages/approval-desk.ts';
+} from '../../../src/service/approvals/approval-desk.ts';
 import {
   answeredPage,
   cameFromElsewherePage,

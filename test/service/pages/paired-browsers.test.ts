@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PAIRED_DAYS, PAIRING_TTL_MS } from '../../../src/contract/browsers.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import { openCatalog } from '../../../src/service/catalog.ts';
+import { openCatalog } from '../../../src/service/catalog/catalog.ts';
 import { createPairedBrowsers, INVITATIONS_MAX, PAIRED_MAX } from '../../../src/service/pages/paired-browsers.ts';
 import { startTestService } from '../harness.ts';
 

@@ -7,7 +7,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import type { Engine, QueryRequest } from '../../../src/engine/engine.ts';
-import type { UserRecord } from '../../../src/service/records.ts';
+import type { UserRecord } from '../../../src/service/catalog/records.ts';
 import { readEndNote } from '../../../src/service/supervision/end-note.ts';
 import { CURRENT, leftInFlight, openFlights } from '../../../src/service/supervision/flights.ts';
 import { readStops, type Stop } from '../../../src/service/supervision/stopped-by.ts';

@@ -1,4 +1,4 @@
-import { restFor } from '../../../contract/turns.ts';
+import { restFor } from '../../../contract/turns/turns.ts';
 import { COMPAT_MACROS, RENAMED_FUNCTIONS } from '../sql/compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from '../sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';

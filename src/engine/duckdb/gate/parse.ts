@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
-import { restFor } from '../../../contract/turns.ts';
+import { restFor } from '../../../contract/turns/turns.ts';
 import type { Names } from '../sql/names.ts';
 import { innerLooking } from '../sql/result-names.ts';
 import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';

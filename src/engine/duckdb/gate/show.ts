@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../contract/json.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
 import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, type Node, textOf } from '../sql/tree.ts';

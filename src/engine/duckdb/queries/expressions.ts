@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { JsonValue } from '../../../contract/json.ts';
-import { createPace } from '../../../contract/turns.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
 
 import { admit, parse } from '../gate/parse.ts';

@@ -13,7 +13,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import { isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';

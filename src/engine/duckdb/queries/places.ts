@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { type Place, Scheduler } from '../../../contract/scheduler.ts';
+import { type Place, Scheduler } from '../../../contract/turns/scheduler.ts';
 import type { EngineLimits, StuckStatement } from '../../engine.ts';
 import { deadline, orStopped } from '../storage/deadline.ts';
 import { endProcess } from '../storage/end-process.ts';

@@ -1,8 +1,8 @@
 import type { DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { enterText } from '../../../contract/long-texts.ts';
 import { nearest } from '../../../contract/nearest.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import { enterText } from '../../../contract/turns/long-texts.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { EngineLimits, Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { answerShow } from '../gate/show.ts';

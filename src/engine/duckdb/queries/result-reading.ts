@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { JsonValue } from '../../../contract/json.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import type { EngineLimits } from '../../engine.ts';
 import type { ColumnProfile, ResultPage, ResultRows, Results } from '../../results.ts';

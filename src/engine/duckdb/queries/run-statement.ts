@@ -7,7 +7,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import type { JsonValue } from '../../../contract/json.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
 import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
 import type { Opened } from '../gate/parse.ts';

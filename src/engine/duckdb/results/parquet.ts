@@ -6,7 +6,7 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { type JsonObject, type JsonValue, parseJson } from '../../../contract/json.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName } from '../values/values.ts';

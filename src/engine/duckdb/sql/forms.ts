@@ -1,4 +1,4 @@
-import { restFor } from '../../../contract/turns.ts';
+import { restFor } from '../../../contract/turns/turns.ts';
 import { parseFormat, writtenFormat } from './compat/formats.ts';
 import { RENAMED_FUNCTIONS, VALUES_OF } from './compat.ts';
 import { SCALAR_FUNCTIONS } from './functions.ts';

@@ -1,4 +1,4 @@
-import { createPace } from '../../../contract/turns.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 import { VALUES_OF } from './compat.ts';
 import { OFFSET, STOPPABLE } from './guards.ts';
 import { type NamedTable, quoteName } from './names.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { restFor } from '../../../contract/turns.ts';
+import { restFor } from '../../../contract/turns/turns.ts';
 import { parsedTokens } from './expansion.ts';
 import { ownForms } from './forms.ts';
 import { checkGroups } from './group-by.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../contract/json.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import type { JsonObject } from '../../../contract/json/json.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { NewDocument, WriteOutcome } from '../../engine.ts';
 import { describeFault } from './faults.ts';
 

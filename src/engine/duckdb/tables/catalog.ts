@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../../contract/errors.ts';
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import type { StoredRecord } from '../../engine.ts';
 import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from '../sql/names.ts';
 import { CATALOG } from '../storage/database.ts';

@@ -1,5 +1,5 @@
-import { type JsonObject, parseJson } from '../../../contract/json.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Engine, WriteOutcome } from '../../engine.ts';
 import type { Transaction } from '../storage/store.ts';
 import { exactText } from '../values/exact-text.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import {
   fieldsFromJson,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../contract/json.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
 
 /** Documents nested deeper than this are refused. */
 const LEVELS_MAX = 1_000;

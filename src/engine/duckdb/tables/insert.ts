@@ -1,6 +1,6 @@
 import { blobValue, type DuckDBValue } from '@duckdb/node-api';
-import type { JsonObject } from '../../../contract/json.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import type { JsonObject } from '../../../contract/json/json.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
 import { exactText } from '../values/exact-text.ts';

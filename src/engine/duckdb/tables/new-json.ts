@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../contract/json.ts';
-import { createPace } from '../../../contract/turns.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
 import { foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';

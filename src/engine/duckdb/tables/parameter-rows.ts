@@ -1,5 +1,5 @@
-import { type JsonValue, stringifyJson } from '../../../contract/json.ts';
-import { createPace } from '../../../contract/turns.ts';
+import { type JsonValue, stringifyJson } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';

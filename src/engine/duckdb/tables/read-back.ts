@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../contract/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';

@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../../contract/json.ts';
+import { stringifyJson } from '../../../contract/json/json.ts';
 import type { RecordChange } from '../../engine.ts';
 import type { Sql } from '../storage/store.ts';
 

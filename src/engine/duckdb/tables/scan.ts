@@ -1,4 +1,4 @@
-import { ITEM_VALUES_MAX } from '../../../contract/json-scan.ts';
+import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { ID_COLUMN, type TableShape } from './columns.ts';
 

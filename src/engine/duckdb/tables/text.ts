@@ -1,6 +1,6 @@
-import { type JsonObject, parseJson } from '../../../contract/json.ts';
-import { endOfItem } from '../../../contract/json-scan.ts';
-import { createPace, type Pace } from '../../../contract/turns.ts';
+import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
+import { endOfItem } from '../../../contract/json/json-scan.ts';
+import { createPace, type Pace } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { faultOf } from './accept.ts';

@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../../contract/json.ts';
+import { stringifyJson } from '../../../contract/json/json.ts';
 import type { Kept } from '../../engine.ts';
 import { quoteName } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';

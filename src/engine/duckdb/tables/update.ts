@@ -1,5 +1,5 @@
-import { type JsonObject, stringifyJson } from '../../../contract/json.ts';
-import { createPace } from '../../../contract/turns.ts';
+import { type JsonObject, stringifyJson } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { exactText } from '../values/exact-text.ts';

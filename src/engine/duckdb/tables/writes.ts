@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../contract/json.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import type { JsonObject } from '../../../contract/json/json.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome } from '../../engine.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';

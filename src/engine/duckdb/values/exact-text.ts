@@ -1,4 +1,4 @@
-import { type JsonValue, stringifyJson } from '../../../contract/json.ts';
+import { type JsonValue, stringifyJson } from '../../../contract/json/json.ts';
 
 const LONG_INTEGER = /\d{17}/;
 

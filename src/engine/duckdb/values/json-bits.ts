@@ -1,5 +1,5 @@
-import { exactNumber, type JsonValue } from '../../../contract/json.ts';
-import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json-reader.ts';
+import { exactNumber, type JsonValue } from '../../../contract/json/json.ts';
+import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json/json-reader.ts';
 
 /** A value that is read bit by bit: yields about how many bytes of JSON text each bit takes. */
 export type Bits = Generator<number, JsonValue>;

@@ -1,4 +1,4 @@
-import { createPace } from '../../../contract/turns.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
 
 /** Maximum text bound to one statement, in UTF-16 units. */
 export const TEXT_MAX = 4 * 1024 * 1024;

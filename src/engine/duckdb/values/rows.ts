@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
-import type { JsonValue } from '../../../contract/json.ts';
-import { mapInTurns } from '../../../contract/turns.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';

@@ -13,7 +13,7 @@ import {
   SQLNULL,
   VARCHAR,
 } from '@duckdb/node-api';
-import { isObject, type JsonValue } from '../../../contract/json.ts';
+import { isObject, type JsonValue } from '../../../contract/json/json.ts';
 import { exactText } from './exact-text.ts';
 import { isListShape, isObjectShape, type Scalar, type Shape, widen } from './shape.ts';
 

@@ -13,8 +13,8 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
-import { type JsonValue, parseJson, stringifyJson } from '../../../contract/json.ts';
-import { KEYS_MAX } from '../../../contract/json-reader.ts';
+import { type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
+import { KEYS_MAX } from '../../../contract/json/json-reader.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import { quoteName } from '../sql/names.ts';
 import { AT_ONCE_CHARS, type Bits, type FromJson, finish, jsonBits, jsonInOneGo } from './json-bits.ts';

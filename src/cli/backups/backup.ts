@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { Backup } from '../../contract/backup.ts';
+import { bytesText, counted } from '../../contract/in-words.ts';
+import type { Client } from '../../http/client.ts';
+import type { Config } from '../../settings.ts';
+import { connectService, requireLocalService } from '../connect.ts';
+import { errorLine, personLog, plainText } from '../log.ts';
+import { shownProgress } from '../progress.ts';
+
+/** A backup takes as long as the disk needs. */
+const TIMEOUT_MS = 2 ** 31 - 1;
+const LOOK_MS = 250;
+const STEPS = {
+  wait: 'waiting for writes that run',
+  copy: 'copying; writes wait',
+  check: 'reading the copy again; writes go on',
+} as const;
+
+/**
+ * Makes the local service, which is started if necessary, copy all that it stores into a new folder. Errors go to
+ * standard error and make the exit code 1; if it is interrupted, nothing is left behind.
+ */
+export async function backup({ config, path }: { config: Config; path: string }, bin: string): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const shown = shownProgress(process.stderr);
+  let client: Client | undefined;
+  let looks: Promise<void> | undefined;
+  const done = new AbortController();
+  try {
+    requireLocalService(config, 'A backup is made');
+    client = await connectService(config, bin, personLog(config), randomUUID());
+    looks = showProgress(client, path, shown, done.signal);
+    const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
+    done.abort();
+    await looks;
+    process.stdout.write(
+      plainText(
+        `Backup made: ${heldText(made)}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,
+      ),
+    );
+    return 0;
+  } catch (error) {
+    done.abort();
+    await looks;
+    process.stderr.write(errorLine(error));
+    return 1;
+  } finally {
+    await client?.close();
+  }
+}
+
+/** `2 documents in 1 collection, and 3 documents in the trash`. */
+export function heldText(held: Pick<Backup, 'documents' | 'collections' | 'trashed_documents'>): string {
+  const trashed = held.trashed_documents ?? 0;
+  const inTrash = trashed === 0 ? '' : `, and ${counted(trashed, 'documents')} in the trash`;
+  return `${counted(held.documents ?? 0, 'documents')} in ${counted(held.collections ?? 0, 'collections')}${inTrash}`;
+}
+
+async function showProgress(
+  client: Client,
+  path: string,
+  shown: ReturnType<typeof shownProgress>,
+  until: AbortSignal,
+): Promise<void> {
+  while (!until.aborted) {
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, LOOK_MS).unref();
+      until.addEventListener('abort', () => resolve(), { once: true });
+    });
+    // Progress is optional: the backup itself says what went wrong.
+    const all = until.aborted ? [] : await client.listRunningBackups({}, { signal: until }).catch(() => []);
+    const mine = all.find((one) => one.path === path);
+    if (mine === undefined || until.aborted) continue;
+    shown.report(mine.done_bytes ?? 0, mine.total_bytes || undefined, STEPS[mine.step ?? 'wait']);
+  }
+  shown.clear();
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { VERSION } from '../../config.ts';
+import { createApprovals } from '../../mcp/guard/signed-states.ts';
+import { runStdio } from '../../mcp/transports/stdio.ts';
+import type { Config } from '../../settings.ts';
+import { connectService, loadConnection } from '../connect.ts';
+import { ownCommand } from '../connect-lines.ts';
+import { GUARD_OFF } from '../guard-notice.ts';
+import { auditOf, fileMeans, secretMeans } from '../means.ts';
+import { toolsFor } from '../offer.ts';
+import { laterLog } from './later-log.ts';
+
+/**
+ * Serves one MCP client on standard input and output, then ends the process. A client waits for this module to load at
+ * each start, so it imports only what listing tools needs; the rest is loaded on use.
+ */
+export async function serveStdio(config: Config, bin: string): Promise<never> {
+  const log = laterLog(config);
+  const audit = auditOf(config, 'stdio', log);
+  const started = ownCommand(config, bin);
+  if (config.guard === 'off') log.warn({}, GUARD_OFF);
+  await runStdio({
+    connect: () => connectService(config, bin, log),
+    version: VERSION,
+    log,
+    // For this process alone: approvals do not carry over to another one.
+    principal: `stdio-${randomBytes(6).toString('hex')}`,
+    ...toolsFor(config, log),
+    approvals: createApprovals(),
+    guard: config.guard,
+    means: { ...secretMeans(config), ...fileMeans(config) },
+    audit,
+    command: started,
+    approveCommand: config.url === undefined ? `${started} approve` : undefined,
+    loadAhead: () => Promise.all([log.load(), loadConnection(config)]),
+  });
+  await audit?.settled();
+  await log.settled();
+  // Nobody is left to read an answer, so what is still running (such as waiting for a service) may end.
+  process.exit(0);
+}

@@ -1,0 +1,122 @@
+import type { AllowlistEntry } from '../../contract/allowlist.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { contains, isLoopback, parseRange } from '../app/addresses.ts';
+import type { Origin } from '../app/origin.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import { byName, requireAllowlistEntry } from '../catalog/not-found.ts';
+import type { AllowlistRecord } from '../catalog/records.ts';
+import type { CallContext } from '../context.ts';
+
+const SHOWN_MAX = 80;
+const BEHIND_PROXY =
+  'the request came through a proxy that the service does not know. Name the proxy\'s address in the setting "--trust-proxy" of the service';
+
+/**
+ * Whether a list admits a caller: an empty list admits everybody; otherwise it admits what is on it, and this machine.
+ * A request forwarded by an unknown proxy does not count as this machine's, even if the proxy runs here.
+ */
+export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, origin: Origin): boolean {
+  const { address } = origin;
+  const isOwn = origin.isLocal || (address !== undefined && isLoopback(address));
+  if (isOwn && !origin.isForwarded) return true;
+  let isEmpty = true;
+  for (const { ipAddress } of entries) {
+    isEmpty = false;
+    const range = parseRange(ipAddress);
+    // If a proxy's own address is on the list, everybody behind it is admitted.
+    if (range !== undefined && address !== undefined && contains(range, address)) return true;
+  }
+  return isEmpty;
+}
+
+/** Throws `forbidden` if the allowlist does not admit the caller. */
+export function requireAllowed(catalog: Catalog, origin: Origin): void {
+  if (admits(catalog.all('allowlist').values(), origin)) return;
+  const why = origin.isForwarded
+    ? BEHIND_PROXY
+    : 'it is not on the IP allowlist of the organization. Ask an admin to add it, or call from an address on the list';
+  throw new ApiError('forbidden', `Cannot answer a request from the address "${origin.shown}": ${why}.`);
+}
+
+/** Adds an address or range (api.md #26). Throws `already_exists`; `invalid_input`, also if it locks out the caller. */
+export function createAllowlistEntry(
+  ctx: CallContext,
+  input: { name: string; description?: string | undefined; ip_address: string },
+): Promise<AllowlistEntry> {
+  const { catalog } = ctx;
+  const what = `Cannot add "${input.name}" to the IP allowlist`;
+  if (parseRange(input.ip_address) === undefined) {
+    throw new ApiError(
+      'invalid_input',
+      `${what}: "ip_address" ${JSON.stringify(input.ip_address.slice(0, SHOWN_MAX))} is neither an IP address nor a range in CIDR notation. Write it as in "203.0.113.7", "203.0.113.0/24" or "2001:db8::/32".`,
+    );
+  }
+  return catalog.change(() => {
+    const entries = catalog.all('allowlist');
+    if (entries.has(input.name)) {
+      throw new ApiError(
+        'already_exists',
+        `${what}: an entry of that name exists already. Delete it first, or choose another name.`,
+      );
+    }
+    const record: AllowlistRecord = {
+      name: input.name,
+      description: input.description ?? null,
+      ipAddress: input.ip_address,
+      creatorEmail: ctx.caller.user.email,
+      createdAt: new Date().toISOString(),
+    };
+    if (!admits([...entries.values(), record], ctx.origin)) {
+      throw new ApiError(
+        'invalid_input',
+        `${what}: ${lockedOut(ctx.origin, `"${input.ip_address}" does not hold it`)}`,
+      );
+    }
+    return { changes: [put('allowlist', record.name, record)], result: toEntry(record) };
+  });
+}
+
+/**
+ * Removes an entry (api.md #27); without entries every address is admitted. Throws `not_found`, or
+ * `dependent_resources` if no other entry admits the caller's own address.
+ */
+export function deleteAllowlistEntry(ctx: CallContext, input: { name: string }): Promise<AllowlistEntry> {
+  const { catalog } = ctx;
+  return catalog.change(() => {
+    const record = requireAllowlistEntry(catalog, input.name);
+    const rest = [...catalog.all('allowlist').values()].filter((other) => other.name !== record.name);
+    if (!admits(rest, ctx.origin)) {
+      throw new ApiError(
+        'dependent_resources',
+        `Cannot remove "${record.name}" from the IP allowlist: ${lockedOut(ctx.origin, 'no other entry holds it')}`,
+      );
+    }
+    return { changes: [remove('allowlist', record.name)], result: toEntry(record) };
+  });
+}
+
+/** One entry (api.md #28). */
+export function getAllowlistEntry({ catalog }: CallContext, input: { name: string }): AllowlistEntry {
+  return toEntry(requireAllowlistEntry(catalog, input.name));
+}
+
+/** All entries, by name (api.md #29). */
+export function listAllowlistEntries({ catalog }: CallContext): AllowlistEntry[] {
+  return [...catalog.all('allowlist').values()].sort(byName).map(toEntry);
+}
+
+function lockedOut(origin: Origin, why: string): string {
+  if (origin.isForwarded)
+    return `the caller would be locked out, since ${BEHIND_PROXY}, or call it on its own machine.`;
+  return `the caller would be locked out: its address is "${origin.shown}", and ${why}. Add an entry for that address first, or call the service on its own machine.`;
+}
+
+function toEntry(record: AllowlistRecord): AllowlistEntry {
+  return {
+    name: record.name,
+    description: record.description,
+    ip_address: record.ipAddress,
+    creator_email: record.creatorEmail,
+    created_at: record.createdAt,
+  };
+}

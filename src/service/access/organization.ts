@@ -1,0 +1,30 @@
+import { ApiError } from '../../contract/errors.ts';
+import type { Organization } from '../../contract/organization.ts';
+import type { CallContext, ServiceContext } from '../context.ts';
+
+/** Record key for kinds with a single record. */
+export const SELF = 'self';
+
+/** The organization (api.md #34). */
+export function getOrganization(ctx: CallContext): Organization {
+  return organizationOf(ctx);
+}
+
+/** The one organization of this service. */
+export function organizationOf(ctx: Pick<ServiceContext, 'catalog'>): Organization {
+  const record = ctx.catalog.all('organization').get(SELF);
+  if (record === undefined) throw new ApiError('internal', 'The metadata holds no organization.');
+  return {
+    id: record.id,
+    created_at: record.createdAt,
+    display_name: record.displayName,
+    company_name: null,
+    external_id: record.id,
+    service_user: null,
+    // The only state that the interface description names.
+    state: 'TRIAL',
+    deletionScheduledAt: null,
+    clusters: [],
+    num_dedicated_pods: 0,
+  };
+}

@@ -1,0 +1,69 @@
+import type { FieldSchema, PartitionSpec } from '../../contract/collections.ts';
+import type { ParsedInput } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import { readEventTimeInfo } from '../ingest/event-time-info.ts';
+import { type Refuse, readFieldMappings } from '../ingest/field-mappings.ts';
+import { readSources } from '../ingest/sources.ts';
+
+/** The settings that a collection is created with and keeps. */
+export type CollectionSettings = Pick<
+  CollectionRecord,
+  'retentionSecs' | 'eventTimeInfo' | 'fieldMappings' | 'sources' | 'clusteringKey' | 'fieldSchemas' | 'encodingOptions'
+>;
+
+/**
+ * The settings of a new collection, checked and with defaults filled in. Throws `invalid_input`, naming the setting, or
+ * `query_error` for a field mapping whose expression cannot be computed.
+ */
+export async function readCollectionSettings(
+  engine: Pick<Engine, 'checkExpression' | 'readTimes'>,
+  input: ParsedInput<'createCollection'>,
+): Promise<CollectionSettings> {
+  const refuse: Refuse = (why) => new ApiError('invalid_input', `Cannot create collection "${input.name}": ${why}.`);
+  const sources = readSources(input.sources ?? [], refuse);
+  const clusteringKey = readClusteringKey(input.clustering_key ?? [], refuse);
+  const fieldSchemas = readFieldSchemas(input.field_schemas ?? [], refuse);
+  const { event_time_info: info, field_mappings: mappings = [] } = input;
+  return {
+    retentionSecs: input.retention_secs ?? null,
+    eventTimeInfo: info === undefined ? null : await readEventTimeInfo(engine, info, refuse),
+    fieldMappings: mappings.length === 0 ? [] : await readFieldMappings(engine, mappings, refuse),
+    sources,
+    clusteringKey,
+    fieldSchemas,
+    encodingOptions: input.inverted_index_group_encoding_options ?? null,
+  };
+}
+
+/** The type AUTO needs no keys; any other type lists the values to partition by. */
+function readClusteringKey(given: readonly PartitionSpec[], refuse: Refuse): PartitionSpec[] {
+  requireFieldNames('clustering_key', given, refuse);
+  return given.map((spec, index) => {
+    const type = spec.type ?? 'AUTO';
+    if (type === '') throw refuse(`clustering_key[${index}].type is empty; leave it out, or write "AUTO"`);
+    if (type !== 'AUTO' && (spec.keys ?? []).length === 0) {
+      throw refuse(`clustering_key[${index}] has the type "${type}" and no "keys"; only "AUTO" needs none`);
+    }
+    return { ...spec, type };
+  });
+}
+
+function readFieldSchemas(given: readonly FieldSchema[], refuse: Refuse): FieldSchema[] {
+  requireFieldNames('field_schemas', given, refuse);
+  return [...given];
+}
+
+function requireFieldNames(
+  setting: string,
+  given: readonly { field_name?: string | null | undefined }[],
+  refuse: Refuse,
+): void {
+  const seen = new Set<string>();
+  for (const [index, { field_name: name }] of given.entries()) {
+    if ((name ?? '') === '') throw refuse(`${setting}[${index}].field_name is missing`);
+    if (seen.has(name ?? '')) throw refuse(`${setting}[${index}].field_name "${name}" is there twice`);
+    seen.add(name ?? '');
+  }
+}

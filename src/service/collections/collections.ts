@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto';
+import type { Collection, CollectionStats } from '../../contract/collections.ts';
+import type { ParsedInput } from '../../contract/contract.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { Change, TableStats } from '../../engine/engine.ts';
+import { put } from '../catalog/catalog.ts';
+import {
+  collectionKey,
+  collectionsOf,
+  recordsOfAll,
+  requireCollection,
+  requireWorkspace,
+} from '../catalog/not-found.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import { requireFreeName } from '../catalog/table-names.ts';
+import type { CallContext } from '../context.ts';
+import { toSource } from '../ingest/sources.ts';
+import { collectionDeletion } from '../trash/trash-entries.ts';
+import { toAlias } from './aliases.ts';
+import { readCollectionSettings } from './collection-settings.ts';
+import { aliasesNaming, refuseWithDependents } from './dependents.ts';
+
+/**
+ * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
+ * a field mapping whose expression cannot be computed.
+ */
+export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
+  const { catalog } = ctx;
+  requireWorkspace(catalog, input.workspace);
+  const settings = await readCollectionSettings(ctx.engine, input);
+  return catalog.change(() => {
+    const workspace = requireWorkspace(catalog, input.workspace).name;
+    requireFreeName(catalog, 'collection', workspace, input.name);
+    const record: CollectionRecord = {
+      name: input.name,
+      workspace,
+      table: `c_${randomBytes(8).toString('hex')}`,
+      description: input.description ?? null,
+      createdAt: new Date().toISOString(),
+      createdBy: ctx.caller.user.email,
+      ...settings,
+    };
+    const changes: Change[] = [
+      put('collection', collectionKey(workspace, record.name), record),
+      {
+        do: 'createCollection',
+        table: record.table,
+        workspace,
+        name: record.name,
+        retentionSecs: record.retentionSecs,
+      },
+    ];
+    return { changes, result: toCollection(ctx, record, 'CREATED') };
+  });
+}
+
+/** Deletes a collection with its documents, into the trash (api.md #20); its name is free again at once. */
+export function deleteCollection(
+  { catalog, caller, trash, usage }: CallContext,
+  input: { workspace: string; collection: string },
+): Promise<Collection> {
+  return catalog.change(() => {
+    const record = requireCollection(catalog, input.workspace, input.collection);
+    refuseWithDependents(catalog, 'collection', collectionKey(record.workspace, record.name));
+    const deletion = { trash, workspace: record.workspace, by: caller.user.email };
+    const changes = collectionDeletion(catalog, record, usage.of(record), deletion);
+    const result: Collection = {
+      name: record.name,
+      workspace: record.workspace,
+      status: 'DELETED',
+      sources: [],
+      field_mappings: [],
+      clustering_key: [],
+      aliases: [],
+      field_schemas: [],
+      fieldPartitions: [],
+    };
+    return { changes, result };
+  });
+}
+
+/** One collection with its figures (api.md #21). */
+export async function getCollection(
+  ctx: CallContext,
+  input: { workspace: string; collection: string },
+): Promise<Collection> {
+  const record = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const found = await withStats(ctx, record);
+  // Deleted while its figures were read: the catalog now says so.
+  if (found === undefined) requireCollection(ctx.catalog, input.workspace, input.collection);
+  return found ?? toCollection(ctx, record, 'READY');
+}
+
+/** The collections of all workspaces, by workspace and name (api.md #24). */
+export async function listCollections(ctx: CallContext): Promise<Collection[]> {
+  return listed(ctx, recordsOfAll(ctx.catalog, 'collection'));
+}
+
+/** The collections of one workspace, by name (api.md #25). */
+export async function listWorkspaceCollections(ctx: CallContext, input: { workspace: string }): Promise<Collection[]> {
+  return listed(ctx, collectionsOf(ctx.catalog, requireWorkspace(ctx.catalog, input.workspace).name));
+}
+
+/** How many collections are counted at a time: each takes a connection. */
+const COUNTED_AT_ONCE = 4;
+
+async function listed(ctx: CallContext, records: readonly CollectionRecord[]): Promise<Collection[]> {
+  const collections: (Collection | undefined)[] = [];
+  const left = records.entries();
+  const pace = createPace();
+  const count = async () => {
+    for (const [index, record] of left) {
+      collections[index] = await withStats(ctx, record);
+      await pace();
+    }
+  };
+  await Promise.all(Array.from({ length: COUNTED_AT_ONCE }, count));
+  return collections.filter((collection) => collection !== undefined);
+}
+
+/** The collection with its figures; undefined if it was deleted while they were read. */
+async function withStats(ctx: CallContext, record: CollectionRecord): Promise<Collection | undefined> {
+  const key = collectionKey(record.workspace, record.name);
+  try {
+    const stats = toStats(ctx, record, await ctx.engine.stats(record.table));
+    return { ...toCollection(ctx, record, 'READY'), stats };
+  } catch (error) {
+    if (ctx.catalog.all('collection').get(key)?.table !== record.table) return undefined;
+    throw error;
+  }
+}
+
+function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats): CollectionStats {
+  const usage = ctx.usage.of(record);
+  // Missing only if the service was killed in a collection's first moments; what is stored is then a lower bound.
+  const least = table.docCount > 0 ? { updatedMs: Date.parse(record.createdAt), bytes: table.totalBytes } : undefined;
+  return {
+    doc_count: table.docCount,
+    purged_doc_count: usage.purgedDocCount,
+    fill_progress: 1,
+    last_queried_ms: usage.lastQueriedMs,
+    last_updated_ms: usage.lastUpdatedMs || (least?.updatedMs ?? 0),
+    total_size: table.totalBytes,
+    total_index_size: 0,
+    row_index_size: 0,
+    column_index_size: 0,
+    inverted_index_size: 0,
+    range_index_size: 0,
+    purged_doc_size: usage.purgedBytes,
+    bytes_inserted: usage.bytesInserted || (least?.bytes ?? 0),
+    bytes_overwritten: usage.bytesOverwritten,
+  };
+}
+
+/** A collection as returned, without the figures that only the engine has. */
+export function toCollection(
+  { catalog, usage }: CallContext,
+  record: CollectionRecord,
+  status: 'CREATED' | 'READY',
+): Collection {
+  return {
+    created_at: record.createdAt,
+    created_by: record.createdBy,
+    name: record.name,
+    description: record.description,
+    workspace: record.workspace,
+    status,
+    sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
+    retention_secs: record.retentionSecs,
+    field_mappings: record.fieldMappings,
+    clustering_key: record.clusteringKey,
+    aliases: aliasesNaming(catalog, collectionKey(record.workspace, record.name)).map(toAlias),
+    field_schemas: record.fieldSchemas,
+    inverted_index_group_encoding_options: record.encodingOptions,
+    fieldPartitions: record.clusteringKey,
+  };
+}

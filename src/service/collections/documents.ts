@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+import { mapInTurns } from '../../contract/turns/turns.ts';
+import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
+import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import type { CallContext, DocumentList } from '../context.ts';
+import { newDocumentId } from '../ingest/document-id.ts';
+import { isNear1970 } from '../ingest/event-time.ts';
+import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { applyPatch, fieldsOf } from '../ingest/patch.ts';
+import { measure } from '../ingest/values.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
+import { documentsDeletion } from '../trash/trash-entries.ts';
+
+interface Target {
+  workspace: string;
+  collection: string;
+}
+
+const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', changed: 'PATCHED' } as const;
+
+/**
+ * Adds documents (api.md #3) according to the collection's settings: one row per document, in order; a document that
+ * cannot be stored becomes an ERROR row, and the others are stored. Throws `not_found`, `content_too_large`.
+ */
+export async function addDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly JsonValue[] },
+): Promise<WriteResult> {
+  const added = ctx.text === undefined ? undefined : await addText(ctx, input, ctx.text);
+  if (added !== undefined) return added;
+  const data = ctx.text === undefined ? input.data : await ctx.text.parse();
+  requireAtMostMax('add', data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const prepared = await takeIn(ctx, collection, data);
+  const accepted = prepared.filter((one) => 'document' in one);
+  const documents = accepted.map((one) => one.document);
+  const turned: NewJson[] = [];
+  const outcomes =
+    documents.length === 0
+      ? []
+      : await write(ctx, collection, () =>
+          ctx.engine.addDocuments(collection.table, documents, (one) => turned.push(one)),
+        );
+  const bytes = { inserted: 0, overwritten: 0 };
+  let next = 0;
+  let tooOld = 0;
+  let near1970 = 0;
+  const rows = await mapInTurns(prepared, (one) => {
+    if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
+    const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
+    if (outcome.status !== 'error') bytes.inserted += one.bytes;
+    if (outcome.status === 'replaced') bytes.overwritten += one.bytes;
+    if (outcome.status !== 'error' && isTooOld(collection, one.document.eventTimeMicros)) tooOld += 1;
+    if (outcome.status !== 'error' && one.isNear1970) near1970 += 1;
+    return row(collection, one.document.id, outcome);
+  });
+  countFile(ctx, collection, prepared, rows);
+  return written(ctx, collection, rows, bytes, { turned, tooOld, near1970 });
+}
+
+/** Adds documents without parsing them; undefined, with nothing done, if that is not possible. */
+async function addText(ctx: CallContext, target: Target, text: DocumentList): Promise<WriteResult | undefined> {
+  const collection = findCollection(ctx.catalog, target.workspace, target.collection);
+  if (collection === undefined || !takesAsGiven(collection)) return undefined;
+  const { bytes, start, end } = text;
+  const turned: NewJson[] = [];
+  // By id, since the engine may read a document twice, with a different id if ids are generated.
+  const old = new Set<string>();
+  const early = new Set<string>();
+  const read = (json: JsonValue) => {
+    const document = readGiven(json);
+    if (document !== undefined && isTooOld(collection, document.eventTimeMicros)) old.add(document.id);
+    if (document !== undefined && isObject(json) && isNear1970(json['_event_time'])) early.add(document.id);
+    return document;
+  };
+  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read };
+  const outcomes = await write(ctx, collection, () =>
+    ctx.engine.addText(collection.table, given, (one) => turned.push(one)),
+  );
+  if (outcomes === undefined) return undefined;
+  const size = { inserted: 0, overwritten: 0 };
+  const countIn = (ids: ReadonlySet<string>) => (ids.size === 0 ? 0 : outcomes.filter(({ id }) => ids.has(id)).length);
+  const rows = await mapInTurns(outcomes, (outcome) => {
+    size.inserted += outcome.bytes;
+    if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
+    return row(collection, outcome.id, outcome);
+  });
+  return written(ctx, collection, rows, size, { turned, tooOld: countIn(old), near1970: countIn(early) });
+}
+
+/**
+ * Deletes documents by `_id`, into the trash (api.md #4). An `_id` that does not exist is DELETED like the others: the
+ * outcome is what the caller wants, and a delete repeated after a lost answer reads like the first one.
+ */
+export async function deleteDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly { _id: string }[] },
+): Promise<WriteResult> {
+  requireAtMostMax('delete', input.data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const ids = input.data.map((entry) => entry._id);
+  const kept: RecordChange[] = [];
+  const deletion = { trash: ctx.trash, workspace: collection.workspace, by: ctx.caller.user.email };
+  const keep = documentsDeletion(collection, deletion, (change) => kept.push(change));
+  if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep));
+  for (const change of kept) ctx.catalog.stored(change);
+  const rows = ids.map((id) => row(collection, id, { status: 'deleted' }));
+  return written(ctx, collection, rows, { inserted: 0, overwritten: 0 });
+}
+
+/**
+ * Patches documents (api.md #5): all operations of a document apply or none; an `_id` that does not exist is an ERROR
+ * row. An `_id` that appears twice is patched twice, in order.
+ *
+ * The collection's field mappings and event time are not applied: they are for incoming documents, as this one was
+ * once. A mapping that hashes a field would hash the hash, and one that drops its input would not find it.
+ *
+ * The bytes written are only sure to include the fields that a patch names: the engine may leave the rest in place.
+ */
+export async function patchDocuments(
+  ctx: CallContext,
+  input: Target & { data: readonly { _id: string; patch: readonly PatchOperation[] }[] },
+): Promise<WriteResult> {
+  requireAtMostMax('patch', input.data.length);
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const sizes: number[] = [];
+  const turned: NewJson[] = [];
+  const fields = await fieldsOf(input.data);
+  const outcomes = await write(ctx, collection, () =>
+    ctx.engine.changeDocuments(
+      collection.table,
+      input.data.map((entry) => entry._id),
+      (document, index) => {
+        const entry = input.data[index];
+        if (entry === undefined) throw new Error('the engine asked for a patch that was not sent');
+        const changed = patched(entry._id, document, entry.patch);
+        sizes[index] = changed.bytes;
+        return changed.document;
+      },
+      fields,
+      (one) => turned.push(one),
+    ),
+  );
+  const bytes = { inserted: 0, overwritten: 0 };
+  const rows = await mapInTurns(input.data, (entry, index) => {
+    const outcome = outcomes[index] ?? { status: 'error', message: 'the engine gave no answer for it' };
+    if (outcome.status === 'error') return row(collection, entry._id, outcome);
+    bytes.inserted += sizes[index] ?? 0;
+    bytes.overwritten += sizes[index] ?? 0;
+    return { ...row(collection, entry._id, outcome), patch_id: randomUUID() };
+  });
+  return written(ctx, collection, rows, bytes, { turned });
+}
+
+function patched(id: string, before: JsonObject, operations: readonly PatchOperation[]) {
+  const document = applyPatch({ _id: id, ...before }, operations);
+  if (!Object.hasOwn(before, '_id')) delete document['_id'];
+  const { bytes, problem } = measure(document);
+  if (problem !== undefined) throw new Error(`the patched document ${problem}`);
+  if (bytes > ITEM_BYTES_MAX) {
+    throw new Error(`the patched document has ${bytes} bytes, and one document may have ${ITEM_BYTES_MAX}`);
+  }
+  return { document, bytes };
+}
+
+/** Runs a write of the engine; if it fails because the collection was deleted meanwhile, the error says so. */
+async function write<T>(ctx: CallContext, collection: CollectionRecord, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const current = ctx.catalog.all('collection').get(collectionKey(collection.workspace, collection.name));
+    if (current?.table === collection.table) throw error;
+    throw new ApiError(
+      'not_found',
+      `Collection "${collection.name}" does not exist in workspace "${collection.workspace}"`,
+      { messageKey: 'COLLECTION_DOES_NOT_EXIST', cause: error },
+    );
+  }
+}
+
+function countFile(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  prepared: readonly Prepared[],
+  rows: readonly DocumentStatus[],
+): void {
+  const ofFile = rows.filter((_, index) => prepared[index]?.isFromFile === true);
+  if (ofFile.length === 0) return;
+  const refused = ofFile.filter((one) => one.status === 'ERROR').map((one) => String(one.error));
+  ctx.usage.tookFile(collection, { taken: ofFile.length - refused.length, refused });
+}
+
+function written(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  rows: DocumentStatus[],
+  bytes: { inserted: number; overwritten: number },
+  { turned = [], tooOld = 0, near1970 = 0 }: { turned?: readonly NewJson[]; tooOld?: number; near1970?: number } = {},
+): WriteResult {
+  if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
+  const warnings = [
+    ...fieldWarnings(ctx.catalog, collection, turned),
+    ...near1970Warnings(near1970),
+    ...tooOldWarnings(collection, tooOld),
+  ];
+  return { data: rows, last_offset: ctx.nextOffset(), ...(warnings.length === 0 ? {} : { warnings }) };
+}
+
+function row(collection: CollectionRecord, id: string | null, outcome: WriteOutcome | TextOutcome): DocumentStatus {
+  return {
+    _collection: collectionKey(collection.workspace, collection.name),
+    _id: id,
+    status: outcome.status === 'error' ? 'ERROR' : STATUS[outcome.status],
+    error: outcome.status === 'error' ? outcome.message : null,
+    patch_id: null,
+  };
+}

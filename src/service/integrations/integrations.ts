@@ -1,0 +1,174 @@
+import type { Collection } from '../../contract/collections.ts';
+import type { ParsedInput } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { INTEGRATION_KINDS, type Integration, type IntegrationKind, kindsIn } from '../../contract/integrations.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { mapInTurns } from '../../contract/turns/turns.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import { byName, requireIntegration } from '../catalog/not-found.ts';
+import type { IntegrationRecord } from '../catalog/records.ts';
+import { toCollection } from '../collections/collections.ts';
+import { collectionsUsing, refuseWithDependents } from '../collections/dependents.ts';
+import { foldedMatch } from '../collections/workspaces.ts';
+import type { CallContext, ServiceContext } from '../context.ts';
+import { problemOf } from '../ingest/values.ts';
+import { masked } from './integration-masks.ts';
+import type { Sealer } from './secrets.ts';
+
+type Given = ParsedInput<'createIntegration'>;
+
+const LISTED_MAX = 20;
+
+/**
+ * Stores connection details (api.md #30). Secrets are encrypted before they reach the engine and masked in every
+ * answer, the first included. Throws `already_exists`, `invalid_input`, or `internal` if the key file cannot be used.
+ */
+export async function createIntegration(ctx: CallContext, input: Given): Promise<Integration> {
+  const { catalog } = ctx;
+  const { kind, config } = kindOf(input);
+  refuseTakenName(catalog, input.name);
+  const shown = masked(kind, config);
+  // A config without secrets needs no key.
+  const sealer = shown === config ? undefined : await sealerFor(ctx, input.name);
+  return catalog.change(() => {
+    refuseTakenName(catalog, input.name);
+    if (sealer !== undefined) refuseOtherKey(ctx, input.name, sealer);
+    const record: IntegrationRecord = {
+      name: input.name,
+      description: input.description ?? null,
+      createdAt: new Date().toISOString(),
+      createdBy: ctx.caller.user.email,
+      kind,
+      shown,
+      sealed: sealer?.seal(config, ownerOf(input.name)) ?? null,
+    };
+    return { changes: [put('integration', record.name, record)], result: toIntegration(ctx, record) };
+  });
+}
+
+/** Deletes an integration with its secrets (api.md #31). Throws `not_found`, `dependent_resources`. */
+export function deleteIntegration(ctx: CallContext, input: { integration: string }): Promise<Integration> {
+  const { catalog } = ctx;
+  return catalog.change(() => {
+    const record = requireIntegration(catalog, input.integration);
+    refuseWithDependents(catalog, 'integration', record.name);
+    return { changes: [remove('integration', record.name)], result: toIntegration(ctx, record) };
+  });
+}
+
+/** One integration, masked (api.md #32). */
+export function getIntegration(ctx: CallContext, input: { integration: string }): Integration {
+  return toIntegration(ctx, requireIntegration(ctx.catalog, input.integration));
+}
+
+/** All integrations, masked, by name (api.md #33). */
+export function listIntegrations(ctx: CallContext): Promise<Integration[]> {
+  const records = [...ctx.catalog.all('integration').values()].sort(byName);
+  return mapInTurns(records, (record) => toIntegration(ctx, record));
+}
+
+/**
+ * The connection details of an integration with its secrets, for connecting to the source; never for an answer or a
+ * log. Rejects `not_found`, or `internal` if the key file is lost or another one.
+ */
+export async function connectionOf(
+  ctx: Pick<ServiceContext, 'catalog' | 'secrets'>,
+  name: string,
+): Promise<{ kind: IntegrationKind; config: JsonObject }> {
+  const record = requireIntegration(ctx.catalog, name);
+  const config = record.sealed === null ? record.shown : await ctx.secrets.open(record.sealed, ownerOf(record.name));
+  return { kind: record.kind, config: config as JsonObject };
+}
+
+function ownerOf(name: string): string {
+  return `integration "${name}"`;
+}
+
+/** The one kind that is given, with its fields; the other kinds are ignored. */
+function kindOf(input: Given): { kind: IntegrationKind; config: JsonObject } {
+  const [kind] = kindsIn(input);
+  // The contract's schema lets only one kind pass.
+  if (kind === undefined) throw new ApiError('internal', 'The integration has no kind.');
+  const config = (kind === 'kafka' ? kafkaOf(input.kafka) : { ...NO_KEY_OR_ROLE[kind], ...input[kind] }) as JsonObject;
+  requireStorable(input.name, 'description', input.description ?? null);
+  requireStorable(input.name, kind, config);
+  return { kind, config };
+}
+
+function requireStorable(name: string, field: string, value: JsonValue): void {
+  const problem = problemOf(value);
+  if (problem === undefined) return;
+  throw new ApiError('invalid_input', `Cannot create integration "${name}": "${field}" ${problem}.`);
+}
+
+const NEITHER = { cloud_access_key: null, cloud_role: null };
+const NO_KEY_OR_ROLE: { readonly [K in IntegrationKind]?: JsonObject } = {
+  s3: NEITHER,
+  kinesis: NEITHER,
+  dynamodb: NEITHER,
+};
+
+/** Every topic begins as DORMANT: none is read before a collection names it. */
+function kafkaOf(given: Given['kafka']): JsonObject {
+  const topics = [...new Set(given?.kafka_topic_names)];
+  return {
+    kafka_topic_names: topics,
+    source_status_by_topic: Object.fromEntries(topics.map((topic) => [topic, 'DORMANT'] as const)),
+    kafka_data_format: given?.kafka_data_format ?? 'json',
+  };
+}
+
+function refuseTakenName(catalog: Catalog, name: string): void {
+  const taken = foldedMatch(catalog.all('integration').keys(), name);
+  if (taken === undefined) return;
+  const why =
+    taken === name
+      ? 'it exists already. Delete it first, or choose another name.'
+      : `integration "${taken}" exists, and two names may not differ only in case. Choose another name.`;
+  throw new ApiError('already_exists', `Cannot create integration "${name}": ${why}`);
+}
+
+async function sealerFor(ctx: CallContext, name: string): Promise<Sealer> {
+  const isFirst = [...ctx.catalog.all('integration').values()].every((record) => record.sealed === null);
+  const sealer = await ctx.secrets.sealer({ make: isFirst });
+  refuseOtherKey(ctx, name, sealer);
+  if (sealer === undefined) throw new ApiError('internal', `Cannot create integration "${name}": its key is missing.`);
+  return sealer;
+}
+
+/**
+ * All secrets have the same key: if a lost key file were replaced by a new one, restoring the old file would lose what
+ * was stored in the meantime.
+ */
+function refuseOtherKey({ catalog, secrets }: CallContext, name: string, sealer: Sealer | undefined): void {
+  const others = [...catalog.all('integration').values()]
+    .filter((record) => record.sealed !== null && record.sealed.keyId !== sealer?.keyId)
+    .sort(byName)
+    .map((record) => `"${record.name}"`);
+  if (others.length === 0) return;
+  const rest = others.length - LISTED_MAX;
+  const list = others.slice(0, LISTED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  const state = sealer === undefined ? 'is missing' : 'is another one';
+  throw new ApiError(
+    'internal',
+    `Cannot create integration "${name}": the key file "${secrets.file}" ${state}, and the secrets of ${list} were encrypted with the one before. Put that file back, or delete these integrations first.`,
+  );
+}
+
+function toIntegration(ctx: CallContext, record: IntegrationRecord): Integration {
+  const kinds = INTEGRATION_KINDS.map((kind): [string, JsonValue] => [
+    kind,
+    kind === record.kind ? record.shown : null,
+  ]);
+  const collections: Collection[] = collectionsUsing(ctx.catalog, record.name).map((collection) =>
+    toCollection(ctx, collection, 'READY'),
+  );
+  return {
+    name: record.name,
+    description: record.description,
+    collections,
+    created_by: record.createdBy,
+    created_at: record.createdAt,
+    ...Object.fromEntries(kinds),
+  };
+}

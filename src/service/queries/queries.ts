@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '../../contract/errors.ts';
+import { scanJson } from '../../contract/json/json-scan.ts';
+import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '../../contract/queries.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { QueryOutcome } from '../../engine/engine.ts';
+import type { CallContext } from '../context.ts';
+import { problemOf } from '../ingest/values.ts';
+import { keepingOf, toObjectsInTurns } from '../results/results.ts';
+
+/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
+export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
+  await checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
+  return runStatement(ctx, input.sql);
+}
+
+/** Runs one statement whose parameters were already checked. Throws like `runQuery`. */
+export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<QueryResponse> {
+  const queryId = randomUUID();
+  const startedAt = performance.now();
+  const outcome = await execute(ctx, sql, queryId);
+  const collections = ctx.catalog.all('collection');
+  for (const name of outcome.collections) {
+    const collection = collections.get(name);
+    if (collection !== undefined) ctx.usage.queried(collection);
+  }
+  const keeping = keepingOf(ctx, queryId, outcome);
+  return {
+    query_id: queryId,
+    collections: outcome.collections,
+    aliases: outcome.aliases,
+    column_fields: outcome.columns,
+    results: await toObjectsInTurns(
+      outcome.columns.map((column) => column.name),
+      outcome.rows,
+    ),
+    stats: {
+      elapsed_time_ms: Math.round(performance.now() - startedAt),
+      throttled_time_micros: Math.round(outcome.queuedMicros),
+    },
+    warnings: outcome.warnings,
+    // Rows that were cut off can be fetched if the result is kept.
+    query_errors: outcome.cut === null || keeping?.is_kept ? [] : [cutError(outcome.cut, outcome.rows.length)],
+    status: 'COMPLETED',
+    ...(keeping === null ? {} : { keeping }),
+  };
+}
+
+/** Checks a statement without running it (api.md #2). Throws `query_error`. */
+export async function validateQuery(
+  ctx: CallContext,
+  input: { sql: SqlBody; parameters?: boolean | undefined },
+): Promise<ValidationResult> {
+  await checkParameters('validate a SQL query', 'sql.parameters', input.sql.parameters);
+  const found = await ctx.engine.inspect({
+    sql: input.sql.query,
+    parameters: input.sql.parameters,
+    allowMissingParameters: input.parameters === true,
+    caller: ctx.caller.keyHash,
+    signal: ctx.signal,
+  });
+  return {
+    collections: found.collections,
+    aliases: found.aliases,
+    views: [],
+    name: [...found.collections, ...found.aliases],
+    parameters: found.parameters,
+  };
+}
+
+async function execute(ctx: CallContext, sql: SqlBody, queryId: string): Promise<QueryOutcome> {
+  try {
+    const caller = { email: ctx.caller.user.email, keyName: ctx.caller.keyName };
+    return await ctx.queryLog.watch({ id: queryId, sql: sql.query, caller }, ctx.signal, (signal) =>
+      ctx.engine.query({
+        sql: sql.query,
+        parameters: sql.parameters,
+        defaultRowLimit: sql.default_row_limit,
+        generateWarnings: sql.generate_warnings,
+        ...(ctx.keepRows === undefined ? {} : { keep: { id: queryId, rowsMax: ctx.keepRows } }),
+        caller: ctx.caller.keyHash,
+        signal,
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new ApiError(error.code, error.message, { ...error.details, queryId, cause: error });
+  }
+}
+
+/**
+ * Throws `invalid_input` for a value that cannot be kept exactly, and names the limit for JSON text that is over one;
+ * `field` is the path of the list in the body.
+ */
+export async function checkParameters(
+  what: string,
+  field: string,
+  parameters: readonly QueryParameter[] = [],
+): Promise<void> {
+  const pace = createPace();
+  for (const [index, { type, value }] of parameters.entries()) {
+    const name = `"${field}[${index}].value"`;
+    // The engine parses this text, as part of the request.
+    if (typeof value === 'string' && (type === 'array' || type === 'object')) {
+      await scanJson(Buffer.from(value), { what: name });
+    }
+    const problem = value === undefined ? undefined : problemOf(value);
+    if (problem !== undefined) throw new ApiError('invalid_input', `Cannot ${what}: ${name} ${problem}.`);
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+}
+
+function cutError(cut: NonNullable<QueryOutcome['cut']>, rows: number) {
+  const limit = cut.reason === 'rows' ? `${cut.limit} rows` : `${cut.limit} bytes`;
+  const message =
+    rows === 0
+      ? `No row was returned: the first one alone is larger than the limit of ${limit}. Select fewer columns, or parts of long texts and lists.`
+      : `Only the first ${rows} rows were returned: the result is larger than ${limit}. Filter or aggregate in the SQL, select fewer columns, or page with ORDER BY, LIMIT and OFFSET.`;
+  return { type: 'ResourceExceeded', message, status_code: 429 };
+}

@@ -1,0 +1,149 @@
+import type { ParsedInput } from '../../contract/contract.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import {
+  type ExportPart,
+  type Keeping,
+  type KeptResult,
+  PART_BYTES_MAX,
+  type ResultExport,
+  type ResultProfile,
+  type ResultRows,
+  type RunningExport,
+} from '../../contract/results.ts';
+import { mapInTurns } from '../../contract/turns/turns.ts';
+import type { QueryOutcome } from '../../engine/engine.ts';
+import type { CallContext } from '../context.ts';
+import { resultGone } from './kept-results.ts';
+
+const ROWS_DEFAULT = 50;
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The results kept for the caller's key. */
+export function listResults(ctx: CallContext): KeptResult[] {
+  return ctx.results.list(ctx.caller).map((entry) => ({
+    query_id: entry.queryId,
+    rows: entry.rows,
+    is_whole: entry.isWhole,
+    bytes: entry.bytes,
+    columns: [...entry.columns],
+    created_at: timeText(entry.createdAt),
+    expires_at: timeText(entry.expiresAt),
+  }));
+}
+
+/** A page of a kept result. Throws `not_found`, `invalid_input`, or `query_error` for the condition or the order. */
+export async function fetchResult(ctx: CallContext, input: ParsedInput<'fetchResult'>): Promise<ResultRows> {
+  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => {
+    const { offset = 0, limit = ROWS_DEFAULT, columns, where, order_by: orderBy } = input;
+    const page = await ctx.engine.results.read(queryId, { offset, limit, columns, where, orderBy }, ctx.signal);
+    const names = page.columns.map(({ name }) => name);
+    return {
+      query_id: queryId,
+      column_fields: page.columns,
+      results: await toObjectsInTurns(names, page.rows),
+      offset,
+      total: page.total,
+      rows_kept: rows,
+      is_whole: isWhole,
+      warnings: [...page.warnings],
+    };
+  });
+}
+
+/** A profile of the columns of a kept result. Throws `not_found`. */
+export async function profileResult(ctx: CallContext, input: ParsedInput<'profileResult'>): Promise<ResultProfile> {
+  return ctx.results.use(ctx.caller, input.query_id, async ({ queryId, rows, isWhole }) => ({
+    query_id: queryId,
+    rows,
+    is_whole: isWhole,
+    columns: (await ctx.engine.results.profile(queryId, ctx.signal)).map(({ isDistinctExact, ...column }) => ({
+      ...column,
+      is_distinct_exact: isDistinctExact,
+    })),
+  }));
+}
+
+/** Writes a kept result to a file. Throws `not_found`, or `storage_full` if the disk is full. */
+export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
+  const { query_id: queryId, format } = input;
+  const existing = await ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);
+  const file =
+    existing ??
+    (await ctx.results.use(ctx.caller, queryId, (entry) => ctx.resultFiles.write(entry, format, ctx.signal)));
+  return {
+    query_id: file.queryId,
+    format: file.format,
+    rows: file.rows,
+    is_whole: file.isWhole,
+    retyped: file.retyped.map(({ writtenAs, ...column }) => ({ ...column, written_as: writtenAs })),
+    bytes: file.bytes,
+    path: file.path,
+    expires_at: timeText(file.expiresAt),
+  };
+}
+
+/** The exports being written for the caller's key, with their progress. */
+export function listRunningExports(ctx: CallContext): RunningExport[] {
+  return ctx.resultFiles.running(ctx.caller.keyHash).map(({ queryId, format, rowsDone, rows }) => ({
+    query_id: queryId,
+    format,
+    rows_done: rowsDone,
+    rows,
+  }));
+}
+
+/** A part of an exported file. Throws `not_found`. */
+export async function readExport(ctx: CallContext, input: ParsedInput<'readExport'>): Promise<ExportPart> {
+  const file = await ctx.resultFiles.find(ctx.caller.keyHash, input.query_id, input.format);
+  if (file === undefined) throw resultGone(input.query_id);
+  try {
+    const part = await ctx.resultFiles.read(file, input.offset ?? 0, input.length ?? PART_BYTES_MAX);
+    return { bytes: file.bytes, data: part.toString('base64') };
+  } catch {
+    // The file was removed.
+    throw resultGone(input.query_id);
+  }
+}
+
+/** Records that the engine kept a result, and for whom; null if it was not asked to. */
+export function keepingOf(ctx: CallContext, queryId: string, outcome: QueryOutcome): Keeping | null {
+  const { keeping } = outcome;
+  if (keeping === null) return null;
+  const { total, isTotalExact, kept, failure } = keeping;
+  const isWhole = isTotalExact && kept?.rows === total;
+  const columns = outcome.columns.map(({ name }) => name);
+  const entry = kept && ctx.results.add({ queryId, owner: ctx.caller.keyHash, ...kept, isWhole, columns });
+  return {
+    total,
+    is_total_exact: isTotalExact,
+    is_kept: kept !== null,
+    rows_kept: kept?.rows ?? 0,
+    reason: failure,
+    expires_at: entry === null ? null : timeText(entry.expiresAt),
+  };
+}
+
+/** The rows as objects, made while others get their turn; empties `rows`, so that these are not in memory twice. */
+export async function toObjectsInTurns(names: readonly string[], rows: JsonValue[][]): Promise<JsonObject[]> {
+  const toObject = objectOf(names);
+  return mapInTurns(rows, (row, index) => {
+    rows[index] = [];
+    return toObject(row);
+  });
+}
+
+/** Makes an object of a row's values. */
+function objectOf(names: readonly string[]): (row: readonly JsonValue[]) => JsonObject {
+  // Assigning to `__proto__` would set the prototype instead of a field.
+  if (names.includes('__proto__')) {
+    return (row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
+  }
+  return (row) => {
+    const object: JsonObject = {};
+    for (let index = 0; index < names.length; index++) object[names[index] as string] = row[index] ?? null;
+    return object;
+  };
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import type { Change, Keep, Kept, RecordChange } from '../../engine/engine.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import { collectionKey } from '../catalog/not-found.ts';
+import type { CollectionRecord, LambdaRecord, LambdaVersionRecord, RecordOf, TrashRecord } from '../catalog/records.ts';
+import { lambdaKey, versionKey } from '../lambdas/lambda-records.ts';
+
+/** Whether and how deleted things are kept. */
+export interface Trash {
+  /** How many days each can be restored; 0: nothing is kept. */
+  readonly days: number;
+  /** The time from which they are counted, in milliseconds since 1970. */
+  readonly nowMs: () => number;
+  /** Runs `work` while nobody else changes the trash. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** A deletion about to be made. */
+export interface Deletion {
+  trash: Trash;
+  workspace: string;
+  /** E-mail of the user who deletes. */
+  by: string;
+}
+
+const DAY_MS = 86_400_000;
+
+export function createTrash(days: number, nowMs: () => number): Trash {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    days,
+    nowMs,
+    exclusive(work) {
+      const done = last.then(work);
+      last = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+function newId(): string {
+  return randomBytes(6).toString('hex');
+}
+
+function entryOf({ trash, workspace, by }: Deletion, what: TrashRecord['what']): TrashRecord {
+  const now = trash.nowMs();
+  return {
+    workspace,
+    deletedAt: new Date(now).toISOString(),
+    deletedBy: by,
+    expiresAt: new Date(now + trash.days * DAY_MS).toISOString(),
+    what,
+  };
+}
+
+/** The changes that delete a collection, into the trash if there is one. `usage`: its figures as of now. */
+export function collectionDeletion(
+  catalog: Catalog,
+  collection: CollectionRecord,
+  usage: RecordOf<'usage'>,
+  deletion: Deletion,
+): Change[] {
+  const { table, workspace, name } = collection;
+  const changes: Change[] = [remove('collection', collectionKey(workspace, name))];
+  if (catalog.all('usage').has(table)) changes.push(remove('usage', table));
+  if (deletion.trash.days === 0) return [...changes, { do: 'dropCollection', table }];
+  const entry = entryOf(deletion, { kind: 'collection', collection, usage });
+  return [...changes, { do: 'trashCollection', table }, put('trash', newId(), entry)];
+}
+
+/**
+ * How to keep the documents of a collection that are about to be deleted; undefined without a trash. `stored` is called
+ * with the entry before it is durable.
+ */
+export function documentsDeletion(
+  collection: CollectionRecord,
+  deletion: Deletion,
+  stored: (change: RecordChange) => void,
+): Keep | undefined {
+  if (deletion.trash.days === 0) return undefined;
+  const id = newId();
+  return {
+    trash: id,
+    record(kept) {
+      const change = put('trash', id, entryOf(deletion, documentsIn(collection.name, collection.table, kept)));
+      stored(change);
+      return change;
+    },
+  };
+}
+
+export function documentsIn(collection: string, table: string, { docCount, bytes }: Kept) {
+  return { kind: 'documents' as const, collection, table, documents: docCount, bytes };
+}
+
+type Stats = RecordOf<'lambdaStats'>;
+
+/** The changes that delete a Query Lambda with all its versions, into the trash if there is one. */
+export function lambdaDeletion(
+  catalog: Catalog,
+  lambda: LambdaRecord,
+  versions: readonly { version: LambdaVersionRecord; stats: Stats }[],
+  deletion: Deletion,
+): Change[] {
+  const changes: Change[] = [
+    remove('lambda', lambdaKey(lambda.workspace, lambda.name)),
+    ...versions.flatMap(({ version }) => versionRemoval(catalog, version)),
+  ];
+  if (deletion.trash.days === 0) return changes;
+  return [...changes, put('trash', newId(), entryOf(deletion, { kind: 'lambda', lambda, versions: [...versions] }))];
+}
+
+/** The changes that delete one version, into the trash if there is one. `after` is the lambda without the version. */
+export function versionDeletion(
+  catalog: Catalog,
+  lambda: { before: LambdaRecord; after: LambdaRecord },
+  { version, stats }: { version: LambdaVersionRecord; stats: Stats },
+  deletion: Deletion,
+): Change[] {
+  const { before, after } = lambda;
+  const changes: Change[] = [
+    put('lambda', lambdaKey(after.workspace, after.name), after),
+    ...versionRemoval(catalog, version),
+  ];
+  if (deletion.trash.days === 0) return changes;
+  const tags = before.tags.filter((tag) => tag.version === version.version).map((tag) => tag.name);
+  const latestAfter = before.latest === version.version ? after.latest : null;
+  const what = { kind: 'lambda_version' as const, version, stats, tags, latestAfter };
+  return [...changes, put('trash', newId(), entryOf(deletion, what))];
+}
+
+function versionRemoval(catalog: Catalog, version: LambdaVersionRecord): Change[] {
+  const key = versionKey(version);
+  return [remove('lambdaVersion', key), ...(catalog.all('lambdaStats').has(key) ? [remove('lambdaStats', key)] : [])];
+}

@@ -1,0 +1,326 @@
+import { ApiError } from '../../contract/errors.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
+import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../../contract/trash.ts';
+import type { Change, Kept, NewJson, Restored } from '../../engine/engine.ts';
+import { type Catalog, put, remove } from '../catalog/catalog.ts';
+import { aliasesOf, collectionKey, collectionsOf, findCollection } from '../catalog/not-found.ts';
+import type { CollectionRecord, LambdaRecord, TrashRecord } from '../catalog/records.ts';
+import { foldedMatch } from '../collections/workspaces.ts';
+import type { CallContext, ServiceContext } from '../context.ts';
+import { fieldWarnings } from '../ingest/write-warnings.ts';
+import { findLambda, lambdaKey, lambdasOf, versionKey } from '../lambdas/lambda-records.ts';
+import { documentsIn } from './trash-entries.ts';
+
+type TrashContext = Pick<ServiceContext, 'engine' | 'catalog' | 'trash' | 'log'>;
+type What<K extends TrashRecord['what']['kind']> = Extract<TrashRecord['what'], { kind: K }>;
+
+/** Most entries, and most documents in them, removed for good in one step, since other changes wait for it. */
+const STEP_ENTRIES_MAX = 100;
+const STEP_DOCUMENTS_MAX = 100_000;
+
+/** What can be restored, newest first. */
+export async function listTrash(ctx: CallContext): Promise<TrashEntry[]> {
+  const entries: TrashEntry[] = [];
+  for (const [id, record] of [...ctx.catalog.all('trash')].reverse()) {
+    // An entry may have been restored or removed while others were read.
+    if (ctx.catalog.all('trash').has(id)) entries.push(await toEntry(ctx, id, record));
+  }
+  return entries.sort((a, b) => ((a.deleted_at ?? '') < (b.deleted_at ?? '') ? 1 : -1));
+}
+
+/**
+ * Restores one entry. Nothing that exists is overwritten: documents whose `_id` exists again stay in the trash. Throws
+ * `not_found` for the entry or for what it belongs to, and `already_exists` if the name is taken.
+ */
+export function restoreTrash(ctx: CallContext, { id }: { id: string }): Promise<RestoredEntry> {
+  return ctx.trash.exclusive(async () => {
+    const { workspace, what } = requireEntry(ctx.catalog, id);
+    const restored = what.kind === 'documents' ? await restoreDocuments(ctx, id, workspace, what) : undefined;
+    if (what.kind !== 'documents') {
+      const changesFor = { collection: collectionChanges, lambda: lambdaChanges, lambda_version: versionChanges };
+      // Each function takes its own kind, which the compiler cannot follow through the table.
+      const changesOf = changesFor[what.kind] as (catalog: Catalog, own: typeof what) => Change[];
+      await ctx.catalog.change(() => {
+        requireWorkspaceFor(ctx.catalog, nounOf(what), workspace);
+        return { changes: [...changesOf(ctx.catalog, what), remove('trash', id)], result: undefined };
+      });
+    }
+    return {
+      id,
+      kind: what.kind,
+      workspace,
+      name: nameOf(what),
+      documents: what.kind === 'collection' ? await countOf(ctx, what.collection) : (restored?.docCount ?? null),
+      skipped: restored?.left.docCount ?? 0,
+      skipped_ids: restored?.leftIds ?? [],
+      ...(restored === undefined || restored.warnings.length === 0 ? {} : { warnings: restored.warnings }),
+    };
+  });
+}
+
+/** Removes one entry for good. Throws `not_found`. */
+export function removeTrash(ctx: CallContext, { id }: { id: string }): Promise<TrashEntry> {
+  return ctx.trash.exclusive(async () => {
+    const entry = await toEntry(ctx, id, requireEntry(ctx.catalog, id));
+    await removeForGood(ctx, [id]);
+    return entry;
+  });
+}
+
+/** Removes all entries for good. */
+export function emptyTrash(ctx: CallContext): Promise<EmptiedTrash> {
+  return ctx.trash.exclusive(async () => {
+    const entries = await listTrash(ctx);
+    await removeForGood(
+      ctx,
+      entries.map((entry) => entry.id ?? ''),
+    );
+    return { entries: entries.length, bytes: entries.reduce((sum, entry) => sum + (entry.bytes ?? 0), 0) };
+  });
+}
+
+/** Removes entries that have expired by `nowMs` for good. Never rejects: what fails is tried again next time. */
+export async function purgeTrash(ctx: TrashContext, nowMs: number): Promise<void> {
+  try {
+    await ctx.trash.exclusive(async () => {
+      const expired = [...ctx.catalog.all('trash')].filter(([, { expiresAt }]) => Date.parse(expiresAt) <= nowMs);
+      await removeForGood(
+        ctx,
+        expired.map(([id]) => id),
+      );
+    });
+  } catch (error) {
+    ctx.log.error({ err: error }, 'cannot remove what is past its time in the trash; trying again later');
+  }
+}
+
+async function removeForGood({ catalog }: TrashContext, ids: readonly string[]): Promise<void> {
+  for (const step of stepsOf(catalog, ids)) {
+    await catalog.change(() => {
+      const changes: Change[] = [];
+      const documents = new Map<string, string[]>();
+      for (const id of step) {
+        const { what } = requireEntry(catalog, id);
+        if (what.kind === 'collection') changes.push({ do: 'dropCollection', table: what.collection.table });
+        if (what.kind === 'documents') documents.set(what.table, [...(documents.get(what.table) ?? []), id]);
+        changes.push(remove('trash', id));
+      }
+      // Before the collections: those that are left when their collection goes have to be copied.
+      const drops = [...documents].map(([table, trash]): Change => ({ do: 'dropDocuments', trash, table }));
+      return { changes: [...drops, ...changes], result: undefined };
+    });
+  }
+}
+
+/** Documents come before collections, as in a step; those of one table lie together, since it is read once per step. */
+function stepsOf(catalog: Catalog, ids: readonly string[]): string[][] {
+  const whatOf = (id: string) => catalog.all('trash').get(id)?.what;
+  const documentsIn = (id: string) => {
+    const what = whatOf(id);
+    return what?.kind === 'documents' ? what.documents : 0;
+  };
+  const placeOf = (id: string) => {
+    const what = whatOf(id);
+    // After every table's id.
+    return what?.kind === 'documents' ? what.table : '~';
+  };
+  const sorted = [...ids].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : Number(placeOf(a) > placeOf(b))));
+  const steps: string[][] = [];
+  let documents = 0;
+  for (const id of sorted) {
+    const step = steps.at(-1);
+    documents += documentsIn(id);
+    if (step !== undefined && step.length < STEP_ENTRIES_MAX && documents <= STEP_DOCUMENTS_MAX) step.push(id);
+    else {
+      steps.push([id]);
+      documents = documentsIn(id);
+    }
+  }
+  return steps;
+}
+
+async function restoreDocuments(
+  ctx: CallContext,
+  id: string,
+  workspace: string,
+  { collection: name, table }: What<'documents'>,
+): Promise<Restored & { warnings: string[] }> {
+  const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0 }, leftIds: [] };
+  const turned: NewJson[] = [];
+  for (;;) {
+    const collection = collectionFor(ctx.catalog, workspace, name, table);
+    const after = (left: Kept) => {
+      const record = { ...requireEntry(ctx.catalog, id), what: documentsIn(name, table, left) };
+      change = left.docCount === 0 ? remove('trash', id) : put('trash', id, record);
+      return [change];
+    };
+    let change = remove('trash', id);
+    const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => turned.push(one));
+    ctx.catalog.stored(change);
+    total.docCount += step.docCount;
+    Object.assign(total, { left: step.left, leftIds: step.leftIds });
+    if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
+    if (step.docCount === 0 || step.left.docCount === 0) {
+      return { ...total, warnings: fieldWarnings(ctx.catalog, collection, turned) };
+    }
+  }
+}
+
+/** Where to restore documents: the collection that they were in or, if it is gone for good, the one with its name. */
+function collectionFor(catalog: Catalog, workspace: string, name: string, table: string): CollectionRecord {
+  const found = findCollection(catalog, workspace, name);
+  if (found?.table === table) return found;
+  const trashed = [...catalog.all('trash')].find(
+    ([, { what }]) => what.kind === 'collection' && what.collection.table === table,
+  );
+  const what = `Cannot restore documents of collection "${name}"`;
+  if (trashed !== undefined) {
+    throw new ApiError('not_found', `${what}: the collection is in the trash itself. Restore "${trashed[0]}" first.`);
+  }
+  requireWorkspaceFor(catalog, `documents of collection "${name}"`, workspace);
+  if (found !== undefined) return found;
+  throw new ApiError(
+    'not_found',
+    `${what}: workspace "${workspace}" has no such collection any more. Create it first, then restore again.`,
+    { messageKey: 'COLLECTION_DOES_NOT_EXIST' },
+  );
+}
+
+function collectionChanges(catalog: Catalog, { collection, usage }: What<'collection'>): Change[] {
+  const { workspace, name, table } = collection;
+  const what = `Cannot restore collection "${name}"`;
+  const others = [
+    ...collectionsOf(catalog, workspace).map((one) => ['collection', one.name] as const),
+    ...aliasesOf(catalog, workspace).map((one) => ['alias', one.name] as const),
+  ];
+  const taken = others.find(([, other]) => other.toLowerCase() === name.toLowerCase());
+  if (taken !== undefined) {
+    throw new ApiError(
+      'already_exists',
+      `${what}: workspace "${workspace}" has the ${taken[0]} "${taken[1]}" now. Delete that one first, then restore again.`,
+    );
+  }
+  return [
+    { do: 'restoreCollection', table },
+    put('collection', collectionKey(workspace, name), collection),
+    put('usage', table, usage),
+  ];
+}
+
+function lambdaChanges(catalog: Catalog, { lambda, versions }: What<'lambda'>): Change[] {
+  const names = lambdasOf(catalog, lambda.workspace).map((one) => one.name);
+  const taken = foldedMatch(names, lambda.name);
+  if (taken !== undefined) {
+    throw new ApiError(
+      'already_exists',
+      `Cannot restore Query Lambda "${lambda.name}": workspace "${lambda.workspace}" has the Query Lambda "${taken}" now. Delete that one first, then restore again.`,
+    );
+  }
+  return [
+    put('lambda', lambdaKey(lambda.workspace, lambda.name), lambda),
+    ...versions.flatMap(({ version, stats }) => [
+      put('lambdaVersion', versionKey(version), version),
+      put('lambdaStats', versionKey(version), stats),
+    ]),
+  ];
+}
+
+/** A tag that was set again since then stays where it is; `latest` moves back if nobody has moved it since. */
+function versionChanges(catalog: Catalog, { version, stats, tags, latestAfter }: What<'lambda_version'>): Change[] {
+  const lambda = findLambda(catalog, version.workspace, version.lambda);
+  const what = `Cannot restore version "${version.version}" of Query Lambda "${version.lambda}"`;
+  if (lambda === undefined) {
+    throw new ApiError(
+      'not_found',
+      `${what}: the Query Lambda does not exist in workspace "${version.workspace}". Restore or create it first.`,
+      { messageKey: 'QUERY_NOT_FOUND' },
+    );
+  }
+  if (lambda.versions.includes(version.version)) {
+    throw new ApiError('already_exists', `${what}: it was posted again and exists. There is nothing to restore.`);
+  }
+  const free = tags.filter((tag) => lambda.tags.every((other) => other.name !== tag));
+  const createdAt = (name: string) =>
+    name === version.version
+      ? version.createdAt
+      : (catalog.all('lambdaVersion').get(versionKey({ ...version, version: name }))?.createdAt ?? '');
+  const record: LambdaRecord = {
+    ...lambda,
+    // Oldest first; of those created in the same moment, the existing ones first.
+    versions: [...lambda.versions, version.version].sort((a, b) =>
+      createdAt(a) < createdAt(b) ? -1 : Number(createdAt(a) > createdAt(b)),
+    ),
+    latest: latestAfter === lambda.latest ? version.version : lambda.latest,
+    tags: [...lambda.tags, ...free.map((name) => ({ name, version: version.version }))],
+  };
+  return [
+    put('lambda', lambdaKey(lambda.workspace, lambda.name), record),
+    put('lambdaVersion', versionKey(version), version),
+    put('lambdaStats', versionKey(version), stats),
+  ];
+}
+
+function requireEntry(catalog: Catalog, id: string): TrashRecord {
+  const entry = catalog.all('trash').get(id);
+  if (entry !== undefined) return entry;
+  throw new ApiError(
+    'not_found',
+    `There is nothing with the id ${JSON.stringify(id.slice(0, 100))} in the trash. "colloquy trash list" shows what there is.`,
+  );
+}
+
+function requireWorkspaceFor(catalog: Catalog, what: string, workspace: string): void {
+  if (catalog.all('workspace').has(workspace)) return;
+  throw new ApiError(
+    'not_found',
+    `Cannot restore ${what}: workspace "${workspace}" does not exist any more. Create the workspace first, then restore again.`,
+    { messageKey: 'WORKSPACE_NOT_FOUND' },
+  );
+}
+
+async function toEntry(ctx: CallContext, id: string, record: TrashRecord): Promise<TrashEntry> {
+  const { what } = record;
+  return {
+    id,
+    kind: what.kind,
+    workspace: record.workspace,
+    name: nameOf(what),
+    deleted_at: record.deletedAt,
+    deleted_by: record.deletedBy,
+    expires_at: record.expiresAt,
+    ...(await spaceOf(ctx, what)),
+  };
+}
+
+async function spaceOf(ctx: CallContext, what: TrashRecord['what']) {
+  if (what.kind === 'documents') return { documents: what.documents, bytes: what.bytes };
+  if (what.kind !== 'collection') return { documents: null, bytes: Buffer.byteLength(stringifyJson(what as never)) };
+  // The table may have been removed meanwhile, and takes no space then.
+  const stats = await ctx.engine.stats(what.collection.table).catch(() => undefined);
+  return { documents: stats?.docCount ?? null, bytes: stats?.totalBytes ?? 0 };
+}
+
+async function countOf(ctx: CallContext, { table }: CollectionRecord): Promise<number | null> {
+  // The collection is restored even if its documents cannot be counted.
+  return ctx.engine.stats(table).then(
+    ({ docCount }) => docCount,
+    () => null,
+  );
+}
+
+function nameOf(what: TrashRecord['what']): string {
+  if (what.kind === 'collection') return what.collection.name;
+  if (what.kind === 'documents') return what.collection;
+  if (what.kind === 'lambda') return what.lambda.name;
+  return `${what.version.lambda}::${what.version.version}`;
+}
+
+function nounOf(what: TrashRecord['what']): string {
+  const noun = {
+    collection: 'collection',
+    documents: 'documents of',
+    lambda: 'Query Lambda',
+    lambda_version: 'version',
+  };
+  return `${noun[what.kind]} "${nameOf(what)}"`;
+}

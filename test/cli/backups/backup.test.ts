@@ -1,0 +1,301 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { leaveService } from '../../../src/cli/serve/leave-service.ts';
+import { createClient } from '../../../src/http/client.ts';
+import { probe } from '../../../src/local/probe.ts';
+
+const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
+const place = { workspace: 'commons', collection: 'docs' };
+
+let base = '';
+let dataDir = '';
+let goal = '';
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-backup-')));
+  dataDir = join(base, 'data');
+  goal = join(base, 'kept');
+});
+afterEach(async () => {
+  await leaveService(dataDir, { startMs: 0 });
+  rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A backup of two documents. */
+const sample = mkdtempSync(join(tmpdir(), 'colloquy-sample-'));
+afterAll(() => rmSync(sample, { recursive: true, force: true, maxRetries: 5 }));
+
+/** `fileKib` limits the size of every file that the command, and the service it starts, write. */
+function run(args: string[], options: { env?: Record<string, string>; fileKib?: number } = {}) {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: base,
+    COLLOQUY_DATA_DIR: dataDir,
+    COLLOQUY_THREADS: '1',
+    COLLOQUY_LOG_LEVEL: 'warn',
+    ...options.env,
+  };
+  const [command, given] =
+    options.fileKib === undefined
+      ? [process.execPath, [BIN, ...args]]
+      : ['bash', ['-c', `ulimit -f ${options.fileKib} && exec "$0" "$@"`, process.execPath, BIN, ...args]];
+  const { status, stdout, stderr } = spawnSync(command, given, { env, encoding: 'utf8', input: 'y\n' });
+  return { status, stdout, stderr };
+}
+
+function connect() {
+  const apiKey = readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
+  return createClient({ target: { socketPath: join(dataDir, 'service.sock') }, apiKey });
+}
+
+async function fill(chars = 10) {
+  expect(run(['call', 'list_workspaces']).status).toBe(0);
+  const client = connect();
+  await client.createCollection({ workspace: 'commons', name: 'docs' });
+  // Text that does not compress.
+  const text = Array.from({ length: chars / 10 }, () => Math.random().toString(36).slice(2, 12)).join('');
+  await client.addDocuments({ ...place, data: [{ _id: 'a', n: 1, text }, { _id: 'b' }] });
+  return client;
+}
+
+const count = () => {
+  const { stdout } = run(['call', 'run_query', '{"query":"SELECT count(*) AS n FROM docs"}']);
+  return Number(/"rows":\[\[(\d+)\]\]/.exec(stdout)?.[1]);
+};
+const asides = () => readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
+const hidden = () => readdirSync(base).filter((name) => name.startsWith('.'));
+
+const SCRIPT = '/usr/bin/script';
+
+describe('colloquy backup and restore', () => {
+  test.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
+    'draws how far a restore is on a terminal, and nothing elsewhere for a short one',
+    { timeout: 90_000 },
+    async () => {
+      const client = await fill(3_000_000);
+      expect(run(['backup', goal]).status).toBe(0);
+      await client.close();
+      await leaveService(dataDir, { startMs: 0 });
+      expect(run(['restore', '--yes', goal])).toMatchObject({ status: 0, stderr: '' });
+      const command = `'${process.execPath}' '${BIN}' restore --yes '${goal}'`;
+      const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir };
+      const { stdout } = spawnSync(SCRIPT, ['-qec', command, '/dev/null'], { env, encoding: 'utf8' });
+      expect(stdout).toMatch(/\[#+-+\] \d+% copying and checking/);
+      // The progress bar is erased.
+      expect(stdout).toContain('\u001b[KRestored into');
+    },
+  );
+
+  test('brings back what was stored, keys and all, and can be undone', { timeout: 90_000 }, async () => {
+    const client = await fill();
+    const made = run(['backup', goal]);
+    expect(made).toMatchObject({ status: 0, stderr: '' });
+    expect(made.stdout).toMatch(/^Backup made: 2 documents in 1 collection, [\d.]+ kB, in "/);
+    const names = ['_colloquy.duckdb', '_colloquy.duckdb.wal', 'admin.key', 'manifest.json'];
+    expect(readdirSync(goal).sort()).toEqual(names);
+    for (const name of names) expect(statSync(join(goal, name)).mode & 0o077).toBe(0);
+    cpSync(goal, sample, { recursive: true });
+    const key = readFileSync(join(dataDir, 'admin.key'), 'utf8');
+    await client.addDocuments({ ...place, data: [{ _id: 'c' }] });
+    await client.close();
+
+    const refused = run(['restore', goal, '--yes']);
+    expect(refused).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/a service \(process \d+\) runs.*colloquy stop/),
+    });
+    run(['stop']);
+    expect(run(['restore', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('Add --yes') });
+    expect(asides()).toEqual([]);
+
+    writeFileSync(join(dataDir, 'admin.key'), 'changed since\n');
+    const restored = run(['restore', goal, '--yes']);
+    expect(restored).toMatchObject({ status: 0, stderr: '' });
+    expect(restored.stdout).toMatch(/^Restored into ".*": 2 documents in 1 collection/);
+    const [, undo = ''] = /To undo: colloquy stop, then colloquy restore "(.*)"/.exec(restored.stdout) ?? [];
+    expect(count()).toBe(2);
+    expect(readFileSync(join(dataDir, 'admin.key'), 'utf8')).toBe(key);
+    run(['stop']);
+
+    const undone = run(['restore', undo, '--yes']);
+    expect(undone.status).toBe(0);
+    expect(undone.stdout).toMatch(/^Restored into ".*": 3 documents in 1 collection, /);
+    expect(count()).toBe(3);
+    expect(asides()).toHaveLength(2);
+  });
+
+  test('restores into a folder that holds nothing, without a question', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    run(['backup', goal]);
+    run(['stop']);
+    rmSync(dataDir, { recursive: true });
+    expect(run(['restore', join(goal, 'manifest.json')])).toMatchObject({ status: 0, stderr: '' });
+    expect(count()).toBe(2);
+    expect(asides()).toEqual([]);
+  });
+
+  test('counts what is in the trash apart', { timeout: 60_000 }, async () => {
+    const client = await fill();
+    await client.createCollection({ workspace: 'commons', name: 'gone' });
+    await client.addDocuments({ workspace: 'commons', collection: 'gone', data: [{}, {}] });
+    await client.deleteCollection({ workspace: 'commons', collection: 'gone' });
+    await client.deleteDocuments({ ...place, data: [{ _id: 'a' }] });
+    await client.close();
+    const held = '1 document in 1 collection, and 3 documents in the trash, ';
+    expect(run(['backup', goal]).stdout).toContain(`Backup made: ${held}`);
+    run(['stop']);
+    expect(run(['restore', goal, '--yes']).stdout).toContain(`": ${held}`);
+  });
+
+  test('leaves no folder behind where nothing was restored', () => {
+    dataDir = join(base, 'new', 'data');
+    const missing = run(['restore', join(base, 'nowhere'), '--yes']);
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('nowhere": it does not exist.') });
+    cpSync(sample, goal, { recursive: true });
+    flip('_colloquy.duckdb', 5_000);
+    expect(run(['restore', goal, '--yes']).stderr).toContain('Nothing was changed');
+    expect(existsSync(join(base, 'new'))).toBe(false);
+  });
+
+  test('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    mkdirSync(goal);
+    expect(run(['backup', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('it exists') });
+    expect(readdirSync(goal)).toEqual([]);
+    const nowhere = run(['backup', join(base, 'no', 'where')]);
+    expect(nowhere).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`there is no folder "${join(base, 'no')}"`),
+    });
+    const env = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'x' };
+    for (const command of ['backup', 'restore']) {
+      const remote = run([command, join(base, 'x')], { env });
+      expect(remote).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('at the machine of the service only'),
+      });
+    }
+    expect(hidden()).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a flipped bit',
+      () => flip('_colloquy.duckdb', 5_000),
+      /"_colloquy\.duckdb" is not what was backed up \(its SHA-256/,
+    ],
+    [
+      'a file cut short',
+      () => writeFileSync(join(goal, '_colloquy.duckdb.wal'), 'x'),
+      /"_colloquy\.duckdb\.wal" .*it has 1 byte/,
+    ],
+    ['a missing file', () => rmSync(join(goal, 'admin.key')), /its file "admin\.key" is missing/],
+    ['no manifest', () => rmSync(join(goal, 'manifest.json')), /it is no whole backup/],
+    [
+      'half a manifest',
+      () => writeFileSync(join(goal, 'manifest.json'), '{"format": 1'),
+      /manifest\.json cannot be read/,
+    ],
+    [
+      'other counts',
+      () => edit({ counts: { collections: 1, documents: 3, records: 8 } }),
+      /it holds 2 documents, not 3/,
+    ],
+    ['a newer schema', () => edit({ stored_version: 999 }), /newer than what this program .* Update/],
+    ['a newer layout', () => edit({ format: 2 }), /its layout has version 2/],
+    [
+      'a file of another folder',
+      () => edit({ files: [{ name: '../x', bytes: 0, sha256: '0'.repeat(64) }] }),
+      /cannot be read/,
+    ],
+  ])('refuses a backup with %s, and changes nothing', { timeout: 60_000 }, async (_, damage, why) => {
+    cpSync(sample, goal, { recursive: true });
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, '_colloquy.duckdb'), 'what is stored now');
+    damage();
+    const refused = run(['restore', goal, '--yes']);
+    expect(refused.stderr).toMatch(why);
+    expect(refused.status).toBe(1);
+    expect(readdirSync(dataDir)).toEqual(['_colloquy.duckdb']);
+    expect(readFileSync(join(dataDir, '_colloquy.duckdb'), 'utf8')).toBe('what is stored now');
+  });
+
+  // A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
+  test.runIf(process.platform !== 'win32')(
+    'on a full disk: says so, removes its part, and the service goes on',
+    { timeout: 60_000 },
+    async () => {
+      await (await fill(3_000_000)).close();
+      run(['stop']);
+      expect(run(['call', 'list_workspaces'], { fileKib: 1_024 }).status).toBe(0);
+      const full = run(['backup', goal]);
+      expect(full).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/Cannot make the backup ".*kept": the disk is full/),
+      });
+      expect(existsSync(goal)).toBe(false);
+      expect(hidden()).toEqual([]);
+      // It has no room to note that a log belongs to the file, so it takes no change, and says why.
+      const client = connect();
+      await expect(client.addDocuments({ ...place, data: [{ _id: 'c' }] })).rejects.toThrow(/full/);
+      await client.close();
+      expect(count()).toBe(2);
+    },
+  );
+
+  test('nothing begins anew where a restore was killed between its two moves', { timeout: 60_000 }, async () => {
+    await (await fill()).close();
+    await leaveService(dataDir, { startMs: 0 });
+    const [staged, aside] = ['restoring-x', 'before-restore-x'].map((name) => join(dataDir, name));
+    const moved = ['_colloquy.duckdb', 'admin.key'];
+    for (const path of [staged ?? '', aside ?? '']) mkdirSync(path);
+    for (const name of moved) renameSync(join(dataDir, name), join(aside ?? '', name));
+    const refused = run(['call', 'list_collections']);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(/has moved what was stored into "before-restore-x".*move those files back/);
+    expect(existsSync(join(dataDir, '_colloquy.duckdb'))).toBe(false);
+    for (const name of moved) renameSync(join(aside ?? '', name), join(dataDir, name));
+    expect(count()).toBe(2);
+  });
+
+  test('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
+    const client = await fill(9_000_000);
+    const made = client.createBackup({ path: goal }).catch(() => undefined);
+    while ((await client.listRunningBackups({})).length === 0 && !existsSync(goal)) {
+      // Wait until the backup has begun.
+    }
+    const found = await probe(join(dataDir, 'service.sock'));
+    if (found.state === 'ready') process.kill(found.pid, 'SIGKILL');
+    await made;
+    await client.close();
+    // It may be complete by then; if so, it can be restored.
+    if (existsSync(goal)) expect(run(['restore', goal, '--yes']).status).toBe(0);
+    expect(count()).toBe(2);
+  });
+});
+
+function flip(name: string, at: number): void {
+  const bytes = readFileSync(join(goal, name));
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(join(goal, name), bytes);
+}
+
+function edit(fields: object): void {
+  const file = join(goal, 'manifest.json');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...fields }));
+}

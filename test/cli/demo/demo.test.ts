@@ -1,0 +1,147 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runDemo } from '../../../src/cli/demo/demo.ts';
+import { STORY } from '../../../src/cli/demo/story.ts';
+
+const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
+const TIMEOUT_MS = 60_000;
+
+let temp: string;
+
+beforeEach(() => {
+  temp = mkdtempSync(join(tmpdir(), 'demo-test-'));
+});
+
+afterEach(() => {
+  rmSync(temp, { recursive: true, force: true });
+});
+
+function startDemo(): { child: ChildProcess; output: () => string; code: Promise<number | null> } {
+  const child = spawn(process.execPath, [BIN, 'demo'], {
+    env: { ...process.env, TMPDIR: temp },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk));
+  return { child, output: () => text, code: once(child, 'close').then(([code]) => code) };
+}
+
+/** Command line and environment of every process, as far as the system shows them. */
+function processes(): string[] {
+  if (!existsSync('/proc/self/environ')) return execFileSync('ps', ['-AwwE'], { encoding: 'utf8' }).split('\n');
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8');
+      } catch {
+        return ''; // It ended in the meantime, or belongs to somebody else.
+      }
+    });
+}
+
+function expectNothingLeft() {
+  expect(readdirSync(temp).filter((name) => name.startsWith('colloquy-demo-'))).toEqual([]);
+  expect(processes().filter((text) => text.includes(temp))).toEqual([]);
+}
+
+describe('npm run demo', () => {
+  it(
+    'answers every question rightly, shows how to connect, and leaves nothing behind',
+    async () => {
+      const demo = startDemo();
+      expect(await demo.code, demo.output()).toBe(0);
+      const lines = demo.output().split('\n');
+      expect(lines.filter((line) => /^ *checked, \d+ ms$/.test(line))).toHaveLength(STORY.length);
+      expect(demo.output()).toContain('claude mcp add colloquy');
+      expect(demo.output()).not.toContain('\x1b');
+      const tooLong = lines.filter((line) => line.length > 100 && !line.includes(BIN));
+      expect(tooLong).toEqual([]);
+      expectNothingLeft();
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'cleans up when interrupted',
+    async () => {
+      const demo = startDemo();
+      while (!demo.output().includes('Loading')) await once(demo.child.stdout ?? demo.child, 'data');
+      demo.child.kill('SIGINT');
+      expect(await demo.code, demo.output()).toBe(130);
+      expect(demo.output()).not.toContain('All ');
+      expectNothingLeft();
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'cleans up when the reader of its output goes away',
+    async () => {
+      const demo = startDemo();
+      while (!demo.output().includes('Loading')) await once(demo.child.stdout ?? demo.child, 'data');
+      demo.child.stdout?.destroy();
+      expect(await demo.code, demo.output()).not.toBe(0);
+      expectNothingLeft();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('runDemo()', () => {
+  const [first] = STORY;
+  if (first === undefined) throw new Error('the story is empty');
+
+  it.each([
+    [
+      'a wrong value',
+      () => ({
+        columns: ['workspace', 'collections'],
+        rows: [
+          ['commons', 0],
+          ['demo', 4],
+        ],
+      }),
+      'expected 4',
+    ],
+    ['an error where none is', () => ({ isError: true, says: [] }), 'expected an error'],
+  ])(
+    'exits with 1 and tells expected and actual: %s',
+    async (_what, expected, said) => {
+      let output = '';
+      const code = await runDemo({
+        story: [{ ...first, expected }, first],
+        write: (text) => {
+          output += text;
+        },
+        colors: false,
+      });
+      expect(code).toBe(1);
+      expect(output).toContain(said);
+      expect(output).not.toContain(' 2. ');
+      expect(output).not.toContain('claude mcp add');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'exits with 1 where the human was not asked',
+    async () => {
+      let output = '';
+      const human = { says: 'accept', whenAsked: /certain/ } as const;
+      const code = await runDemo({
+        story: [{ ...first, human }],
+        write: (text) => {
+          output += text;
+        },
+      });
+      expect(code).toBe(1);
+      expect(output).toContain('expected the human to be asked');
+    },
+    TIMEOUT_MS,
+  );
+});
