@@ -19,6 +19,7 @@ import { startService, stopService } from './local-service.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchPeers } from './peers.ts';
 import { benchFreshness, benchIngest, load } from './service.ts';
+import { benchShortcuts } from './shortcuts.ts';
 import { benchSpawn } from './spawn.ts';
 import { benchMemory, benchWrites } from './writes.ts';
 
@@ -26,7 +27,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -87,6 +88,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   if (wanted('l')) await benchLoad(bin, folder, join(outdir, 'load-clients.mjs'));
   if (sections.includes('n')) await benchHostile(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('o')) await benchCrowds(bin, folder, join(outdir, 'thread-held.mjs'));
+  if (sections.includes('p')) await benchShortcuts(join(folder, 'shortcuts'), QUERY_DOCUMENTS);
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });

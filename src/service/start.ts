@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ApiError } from '../contract/errors.ts';
-import { endProcess, engineVersion, openEngine } from '../engine/duckdb/open.ts';
+import { endProcess, engineVersion, type OpenOptions, openEngine } from '../engine/duckdb/open.ts';
 import type { Engine, EngineLimits } from '../engine/engine.ts';
 import { ensureAdminKey } from './access/admin-key.ts';
 import { openKeyAccess } from './access/key-access.ts';
@@ -44,6 +44,8 @@ export interface ServiceOptions {
   secretKeyFile: string;
   listen: readonly ListenAddress[];
   limits?: Partial<EngineLimits> | undefined;
+  /** As in the engine's `OpenOptions`, for measurements. */
+  shortcutsOff?: OpenOptions['shortcutsOff'];
   /** The service closes by itself after this time without requests, in milliseconds. Default: never. */
   idleMs?: number | undefined;
   /** The one command that it is started for, as in `COMMAND_HEADER`: unless others call, it leaves when that is done. */
@@ -127,6 +129,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const opening = openEngine({
     file: options.databaseFile,
     limits: options.limits,
+    shortcutsOff: options.shortcutsOff,
     log,
     giveUp: (reason) => {
       const note = isClosing ? undefined : files?.endNoteFile;

@@ -1,6 +1,8 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { PlacesContext } from '../../src/engine/duckdb/queries/places.ts';
 import { createQueries, type Queries } from '../../src/engine/duckdb/queries/queries.ts';
+import { createKnownStatements } from '../../src/engine/duckdb/shortcuts/known-statements.ts';
+import { createLookups } from '../../src/engine/duckdb/shortcuts/lookups.ts';
 import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/sql/names.ts';
 import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
 import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
@@ -114,13 +116,16 @@ export async function createFixture(
     await admin.run(`CREATE TABLE _data.t${index} AS SELECT *, ${hash} AS _meta FROM (${query})`);
     const select = `SELECT * EXCLUDE (_meta) FROM _colloquy._data.t${index}`;
     await admin.run(`CREATE VIEW ${quoteName(schemaOf(workspace))}.${quoteName(name)} AS ${select}`);
-    const rows = (condition: string) => `${select} WHERE ${condition}`;
+    const lookup = {
+      rows: (id: string) => `${select} WHERE _meta = ${hashOf(id)}`,
+      size: `SELECT count(*) FROM _colloquy._data.t${index}`,
+    };
     names.putTable({
       workspace,
       name,
       kind: 'collection',
       columns: () => columns,
-      ...(hashes === 'none' ? {} : { rows, storedAs: `t${index}` }),
+      ...(hashes === 'none' ? {} : { lookup }),
     });
   }
   await admin.run('CREATE VIEW commons.recent AS SELECT * FROM commons.orders');
@@ -134,7 +139,10 @@ export async function createFixture(
   const giveUp = (message: string) => {
     throw new Error(message);
   };
-  const queries = createQueries({ connect, names, limits: all, memoryBytes: () => all.memoryBytes, giveUp, ...ends });
+  const known = createKnownStatements(names);
+  const lookups = createLookups(names, all.lookupRowsMin);
+  const memoryBytes = () => all.memoryBytes;
+  const queries = createQueries({ connect, names, known, lookups, limits: all, memoryBytes, giveUp, ...ends });
   return {
     queries,
     rows: async (sql, request = {}) => (await queries.query({ ...request, sql })).rows,

@@ -4,8 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/contract/json/json.ts';
 import { openEngine } from '../../src/engine/duckdb/open.ts';
-import type { Log } from '../../src/engine/duckdb/storage/store.ts';
+import type { ShortcutName } from '../../src/engine/duckdb/shortcuts/shortcuts.ts';
 import type { DocumentsText, Engine, EngineLimits, NewDocument } from '../../src/engine/engine.ts';
+import type { Log } from '../../src/engine/log.ts';
 import { readGiven } from '../../src/service/ingest/intake.ts';
 
 /** A new folder, which exists until `dispose` is called. */
@@ -21,8 +22,12 @@ export function temporaryFolder() {
 // With this limit, documents are looked up as in large collections.
 const SMALL: Partial<EngineLimits> = { threads: 2, memoryBytes: 512 * 1024 * 1024, lookupRowsMin: 0 };
 
+/** All shortcuts, if the tests are run without them: everything must work all the same. */
+export const SHORTCUTS_OFF: readonly ShortcutName[] =
+  process.env['SHORTCUTS'] === 'off' ? ['knownStatements', 'lookups', 'knownIds', 'unparsed', 'columnUpdates'] : [];
+
 export function openSmall(file: string, limits: Partial<EngineLimits> = {}, log?: Log): Promise<Engine> {
-  return openEngine({ file, limits: { ...SMALL, ...limits }, log });
+  return openEngine({ file, limits: { ...SMALL, ...limits }, log, shortcutsOff: SHORTCUTS_OFF });
 }
 
 /** Creates the workspace `commons` with the collection `docs`, whose table is `t`. */

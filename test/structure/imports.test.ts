@@ -29,8 +29,12 @@ const OWNED: Record<string, readonly string[]> = {
   'env-paths': ['places.ts'],
 };
 
-/** The folders of `engine/duckdb`: each may import those before it. */
-const ENGINE_LAYERS = ['sql', 'values', 'storage', 'tables', 'gate', 'results', 'queries'];
+/** The layers of `engine/duckdb` that know only connections, wherever the data are: each may import those before it. */
+const SHARED_LAYERS = ['sql', 'values', 'connections', 'gate', 'results', 'queries'];
+/** Those that know that the data are in one file of the engine. */
+const FILE_LAYERS = ['sql', 'values', 'connections', 'storage', 'tables'];
+/** Beside the layers: the last of each kind uses them, and they may use all. */
+const SHORTCUTS = 'shortcuts';
 
 /** What the engine may import of the contract: what does not describe the API. */
 const ENGINE_MAY_READ = ['errors.ts', 'json/', 'nearest.ts', 'text.ts', 'turns/'];
@@ -83,13 +87,28 @@ describe('imports inside src', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('of engine/duckdb keep to its layers', () => {
-    const layerOf = (file: string) => ENGINE_LAYERS.indexOf(file.split('/')[2] ?? '');
-    const layered = inside.filter(({ from, to }) => [from, to].every((file) => file.startsWith('engine/duckdb/')));
-    expect(new Set(layered.map(({ to }) => layerOf(to))).size).toBe(ENGINE_LAYERS.length);
-    expect(layered.filter(({ from, to }) => layerOf(from) !== -1 && layerOf(to) > layerOf(from))).toEqual([]);
-    const opener = layered.filter(({ from }) => layerOf(from) === -1).map(({ from }) => from);
-    expect(new Set(opener)).toEqual(new Set(['engine/duckdb/open.ts']));
+  const ofEngine = inside.filter(({ from, to }) => [from, to].every((file) => file.startsWith('engine/duckdb/')));
+  const layerOf = (file: string) => file.split('/')[2] ?? '';
+
+  it.each([
+    ['for any connection', SHARED_LAYERS],
+    ['for one file', FILE_LAYERS],
+  ])('of engine/duckdb keep to its layers %s', (_, layers) => {
+    const last = layers.at(-1);
+    const wrong = ofEngine.filter(({ from, to }) => {
+      const at = layers.indexOf(layerOf(from));
+      if (at === -1 || (layerOf(from) === last && layerOf(to) === SHORTCUTS)) return false;
+      const target = layers.indexOf(layerOf(to));
+      return target === -1 || target > at;
+    });
+    expect(ofEngine.length).toBeGreaterThan(100);
+    expect(wrong).toEqual([]);
+  });
+
+  it('put the engine together in one file', () => {
+    const known = new Set([...SHARED_LAYERS, ...FILE_LAYERS, SHORTCUTS]);
+    const others = ofEngine.filter(({ from }) => !known.has(layerOf(from))).map(({ from }) => from);
+    expect(new Set(others)).toEqual(new Set(['engine/duckdb/open.ts']));
   });
 
   it('service knows the engine by its port and its opener only', () => {

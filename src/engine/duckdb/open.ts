@@ -4,19 +4,21 @@ import { resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
+import type { Log } from '../log.ts';
+import { endProcess } from './connections/end-process.ts';
+import { isDamage } from './connections/engine-error.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
 import { stuckMessage } from './queries/stuck.ts';
 import { createResultStore } from './results/result-store.ts';
-import { endProcess } from './storage/end-process.ts';
+import { createShortcuts, type ShortcutName } from './shortcuts/shortcuts.ts';
 import { createLocks } from './storage/locks.ts';
-import { damageError, isDamage, resizeError, writeError } from './storage/storage-errors.ts';
-import { type Log, Store } from './storage/store.ts';
+import { damageError, resizeError, writeError } from './storage/storage-errors.ts';
+import { Store } from './storage/store.ts';
 import { createCatalog, loadCatalog, requireTable } from './tables/catalog.ts';
 import { planChanges } from './tables/changes.ts';
 import { copyStored, countStored, syncCopy } from './tables/copy.ts';
-import { createKnownIds } from './tables/known-ids.ts';
 import { migrate } from './tables/migrations.ts';
 import { createStats } from './tables/stats.ts';
 import { createWrites, METADATA_LOCK, tableLock } from './tables/writes.ts';
@@ -29,6 +31,8 @@ export interface OpenOptions {
   log?: Log | undefined;
   /** Called when the only thing left is to end the process; default: ends it at once, with the message. */
   giveUp?: ((reason: GiveUp) => void) | undefined;
+  /** Shortcuts that are not used; everything works as with them, only slower (default: none). */
+  shortcutsOff?: readonly ShortcutName[] | undefined;
 }
 
 export { endProcess };
@@ -71,7 +75,7 @@ export async function openEngine(options: OpenOptions): Promise<Engine> {
   }
   openFiles.add(file);
   try {
-    return await compose(file, withDefaults(options.limits), options.log ?? SILENT, options.giveUp);
+    return await compose(file, withDefaults(options.limits), options);
   } catch (error) {
     openFiles.delete(file);
     throw error;
@@ -87,12 +91,8 @@ function isRecord(change: Change) {
   return change.do === 'putRecord' || change.do === 'deleteRecord';
 }
 
-async function compose(
-  file: string,
-  limits: EngineLimits,
-  log: Log,
-  end: OpenOptions['giveUp'] = ({ message }) => endProcess(message),
-): Promise<Engine> {
+async function compose(file: string, limits: EngineLimits, options: OpenOptions): Promise<Engine> {
+  const { log = SILENT, giveUp: end = ({ message }) => endProcess(message), shortcutsOff: off } = options;
   const catalog = createCatalog();
   const store = await Store.open({
     file,
@@ -106,10 +106,9 @@ async function compose(
   const records = catalog.records;
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
-  const knownIds = createKnownIds(store, log);
-  const { statement, select } = store;
+  const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });
   const transaction = store.transaction.bind(store);
-  const context = { file, catalog, locks, transaction, statement, select, knownIds, written: stats.forget };
+  const context = { file, catalog, locks, transaction, shortcuts, written: stats.forget };
   const resizes = createLocks();
   const giveUp = (reason: GiveUp) => {
     log.error({ why: reason.why, requests: reason.requestIds }, reason.message);
@@ -121,6 +120,8 @@ async function compose(
     reading: (work, signal) => store.reading(work, signal),
     results,
     names: catalog.names,
+    known: shortcuts.knownStatements,
+    lookups: shortcuts.lookups,
     limits,
     memoryBytes: () => store.size.memoryBytes,
     giveUp: (message, requestIds) => giveUp({ why: 'memory', message, requestIds }),
@@ -199,7 +200,7 @@ async function compose(
             requestIds: [],
           });
         results.close();
-        await knownIds.close();
+        await shortcuts.knownIds.close();
         await store.close();
         openFiles.delete(file);
       })();

@@ -63,7 +63,7 @@ test('a log that is too long goes into the file once nothing else writes, and a 
   const copy = join(folder.folder, 'copy');
   cpSync(join(folder.file, '..'), copy, { recursive: true });
   const after = await open(join(copy, '_colloquy.duckdb'));
-  const [row] = await after.select('SELECT count(*), count(DISTINCT id), sum(version) FROM docs');
+  const [row] = await after.read((sql) => sql('SELECT count(*), count(DISTINCT id), sum(version) FROM docs'));
   expect(row?.map(Number)).toEqual([1_000, 1_000, 334]);
   await after.close();
 });
@@ -123,7 +123,7 @@ test('a long log goes into the file without moving a row, and so does a short on
   await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(LIMITS.memoryBytes / 4);
   const last = 4 * PIECE - 1;
   const placeOfLast = async () => {
-    const rows = await store.select(`SELECT rowid FROM docs WHERE id = ${last}`);
+    const rows = await store.read((sql) => sql(`SELECT rowid FROM docs WHERE id = ${last}`));
     return Number(rows[0]?.[0]);
   };
   const merged = async (write: () => Promise<void>) => {

@@ -35,7 +35,7 @@ afterEach(async () => {
   folder.dispose();
 });
 
-const add = (n: number) => store.statement(`INSERT INTO docs VALUES (${n})`);
+const add = (n: number) => store.transaction((sql) => sql(`INSERT INTO docs VALUES (${n})`));
 
 /** What a kill would leave now: the path of the copied database. */
 function killed(only = /^_colloquy\.duckdb/): string {
@@ -50,7 +50,7 @@ function killed(only = /^_colloquy\.duckdb/): string {
 async function countIn(file: string): Promise<number> {
   const found = await open(file);
   try {
-    return Number((await found.select('SELECT count(*) FROM docs'))[0]?.[0]);
+    return Number((await found.read((sql) => sql('SELECT count(*) FROM docs')))[0]?.[0]);
   } finally {
     await found.close();
   }
@@ -81,7 +81,7 @@ describe('a database whose log is missing', () => {
     await expect(open(killed(ALONE))).rejects.toThrow(REFUSED);
     const second = await open(again);
     try {
-      await second.statement('INSERT INTO docs VALUES (3)');
+      await second.transaction((sql) => sql('INSERT INTO docs VALUES (3)'));
       const file = join(folder.folder, 'second.duckdb');
       cpSync(again, file);
       await expect(open(file)).rejects.toThrow(/second\.duckdb\.wal" is missing/);
@@ -126,7 +126,7 @@ describe('a database file that cannot be told of its log', () => {
     const mark = `${folder.file}.merging`;
     mkdirSync(mark);
     store = await open(folder.file);
-    expect(await store.select('SELECT n FROM docs')).toEqual([[1]]);
+    expect(await store.read((sql) => sql('SELECT n FROM docs'))).toEqual([[1]]);
     await expect(add(2)).rejects.toThrow(/EISDIR/);
     expect(await countIn(killed(ALONE))).toBe(1);
     rmdirSync(mark);

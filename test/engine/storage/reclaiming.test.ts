@@ -25,13 +25,15 @@ afterEach(async () => {
 });
 
 /** Makes a log that is put into the file at the first pause. */
-const write = () => store.statement(`INSERT INTO x VALUES (-1, '${'x'.repeat(6_000_000)}')`);
+const write = () => store.transaction((sql) => sql(`INSERT INTO x VALUES (-1, '${'x'.repeat(6_000_000)}')`));
 
 const logBytes = () => statSync(`${folder.file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Rows that the table takes space for. */
 async function taken(): Promise<number> {
-  const [row] = await store.select(`SELECT estimated_size::DOUBLE FROM duckdb_tables() WHERE table_name = 'x'`);
+  const [row] = await store.read((sql) =>
+    sql(`SELECT estimated_size::DOUBLE FROM duckdb_tables() WHERE table_name = 'x'`),
+  );
   return Number(row?.[0]);
 }
 
@@ -39,7 +41,7 @@ test('the space of most rows is reclaimed while the database is open and read', 
   await store.transaction((sql) => sql('DELETE FROM x WHERE n % 4 <> 0'));
   await write();
   await expect.poll(taken, { timeout: 60_000 }).toBeLessThan(ROWS / 2);
-  expect(await store.select('SELECT count(*) FROM x')).toEqual([[BigInt(ROWS / 4 + 1)]]);
+  expect(await store.read((sql) => sql('SELECT count(*) FROM x'))).toEqual([[BigInt(ROWS / 4 + 1)]]);
 });
 
 test('no row moves for a tenth of them while others read', { timeout: 90_000 }, async () => {

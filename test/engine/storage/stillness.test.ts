@@ -91,7 +91,7 @@ test('undisturbed reads and still() wait for each other', {
   const still = store.still(async () => order.push('still'));
   // By then `still` is waiting.
   await store.read((sql) => sql('SELECT 1'));
-  const select = store.select(COUNT).then(() => order.push('select'));
+  const select = store.undisturbed(() => store.read((sql) => sql(COUNT))).then(() => order.push('select'));
   expect(await store.read((sql) => sql(COUNT))).toEqual([[0n]]);
   end();
   await Promise.all([deciding, still, select]);
@@ -137,7 +137,7 @@ test('a read that is told to stop does not wait', async () => {
 });
 
 test('the log is merged before the instance is closed, which holds the thread', async () => {
-  await store.statement('INSERT INTO x VALUES (1)');
+  await store.transaction((sql) => sql('INSERT INTO x VALUES (1)'));
   const log = `${folder.file}.wal`;
   expect(existsSync(log)).toBe(true);
   const close = DuckDBInstance.prototype.closeSync;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/contract/json/json.ts';
-import { structureOf, typeOf } from '../../../src/engine/duckdb/tables/columns.ts';
 import { type Shape, shapeFromJson, shapeToJson, widen } from '../../../src/engine/duckdb/values/shape.ts';
+import { structureOf, typeOf } from '../../../src/engine/duckdb/values/types.ts';
 import { propertyRuns } from '../../property.ts';
 import { nastyValue } from '../documents.ts';
 

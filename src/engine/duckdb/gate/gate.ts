@@ -7,7 +7,6 @@ import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
-import { draftByHash, isOfFewParts, isWithoutFrom } from './by-hash.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
@@ -257,11 +256,6 @@ function splice(walk: Walk, piece: Splice | null): void {
   if (piece !== null) walk.splices.set(piece.at, piece);
 }
 
-/** The splices, with `piece` in place of the one at its position. */
-function withSplice({ splices }: Walk, piece: Splice): Splice[] {
-  return [...new Map(splices).set(piece.at, piece).values()];
-}
-
 function walkTableFunction(walk: Walk, node: Node, scope: Scope): void {
   const call = node['function'];
   if (!isNode(call) || call['class'] !== 'FUNCTION') refuse(walk, node, 'This table function is not allowed here.');
@@ -383,17 +377,14 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     await restFor(statement.body);
   }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
-  const mayDraft = show === null && statement.explain === '' && walk.missing.length === 0;
-  const draft = mayDraft ? draftByHash({ bytes, names, tables, splices: walk.splices }, node) : null;
   return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
-    byHash: draft === null ? null : { ...draft, sql: applySplices(bytes, withSplice(walk, draft.splice)).sql },
+    splices: walk.splices,
     tables: [...new Set(tables)],
     missing: walk.missing,
     macros: walk.macros,
     patterns: walk.patterns,
-    isSingle: (draft !== null || isWithoutFrom(node)) && isOfFewParts(node),
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };

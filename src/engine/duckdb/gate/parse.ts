@@ -1,14 +1,13 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { ApiError } from '../../../contract/errors.ts';
 import { restFor } from '../../../contract/turns/turns.ts';
+import { makeMacros } from '../connections/macros.ts';
 import type { Names } from '../sql/names.ts';
 import { innerLooking } from '../sql/result-names.ts';
 import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
 import { syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
 import { isSameTree } from '../sql/tree.ts';
-import { makeMacros } from '../storage/macros.ts';
-import { type ByHash, isByHash } from './by-hash.ts';
 import { columnPatterns } from './column-patterns.ts';
 import { passGate } from './gate.ts';
 import { jsonUses } from './json-uses.ts';
@@ -19,8 +18,6 @@ import { toParseError, toQueryError } from './sql-errors.ts';
 export interface Opened {
   statement: Statement;
   passed: Passed;
-  /** Its second form, if it has one that was checked. */
-  byHash: ByHash | null;
   /** Texts in it that look like internal names of the engine (`innerLooking`). */
   innerNames: ReadonlySet<string>;
   /** What the author of the SQL should know, for callers that ask for warnings. */
@@ -98,7 +95,7 @@ function readTree(statement: Statement, text: string): ParsedText {
 }
 
 /** The engine's parse result for `sql`, which is the statement's body or was derived from it. */
-async function serialize(
+export async function serialize(
   connection: DuckDBConnection,
   statement: Statement,
   sql: string,
@@ -174,21 +171,5 @@ export async function admit(
   const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
-  return { statement, passed, byHash: null, innerNames, warnings, namesVersion };
-}
-
-/** The second form of an opened statement, checked against what the engine's parser reads; null if it has none. */
-export async function checkByHash(
-  connection: DuckDBConnection,
-  { statement, passed: { byHash, tree } }: Opened,
-  signal: AbortSignal,
-): Promise<ByHash | null> {
-  if (byHash === null) return null;
-  // Both in one text, since a call costs more than parsing a short text; our own comes first, so nothing can affect it.
-  const { statements = [] } = await serialize(connection, statement, `${byHash.template};\n${byHash.sql}`, signal);
-  const [template, second, ...more] = statements;
-  if (more.length > 0) return null;
-  if (!isByHash(byHash, tree, second, template)) return null;
-  const { sql, parameters, table } = byHash;
-  return { sql, parameters, table };
+  return { statement, passed, innerNames, warnings, namesVersion };
 }

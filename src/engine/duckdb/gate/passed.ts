@@ -1,6 +1,6 @@
 import type { NamedTable } from '../sql/names.ts';
 import type { Missing } from '../sql/references.ts';
-import type { ByHashDraft } from './by-hash.ts';
+import type { Splice } from '../sql/splices.ts';
 import type { Show } from './show.ts';
 
 /** What the gate found in a statement that it let through. */
@@ -17,12 +17,10 @@ export interface Passed {
   sql: string;
   /** The tree that `sql` must have. */
   tree: unknown;
+  /** What the gate changed in the statement's body, by byte offset. */
+  splices: ReadonlyMap<number, Splice>;
   /** Maps a byte offset in `sql` to one in the statement's own text. */
   originOf(offset: number): number;
-  /** Another text that may be run instead of `sql` once `isByHash` accepts it; null if there is none. */
-  byHash: (ByHashDraft & { sql: string }) | null;
-  /** The result has at most one row, made of one document, provided that the value compared with the id is a text. */
-  isSingle: boolean;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
   /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */

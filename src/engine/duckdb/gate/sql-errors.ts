@@ -1,14 +1,12 @@
 import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
-import { foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
+import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
+import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD } from '../sql/syntax-hints.ts';
 import { shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
-import { readEngineError } from '../storage/engine-error.ts';
-import { isDamage, isDiskFull } from '../storage/storage-errors.ts';
-import { EXTRA_COLUMN } from '../tables/columns.ts';
 
 /** What is known of a failed statement. */
 export interface Failure {

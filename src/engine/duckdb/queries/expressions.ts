@@ -3,7 +3,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
-
+import { resume } from '../connections/sessions.ts';
 import { admit, parse } from '../gate/parse.ts';
 import type { Passed } from '../gate/passed.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
@@ -11,10 +11,9 @@ import { createNames } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
 import { clausesOf, isNode, isSameTree, nodesIn } from '../sql/tree.ts';
-import { resume } from '../storage/session.ts';
-import { type Batch, batchesOf, evaluateStatement } from '../tables/parameter-rows.ts';
 import { readTimes } from '../values/times.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from '../values/values.ts';
+import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
 import type { Queries } from './queries.ts';
 
 /** The part of the engine that computes without reading a collection. */

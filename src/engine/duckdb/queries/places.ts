@@ -2,9 +2,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { type Place, Scheduler } from '../../../contract/turns/scheduler.ts';
 import type { EngineLimits, StuckStatement } from '../../engine.ts';
-import { deadline, orStopped } from '../storage/deadline.ts';
-import { endProcess } from '../storage/end-process.ts';
-import { createSessions, type Sessions } from '../storage/session.ts';
+import { deadline, orStopped } from '../connections/deadline.ts';
+import { endProcess } from '../connections/end-process.ts';
+import { createSessions, type Sessions } from '../connections/sessions.ts';
 import { STUCK_AFTER_MS, stuckMessage, watchStop } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 
@@ -20,8 +20,6 @@ interface InPlaceRequest {
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
   mayRunAgain?: boolean | undefined;
-  /** As in `RunOptions`. */
-  isPlain?: boolean | undefined;
 }
 
 type Work<T> = (connection: DuckDBConnection, signal: AbortSignal, queuedMicros: number) => Promise<T>;
@@ -89,8 +87,7 @@ function runOnce<T>(
     unwatchStop();
     place.leave();
   };
-  const { isPlain } = request;
-  const run = () => sessions.run(stopped, (connection) => work(connection, stopped), { isPlain, onIdle });
+  const run = () => sessions.run(stopped, (connection) => work(connection, stopped), onIdle);
   return orStopped(reading(run, stopped), signal);
 }
 

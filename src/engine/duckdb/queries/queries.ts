@@ -1,22 +1,21 @@
 import type { DuckDBResult } from '@duckdb/node-api';
-import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { enterText } from '../../../contract/turns/long-texts.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { EngineLimits, Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
+import type { Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
+import { deadline } from '../connections/deadline.ts';
+import { makeMacros } from '../connections/macros.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { answerShow } from '../gate/show.ts';
 import type { ResultStore } from '../results/result-store.ts';
+import type { KnownStatements } from '../shortcuts/known-statements.ts';
+import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
-import type { Statement } from '../sql/statement.ts';
-import { deadline } from '../storage/deadline.ts';
-import { makeMacros } from '../storage/macros.ts';
-import { resume } from '../storage/session.ts';
+import { readStatement, type Statement } from '../sql/statement.ts';
 import type { Typed } from '../values/typed-json.ts';
 import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
-import { check, findUnbound, type Reading, type ReadRows, runPlain, runStatement } from './run-statement.ts';
-import { createStatementForms, type StatementForms } from './statement-forms.ts';
+import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -29,22 +28,12 @@ interface Context extends PlacesContext {
   /** Stores the results that are to be kept; absent: none are. */
   results?: Pick<ResultStore, 'keeper'>;
   names: Names;
+  known: KnownStatements;
+  lookups: Lookups;
 }
 
-interface Parts {
+interface Parts extends Context {
   places: Places;
-  forms: StatementForms;
-  results: Context['results'];
-  names: Names;
-  limits: EngineLimits;
-}
-
-/**
- * Whether an error of the second form may not occur in the statement as written; if it does, that error is the one to
- * report.
- */
-function mayBeOfForm(error: unknown): boolean {
-  return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
 }
 
 function qualified(tables: readonly NamedTable[], kind: NamedTable['kind']): string[] {
@@ -92,7 +81,7 @@ interface Bound {
  * Reads a statement, and runs `work` on it. All of that, waiting included, has the time that a query has.
  */
 async function withBound<R extends QueryRequest | InspectRequest, T>(
-  { forms, limits }: Parts,
+  { known, limits }: Parts,
   request: R,
   mayMiss: boolean,
   work: (request: R, ask: Bound) => Promise<T>,
@@ -101,7 +90,7 @@ async function withBound<R extends QueryRequest | InspectRequest, T>(
   const { signal, clear } = deadline(limits.queryTimeoutMs, request.signal);
   try {
     const leave = await enterText({ kind: 'statement', length: sql.length, caller, signal });
-    const statement = await forms.read(sql).finally(leave);
+    const statement = known.try(sql)?.statement ?? (await readStatement(sql).finally(leave));
     const values = bindParameters(statement.parameters, parameters, mayMiss);
     return await work({ ...request, signal }, { statement, values });
   } finally {
@@ -109,7 +98,12 @@ async function withBound<R extends QueryRequest | InspectRequest, T>(
   }
 }
 
-function readingOf({ results, limits }: Parts, request: QueryRequest, { values }: Bound, opened: Opened): Reading {
+function readingOf(
+  { results, limits }: Parts,
+  request: QueryRequest,
+  values: Reading['values'],
+  opened: Opened,
+): Reading {
   const { keep } = request;
   const keeperOf = keep && results && ((...of: [DuckDBResult, readonly string[]]) => results.keeper(keep, ...of));
   const asked = keeperOf ? keep?.rowsMax : opened.passed.hasLimit ? undefined : request.defaultRowLimit;
@@ -132,58 +126,21 @@ async function outcomeOf(
   };
 }
 
-/** Runs a text that is known to only read, without a transaction around it; undefined if it cannot be run that way. */
-async function runKnown(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome | undefined> {
-  const { forms, places } = parts;
-  const { sql } = request;
-  let known = forms.quick(sql, ask.values);
-  if (known === null) return undefined;
-  try {
-    return await places.inPlace(
-      { ...request, mayRunAgain: true, isPlain: true },
-      async (connection, signal, queued) => {
-        // Names may have changed during the wait.
-        known = forms.quick(sql, ask.values);
-        if (known === null) return undefined;
-        const { form } = known;
-        await makeMacros(connection, form.passed.macros, false);
-        const read = await runPlain(connection, form, readingOf(parts, request, ask, form), signal);
-        return read && outcomeOf(request, form, read, queued);
-      },
-    );
-  } catch (error) {
-    if (known?.isSecond === true && mayBeOfForm(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Runs a text in a read-only transaction, in its second form if it has one. */
-function runGuarded(parts: Parts, request: QueryRequest, ask: Bound): Promise<QueryOutcome> {
-  const { forms, places, names } = parts;
+/** The way of a query: its turn, the gate, the rows. */
+function run(parts: Parts, request: QueryRequest, { statement, values }: Bound): Promise<QueryOutcome> {
+  const { known, lookups, names, places } = parts;
   const { sql } = request;
   return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queued) => {
-    const run = async (form: Opened) => {
-      const read = await runStatement(connection, form, readingOf(parts, request, ask, form), signal);
-      return outcomeOf(request, form, read, queued);
-    };
-    const opened = await forms.open(connection, sql, ask.statement, signal);
-    const { show } = opened.passed;
+    const opened = known.try(sql) ?? (await open(connection, statement, names, signal));
+    const { show, macros } = opened.passed;
     if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queued);
-    const second = forms.second(opened, ask.values);
-    if (second !== null) {
-      try {
-        const outcome = await run(second);
-        forms.hasOnlyRead(sql, second, true);
-        return outcome;
-      } catch (error) {
-        if (signal.aborted || !mayBeOfForm(error)) throw error;
-        await resume(connection);
-      }
-    }
-    const outcome = await run(opened);
-    if (second !== null) forms.hasNoSecond(sql, opened);
-    forms.hasOnlyRead(sql, opened, false);
-    return outcome;
+    await makeMacros(connection, macros);
+    const reading = readingOf(parts, request, values, opened);
+    const read =
+      (await lookups.try(connection, opened, reading, signal)) ??
+      (await runStatement(connection, opened, reading, signal));
+    known.add(sql, opened);
+    return outcomeOf(request, opened, read, queued);
   });
 }
 
@@ -210,23 +167,18 @@ function inspect({ places, names }: Parts, request: InspectRequest, { statement,
 
 /**
  * The reading half of the engine: every statement passes the gate and then runs on a connection of its own, in a
- * read-only transaction, within limits on time, rows, bytes and concurrency. A text that has completed in such a
- * transaction needs none when it comes again, as long as names stay the same.
+ * read-only transaction, within limits on time, rows, bytes and concurrency.
  *
  * `connect` opens a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
  * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut`
  * says that rows were left out, because the API calls either the row limit.
  */
 export function createQueries(context: Context): Queries {
-  const { results, names, limits } = context;
   const places = createPlaces(context);
-  const parts: Parts = { places, forms: createStatementForms(names, limits.lookupRowsMin), results, names, limits };
+  const parts: Parts = { ...context, places };
   return {
     ...places,
-    query: (request) =>
-      withBound(parts, request, false, async (asked, ask) => {
-        return (await runKnown(parts, asked, ask)) ?? (await runGuarded(parts, asked, ask));
-      }),
+    query: (request) => withBound(parts, request, false, (asked, ask) => run(parts, asked, ask)),
     inspect: (request) =>
       withBound(parts, request, request.allowMissingParameters === true, (asked, ask) => inspect(parts, asked, ask)),
   };

@@ -14,7 +14,7 @@ import { foldName, type NamedTable, type Names, quoteName } from '../sql/names.t
 import { DEFAULT_WORKSPACE } from '../sql/references.ts';
 import { readStatement } from '../sql/statement.ts';
 import { clausesOf, isNode, modifiersOf, type Node } from '../sql/tree.ts';
-import { jsonFieldsOfTypes } from '../tables/json-fields.ts';
+import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import type { Queries } from './queries.ts';

@@ -1,11 +1,4 @@
-import {
-  type DuckDBConnection,
-  type DuckDBPendingResult,
-  type DuckDBPreparedStatement,
-  type DuckDBResult,
-  StatementType,
-  VARCHAR,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPendingResult, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import type { Unbound } from '../../engine.ts';
@@ -15,7 +8,6 @@ import { checkPatterns } from '../gate/patterns.ts';
 import { type Failure, toQueryError, withoutInternalNames } from '../gate/sql-errors.ts';
 import { type Keeper, keptNames } from '../results/result-store.ts';
 import { resultNames } from '../sql/result-names.ts';
-import { closeResult } from '../storage/session.ts';
 import { type Caps, type Rows, readRows } from '../values/rows.ts';
 import type { Typed } from '../values/typed-json.ts';
 
@@ -80,41 +72,6 @@ export async function runStatement(
   }
 }
 
-/**
- * As `runStatement`, without a transaction, for a statement that has completed in a read-only one. Undefined, with
- * nothing run, if it cannot be prepared that way: names have changed, or the database was reopened.
- */
-export async function runPlain(
-  connection: DuckDBConnection,
-  opened: Opened,
-  reading: Reading,
-  signal: AbortSignal,
-): Promise<ReadRows | undefined> {
-  checkPatterns(opened.passed.patterns, reading.values);
-  const prepared = await connection.prepare(opened.passed.sql).catch(() => undefined);
-  if (prepared === undefined) return undefined;
-  if (prepared.statementType !== StatementType.SELECT) {
-    prepared.destroySync();
-    return undefined;
-  }
-  try {
-    const read = await runPrepared(prepared, opened, reading, signal);
-    if (read.cut !== null || read.keeping !== null) await closeResult(connection);
-    return read;
-  } catch (error) {
-    throw signal.aborted ? error : toQueryError(error, failureOf(opened, ''));
-  }
-}
-
-/** Whether the result has at most one row. A number as an id could match several documents: "7" and "007". */
-function hasOneRow({ statement, passed: { isSingle, tables } }: Opened, { values }: Reading): boolean {
-  return (
-    statement.explain === '' &&
-    isSingle &&
-    (tables.length === 0 || [...values.values()].every(({ type }) => type === VARCHAR))
-  );
-}
-
 async function runPrepared(
   prepared: DuckDBPreparedStatement,
   opened: Opened,
@@ -122,8 +79,7 @@ async function runPrepared(
   signal: AbortSignal,
 ): Promise<ReadRows> {
   const { values, keeperOf } = reading;
-  // One row may be materialized, which needs fewer thread switches.
-  const result = await begin(prepared, values, hasOneRow(opened, reading) && keeperOf === undefined);
+  const result = await begin(prepared, values);
   const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
   if (keeperOf === undefined) return { ...(await readRows(result, { ...reading.caps, names }, signal)), keeping: null };
   // Kept results are queried by these names.
@@ -136,12 +92,8 @@ async function runPrepared(
  * seconds for a hash table of millions of groups: that must be the engine's thread, not ours, which everything else
  * waits for.
  */
-async function begin(
-  prepared: DuckDBPreparedStatement,
-  values: ReadonlyMap<string, Typed>,
-  isInMemory: boolean,
-): Promise<DuckDBResult> {
-  if (prepared.parameterCount === 0 && !isInMemory) {
+async function begin(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): Promise<DuckDBResult> {
+  if (prepared.parameterCount === 0) {
     let pending: DuckDBPendingResult;
     try {
       pending = prepared.startStream();
@@ -153,7 +105,7 @@ async function begin(
   try {
     bind(prepared, values);
     // It is planned only now that there are values, which takes time and must not happen on our thread.
-    return isInMemory ? await prepared.run() : await prepared.stream();
+    return await prepared.stream();
   } finally {
     prepared.destroySync();
   }

@@ -1,12 +1,12 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineLimits } from '../../engine.ts';
+import type { Log } from '../../log.ts';
 import type { Keeping, KeepRequest } from '../../results.ts';
+import { isFatal } from '../connections/engine-error.ts';
+import { createSessions, type Sessions } from '../connections/sessions.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
-import { createSessions, type Sessions } from '../storage/session.ts';
-import { isFatal } from '../storage/storage-errors.ts';
-import type { Log } from '../storage/store.ts';
 import type { TakeChunk } from '../values/rows.ts';
 import { typeName } from '../values/values.ts';
 import { vectorBytes } from '../values/vector-bytes.ts';

@@ -1,3 +1,12 @@
+/** The catalog in which everything stored is. */
+export const CATALOG = '_colloquy';
+
+/** The columns that every collection has: a document's id, and its event time. */
+export const ID_COLUMN = '_id';
+export const TIME_COLUMN = '_event_time';
+/** Column of the fields that have none of their own, if there are any. */
+export const EXTRA_COLUMN = '_extra';
+
 /** The name under which the items of a list are a field of it. */
 export const ITEM = '[]';
 
@@ -19,10 +28,13 @@ export interface NamedTable {
   shownAs?: string;
   /** The names of the fields of each object in the columns. */
   objects?(): readonly string[][];
-  /** The SELECT of what a collection's view shows of the rows whose table columns meet `condition`. */
-  rows?(condition: string): string;
-  /** A collection's physical table, in the schema `_data`. */
-  storedAs?: string;
+  /** How to find a document without reading the whole collection. */
+  lookup?: {
+    /** The SELECT of what SQL sees of the rows that may have this id, which is an SQL expression. */
+    rows(id: string): string;
+    /** The SELECT of the number of rows, those that take up space after being deleted included. */
+    size: string;
+  };
   /** The collections that an alias currently stands for. */
   behind?(): readonly NamedTable[];
   /** A short text that is the same for the same columns, also over restarts. */

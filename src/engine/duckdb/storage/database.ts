@@ -3,8 +3,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
-import { CATALOG } from './catalog-name.ts';
+import { isDiskFull } from '../connections/engine-error.ts';
+import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
   findUnreadLog,
@@ -15,9 +15,7 @@ import {
   orphanedLogError,
 } from './log-check.ts';
 import { lacksLog, missingLogError, readMarks } from './log-marks.ts';
-import { isDiskFull, isHeldError, openError } from './storage-errors.ts';
-
-export { CATALOG };
+import { isHeldError, openError } from './storage-errors.ts';
 
 /** Schema of unqualified names in SQL. */
 export const DEFAULT_SCHEMA = 'commons';

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError } from '../../../contract/errors.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
-import { CATALOG } from './catalog-name.ts';
+import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import type { Run } from './writer.ts';
 
 /**

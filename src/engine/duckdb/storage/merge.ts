@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quoteName, quoteText } from '../sql/names.ts';
-import { CATALOG } from './database.ts';
+import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import { isHeldUp } from './storage-errors.ts';
 import type { Sql } from './writer.ts';
 

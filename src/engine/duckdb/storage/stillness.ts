@@ -1,4 +1,4 @@
-import { orStopped } from './deadline.ts';
+import { orStopped } from '../connections/deadline.ts';
 
 /**
  * Separates writers from work that must run while nothing is written. Many may write at once; `alone` waits until they

@@ -1,14 +1,9 @@
 import { dirname } from 'node:path';
-import { ApiError, isOutOfSpace } from '../../../contract/errors.ts';
+import { ApiError } from '../../../contract/errors.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import type { EngineSize } from '../../engine.ts';
-import { engineErrorText as messageOf } from './engine-error.ts';
+import { isDamage, isDiskFull, isFatal, engineErrorText as messageOf } from '../connections/engine-error.ts';
 import { logDamageError, readLogDamage } from './log-check.ts';
-
-/** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
-export function isFatal(error: unknown): boolean {
-  return /^(FATAL|INTERNAL) Error|has been invalidated/i.test(messageOf(error));
-}
 
 /** Whether a statement failed only because the database did, or was closed to be reopened: a retry may succeed. */
 export function isLost(error: unknown): boolean {
@@ -45,28 +40,9 @@ export function mayBeCommitted(error: unknown): boolean {
   return isFatal(error) && !/because of a previous fatal error/i.test(messageOf(error));
 }
 
-const DISK_FULL = /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large/i;
-
-/** Whether an error of the engine or the system means that the disk, or this user's quota, is full. */
-export function isDiskFull(error: unknown): boolean {
-  return isOutOfSpace(error) || DISK_FULL.test(messageOf(error));
-}
-
 /** Whether a file could not be opened because another process has it open. */
 export function isHeldError(error: unknown): boolean {
   return /Could not set lock|Conflicting lock|being used by another process/i.test(messageOf(error));
-}
-
-/** Whether what was read of the file is not what was written. */
-export function isDamage(error: unknown): boolean {
-  const message = messageOf(error).toLowerCase();
-  const checksum = message.indexOf('checksum ');
-  return (
-    message.includes('corrupt database file') ||
-    (checksum !== -1 && message.includes(' does not match', checksum)) ||
-    // A truncated file; the engine's files for large queries, which may be full, have other names.
-    (message.includes('could not read enough bytes from file "') && message.includes('.duckdb"'))
-  );
 }
 
 /** The error for a file that opened but turned out to be partly damaged. `what` completes "Cannot …". */

@@ -1,19 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
+import type { Log } from '../../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { endMerging, isFollowed, prepareMarks, pruneMarks, readMarks, withMarks } from './log-marks.ts';
 import { checkpoint } from './merge.ts';
 import { openError } from './storage-errors.ts';
 import { inTransaction, type Transaction } from './transactions.ts';
 import { KeptStatements, openWriter, type Writer } from './writer.ts';
-
-/** Where the engine reports what no caller is told; a pino logger fits. */
-export interface Log {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
 
 export interface StoreOptions {
   file: string;

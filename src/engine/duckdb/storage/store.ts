@@ -2,15 +2,16 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { EngineSize } from '../../engine.ts';
+import type { Log } from '../../log.ts';
+import { isFatal } from '../connections/engine-error.ts';
 import { withMarks } from './log-marks.ts';
 import { logBytesMax, patienceMsOf, QUIET_LOG_BYTES, QUIET_MS, quietMsOf, SHORT_LOG_BYTES } from './log-size.ts';
 import { checkpoint, Reclaiming, type TakenRows, takenRows, UNREAD_LONG_MS, withRowsInPlace } from './merge.ts';
 import { Stillness } from './stillness.ts';
-import { isFatal, isHeldUp, isLost } from './storage-errors.ts';
+import { isHeldUp, isLost } from './storage-errors.ts';
 import {
   closeSession,
   closeWriter,
-  type Log,
   lend,
   mayHaveSpace,
   newWriter,
@@ -18,7 +19,7 @@ import {
   type Session,
   type StoreOptions,
 } from './store-session.ts';
-import { inTransaction, settled, type Transaction } from './transactions.ts';
+import { inTransaction, type Transaction } from './transactions.ts';
 import type { Run, Sql, Writer } from './writer.ts';
 
 export type { Log, Run, Sql, StoreOptions, Transaction };
@@ -81,15 +82,6 @@ export class Store {
   transaction<T>(work: (sql: Sql) => Promise<T>, { isAside = false } = {}): Promise<T> {
     return this.#noted(() => this.#inTransaction(work), isAside);
   }
-
-  /** Runs one writing statement as its own transaction; prepared like `Sql.again`. */
-  readonly statement: Run = (text, ...values) =>
-    this.#noted(() =>
-      this.#onWriter(async ({ sql }, onLate) => (await settled(sql.again(text, ...values), onLate)) ?? []),
-    );
-
-  /** Runs one reading statement, `undisturbed`. */
-  readonly select: Run = (text, ...values) => this.undisturbed(() => this.#onWriter(({ sql }) => sql(text, ...values)));
 
   /**
    * Runs reads that decide what is written, now or later: never while the log is being merged into the main file,

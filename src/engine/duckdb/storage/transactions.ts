@@ -8,7 +8,7 @@ import type { Sql } from './writer.ts';
 export type Transaction = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
 
 /** Waits for a statement that commits; undefined if it has committed but failed all the same. */
-export function settled<T>(committed: Promise<T>, onLate: (error: unknown) => void): Promise<T | undefined> {
+function settled<T>(committed: Promise<T>, onLate: (error: unknown) => void): Promise<T | undefined> {
   return committed.catch((error: unknown) => {
     if (!isCommitted(error)) throw mayBeCommitted(error) ? new OutcomeUnknown(error) : error;
     onLate(error);

@@ -1,8 +1,9 @@
-import { foldName, quoteName } from '../sql/names.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
+import { typeOf } from '../values/types.ts';
 import { convert } from './alter.ts';
 import { type Alias, type Table, viewOf } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, type TableShape, TIME_COLUMN, typeOf } from './columns.ts';
+import type { TableShape } from './columns.ts';
 import { unionShape } from './union.ts';
 
 /**

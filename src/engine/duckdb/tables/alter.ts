@@ -1,6 +1,7 @@
-import { quoteName, quoteText } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { isListShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
-import { EXTRA_COLUMN, ID_COLUMN, structureOf, type TableShape, TIME_COLUMN, typeOf } from './columns.ts';
+import { structureOf, typeOf } from '../values/types.ts';
+import type { TableShape } from './columns.ts';
 
 /**
  * The statements that turn a table of one shape into a wider one, keeping every value. They must come before the

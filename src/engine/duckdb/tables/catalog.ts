@@ -2,20 +2,29 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../../contract/errors.ts';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
 import type { StoredRecord } from '../../engine.ts';
-import { createNames, foldName, type NamedTable, type NameIndex, quoteName, schemaOf } from '../sql/names.ts';
-import { CATALOG } from '../storage/database.ts';
+import {
+  CATALOG,
+  createNames,
+  foldName,
+  type NamedTable,
+  type NameIndex,
+  quoteName,
+  quoteText,
+  schemaOf,
+} from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
+import { jsonFieldsOf } from '../values/json-fields.ts';
 import { objectsIn } from '../values/shape.ts';
 import {
   columnNames,
   HASH_COLUMN,
+  hashOf,
   IS_LIVE,
   NO_COLUMNS,
   type TableShape,
   tableShapeFromJson,
   tableShapeToJson,
 } from './columns.ts';
-import { jsonFieldsOf } from './json-fields.ts';
 import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
 
@@ -71,7 +80,12 @@ export function tableOf(
   const columns = () => columnNames(shape);
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
-  const rows = (condition: string) => visibleRows({ id, shape, retentionSecs }, condition);
+  const lookup = {
+    rows: (wanted: string) =>
+      visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`),
+    size: `SELECT estimated_size FROM duckdb_tables()
+      WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = ${quoteText(id)}`,
+  };
   let defined: string | undefined;
   const definition = () => {
     defined ??= hash('sha256', stringifyJson(tableShapeToJson(shape)), 'hex');
@@ -87,8 +101,7 @@ export function tableOf(
     columns,
     jsonFields,
     objects,
-    rows,
-    storedAs: id,
+    lookup,
     definition,
   };
 }

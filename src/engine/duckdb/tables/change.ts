@@ -1,42 +1,12 @@
 import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Engine, WriteOutcome } from '../../engine.ts';
-import type { Transaction } from '../storage/store.ts';
 import { exactText } from '../values/exact-text.ts';
 import type { AcceptedDocument } from './accept.ts';
-import type { Table } from './catalog.ts';
-import type { TableShape } from './columns.ts';
 import { describeFault } from './faults.ts';
-import { type FoundRow, findRows, visibleOf } from './find-rows.ts';
-import { readDocuments, type StoredDocument } from './read-back.ts';
-import { fits, updateRows } from './update.ts';
+import type { StoredDocument } from './read-back.ts';
 
-/**
- * Changes documents in place if `change` reads and writes only the fields of `part`: they are neither read whole nor
- * stored anew. Undefined means that nothing was done, since the result does not fit into these columns.
- */
-export function changePart(
-  transaction: Transaction,
-  table: Table,
-  part: TableShape,
-  ids: readonly string[],
-  change: Change,
-): Promise<WriteOutcome[] | undefined> {
-  return transaction(async (sql) => {
-    const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-    const { changed, outcomes } = await changeAll(await readDocuments(sql, table, rows, part), ids, change);
-    const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
-      const document = changed.get(row.id);
-      return document === undefined ? [] : [[row, document.fields]];
-    });
-    const fields = documents.map(([, fields]) => fields);
-    if (!(await fits(part, fields))) return undefined;
-    await updateRows(sql, table, part, documents);
-    return outcomes;
-  });
-}
-
-type Change = Parameters<Engine['changeDocuments']>[2];
+export type Change = Parameters<Engine['changeDocuments']>[2];
 
 /** Applies `change` to each document; returns the documents to store, by id. */
 export async function changeAll(

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/errors.ts';
 import type { Change, RecordChange } from '../../engine.ts';
-import { foldName, quoteName, schemaOf } from '../sql/names.ts';
-import { CATALOG, DEFAULT_SCHEMA } from '../storage/database.ts';
+import { CATALOG, foldName, ID_COLUMN, quoteName, schemaOf, TIME_COLUMN } from '../sql/names.ts';
+import { DEFAULT_SCHEMA } from '../storage/database.ts';
 import type { Sql } from '../storage/store.ts';
 import { createAliasView, forgetAlias, storeAlias } from './aliases.ts';
 import {
@@ -23,7 +23,7 @@ import {
   updateTrashed,
   viewOf,
 } from './catalog.ts';
-import { HASH_COLUMN, ID_COLUMN, TIME_COLUMN } from './columns.ts';
+import { HASH_COLUMN } from './columns.ts';
 import { storeRecord } from './records.ts';
 import { dropKept, storeKeptAsText } from './trash.ts';
 

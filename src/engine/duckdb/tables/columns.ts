@@ -1,14 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
-import { foldName, quoteName } from '../sql/names.ts';
-import {
-  fieldsFromJson,
-  isFieldName,
-  isListShape,
-  isObjectShape,
-  type Shape,
-  shapeToJson,
-  widen,
-} from '../values/shape.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { fieldsFromJson, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
 /** The columns of a collection's table. */
 export interface TableShape {
@@ -24,9 +16,6 @@ export interface TableShape {
 const COLUMNS_MAX = 500;
 const SPELLINGS_MAX = 100;
 
-export const ID_COLUMN = '_id';
-export const TIME_COLUMN = '_event_time';
-export const EXTRA_COLUMN = '_extra';
 /**
  * A column of the table, never of its view: a hash of the id (`hashOf`), because searching the ids themselves unpacks
  * them all. In a row that is in the trash it holds the number of the deletion instead, which is below every hash, so
@@ -123,39 +112,4 @@ export function tableShapeFromJson(json: JsonValue): TableShape {
   const { columns, extra, spellings = [] } = json;
   const known = Array.isArray(spellings) ? spellings.filter((key) => typeof key === 'string') : [];
   return { columns: fieldsFromJson(columns), extra: extra === true, spellings: new Set(known) };
-}
-
-/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
-export function typeOf(shape: Shape): string {
-  if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
-  if (isObjectShape(shape)) {
-    if (shape.fields.size === 0) return 'JSON';
-    const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
-    return `STRUCT(${fields.join(', ')})`;
-  }
-  return SCALAR_TYPES[shape];
-}
-
-const SCALAR_TYPES = {
-  null: 'JSON',
-  boolean: 'BOOLEAN',
-  int53: 'BIGINT',
-  int64: 'BIGINT',
-  hugeint: 'HUGEINT',
-  double: 'DOUBLE',
-  string: 'VARCHAR',
-  json: 'JSON',
-} as const;
-
-/** The second argument of `from_json` that makes it yield `typeOf(shape)`. */
-export function structureOf(shape: Shape): string {
-  if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
-  if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
-  return JSON.stringify(typeOf(shape));
-}
-
-/** As `structureOf`, for an object with these fields, at least one. */
-export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
-  // Built as text: in an object, a field named `__proto__` would be lost, and numeric names would come first.
-  return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
 }

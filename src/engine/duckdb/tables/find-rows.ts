@@ -1,7 +1,7 @@
-import { foldName, quoteName } from '../sql/names.ts';
-import type { Run, Sql } from '../storage/store.ts';
+import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import type { Sql } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
+import { HASH_COLUMN, hashOf, IS_LIVE } from './columns.ts';
 import { andKept, oldestKeptMicros } from './retention.ts';
 
 /** A document's row in its table. */
@@ -84,19 +84,6 @@ async function rowsWhere(sql: Sql, table: Table, condition: string, value: strin
     value,
   );
   return rows.map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }));
-}
-
-/**
- * Whether any row, even one past the retention, may have one of these ids; false: none has. `select` need not be a
- * transaction.
- */
-export async function mayExist(select: Run, table: Table, ids: readonly string[]): Promise<boolean> {
-  if (ids.length === 0) return false;
-  const found = await select(
-    `SELECT 1 FROM ${dataTable(table.id)} WHERE ${mayHave(table, ids.length)} LIMIT 1`,
-    JSON.stringify(ids),
-  );
-  return found.length > 0;
 }
 
 /** SQL condition for the rows that are visible now and have one of these ids, which are `$1`, a JSON array. */

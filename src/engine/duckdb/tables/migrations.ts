@@ -1,8 +1,8 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { quoteName } from '../sql/names.ts';
+import { ID_COLUMN, quoteName } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable } from './catalog.ts';
-import { HASH_COLUMN, hashOf, ID_COLUMN } from './columns.ts';
+import { HASH_COLUMN, hashOf } from './columns.ts';
 
 /**
  * What each version of the stored schema adds to the previous one; version 1 starts from nothing. A released entry

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
-import { foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
+import { EXTRA_COLUMN, foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
-import { EXTRA_COLUMN, type TableShape, typeOf } from './columns.ts';
+import { typeOf } from '../values/types.ts';
+import type { TableShape } from './columns.ts';
 
 /** A field that had a type, and is JSON in a wider shape. */
 export interface TurnedField {

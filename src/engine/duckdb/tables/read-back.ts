@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../contract/json/json.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, ID_COLUMN, type TableShape } from './columns.ts';
+import type { TableShape } from './columns.ts';
 import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
 
 /** A document as stored. */

@@ -1,5 +1,4 @@
-import { quoteName } from '../sql/names.ts';
-import { TIME_COLUMN } from './columns.ts';
+import { quoteName, TIME_COLUMN } from '../sql/names.ts';
 
 /** SQL condition for a document within the retention at a time; in a view, `now()` is the time of each read. */
 export function isKept(retentionSecs: number, now = 'now()'): string {

@@ -1,8 +1,8 @@
 import type { TableStats } from '../../engine.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
+import { ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { columnNames, ID_COLUMN, IS_LIVE, TIME_COLUMN } from './columns.ts';
+import { columnNames, IS_LIVE } from './columns.ts';
 import { columnsText } from './read-back.ts';
 import { andKept } from './retention.ts';
 

@@ -1,10 +1,10 @@
 import { stringifyJson } from '../../../contract/json/json.ts';
 import type { Kept } from '../../engine.ts';
-import { quoteName } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
-import { EXTRA_COLUMN, HASH_COLUMN, hashOf, ID_COLUMN, IS_LIVE, TIME_COLUMN, tableShapeToJson } from './columns.ts';
+import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
 import { conditionOf, type FoundRow, findDeleted, findRows, isVisible, LISTED, requireAll } from './find-rows.ts';
 import { documentOf, rowText } from './read-back.ts';
 

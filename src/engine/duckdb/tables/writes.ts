@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome } from '../../engine.ts';
+import type { Shortcuts } from '../shortcuts/shortcuts.ts';
+import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
+import { insertText } from '../shortcuts/unparsed-insert.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';
-import type { Run, Sql, Transaction } from '../storage/store.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
 import { alterStatements } from './alter.ts';
@@ -18,18 +21,15 @@ import {
   tableOf,
   updateShape,
 } from './catalog.ts';
-import { changeAll, changePart } from './change.ts';
+import { changeAll } from './change.ts';
 import { type TableShape, widenTable } from './columns.ts';
-import { deleteRows, deleteVisible, findRows, mayExist, visibleOf } from './find-rows.ts';
-import { insertDocuments, insertText, isOneStatement } from './insert.ts';
-import type { KnownIds } from './known-ids.ts';
+import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
+import { insertDocuments } from './insert.ts';
 import { newJsonOf } from './new-json.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
-import { type ScannedText, scanText, type TextDocument } from './text.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
-import { partOf } from './update.ts';
 
 export interface WritesContext {
   /** Path of the database file, for messages. */
@@ -37,11 +37,7 @@ export interface WritesContext {
   catalog: Catalog;
   locks: Locks;
   transaction: Transaction;
-  /** Runs one writing statement: durable when it resolves, like a transaction. */
-  statement: Run;
-  /** Runs one reading statement. */
-  select: Run;
-  knownIds: KnownIds;
+  shortcuts: Pick<Shortcuts, 'knownIds' | 'unparsed' | 'columnUpdates'>;
   /** Called after each write to a table, whether it succeeded or not. */
   written(table: string): void;
 }
@@ -67,9 +63,7 @@ export function tableLock(id: string): string {
 }
 
 export function createWrites(context: WritesContext): Writes {
-  const { catalog, locks, file } = context;
-  /** Tables whose last text replaced documents: the next one will most likely do so, too. */
-  const replacing = new Set<string>();
+  const { catalog, locks, file, shortcuts } = context;
 
   /** Runs `work` on a table while nothing else writes to it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
@@ -95,17 +89,11 @@ export function createWrites(context: WritesContext): Writes {
     async addText(id, text, onNewJson) {
       // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
       const { shape } = requireTable(catalog, id);
-      const scanned = await scanText(text, shape);
+      const scanned = await shortcuts.unparsed.try(text, shape);
       if (scanned === undefined) return undefined;
       return withTable(id, async (table) => {
-        const now = table.shape === shape ? scanned : await scanText(text, table.shape);
-        if (now === undefined) return undefined;
-        const outcomes =
-          (replacing.has(id) ? undefined : await addNew(context, table, text, now)) ??
-          (await storeText(context, table, text, now, onNewJson));
-        if (outcomes.some(({ status }) => status === 'replaced')) replacing.add(id);
-        else replacing.delete(id);
-        return outcomes;
+        const now = table.shape === shape ? scanned : await shortcuts.unparsed.try(text, table.shape);
+        return now && storeText(context, table, text, now, onNewJson);
       });
     },
 
@@ -135,8 +123,7 @@ export function createWrites(context: WritesContext): Writes {
 
     changeDocuments: (id, ids, change, fields, onNewJson) =>
       withTable(id, async (table) => {
-        const part = fields === undefined ? undefined : partOf(table.shape, fields);
-        const done = part && (await changePart(context.transaction, table, part, ids, change));
+        const done = fields && (await shortcuts.columnUpdates.try(context.transaction, table, fields, ids, change));
         if (done !== undefined) return done;
         const { changed, outcomes } = await context.transaction(async (sql) => {
           const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
@@ -179,26 +166,6 @@ function givenIds(documents: readonly TextDocument[]): string[] {
   return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
 }
 
-/**
- * Adds documents none of which exists, with one statement and no transaction around it. Undefined means that nothing
- * was done, since that does not suffice. The caller holds the table's lock, so no document can appear in between.
- */
-async function addNew(
-  { select, statement, knownIds }: WritesContext,
-  table: Table,
-  { bytes }: DocumentsText,
-  { documents, shape }: ScannedText,
-): Promise<TextOutcome[] | undefined> {
-  if (shape !== table.shape || !isOneStatement(documents)) return undefined;
-  if (await mayExist(select, table, knownIds.mayHave(table.id, givenIds(documents)))) return undefined;
-  const now = BigInt(Date.now()) * 1_000n;
-  const ids = documents.map(({ id }) => id);
-  knownIds.add(table.id, ids);
-  await insertText(statement, table, bytes, documents, ({ parsed }) => parsed?.eventTimeMicros ?? now);
-  knownIds.stored(table.id, ids.length);
-  return documents.map(({ id, start, end }) => ({ id, status: 'added', bytes: end - start }));
-}
-
 async function storeText(
   context: WritesContext,
   before: Table,
@@ -238,7 +205,7 @@ interface Stored {
  * table's wider shape is put into the catalog once it is durable.
  */
 async function store(
-  { catalog, locks, transaction, knownIds }: WritesContext,
+  { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
   before: Table,
   { shape, ids, given = ids, wideners, onNewJson }: Stored,
   insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
@@ -246,7 +213,7 @@ async function store(
   const isWider = shape !== before.shape;
   const table = isWider ? tableOf(before, shape) : before;
   const now = BigInt(Date.now()) * 1_000n;
-  const sought = knownIds.mayHave(before.id, given);
+  const sought = knownIds.try(before.id, given) ?? given;
   knownIds.add(before.id, ids);
   const run = async () => {
     const stored = await transaction(async (sql) => {
@@ -318,7 +285,7 @@ async function trashExisting(
  * that nothing is restored.
  */
 function restoreInPlace(
-  { catalog, transaction, knownIds }: WritesContext,
+  { catalog, transaction, shortcuts: { knownIds } }: WritesContext,
   table: Table,
   trash: string,
   after: Parameters<Engine['restoreDocuments']>[2],

@@ -1,7 +1,7 @@
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import { foldName, ITEM, type JsonFields } from '../sql/names.ts';
-import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { typeName } from '../values/values.ts';
+import { isListShape, isObjectShape, type Shape } from './shape.ts';
+import { typeName } from './values.ts';
 
 /** The columns that are JSON because their documents have no common type, and those that contain such a field. */
 export function jsonFieldsOf(columns: ReadonlyMap<string, Shape>): JsonFields {

@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-api';
-import { quoteName } from '../sql/names.ts';
-import type { Log } from '../storage/store.ts';
-import { dataTable } from './catalog.ts';
-import { HASH_COLUMN, ID_COLUMN, IS_LIVE } from './columns.ts';
+import type { Log } from '../../log.ts';
+import { ID_COLUMN, quoteName } from '../sql/names.ts';
+import { dataTable } from '../tables/catalog.ts';
+import { HASH_COLUMN, IS_LIVE } from '../tables/columns.ts';
 
 /**
  * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
  * looking for it among a million takes longer than storing it.
  *
+ * Wins: adding up to 100 documents to half a million 1.5 to 1.9 times (`npm run bench -- p`).
+ *
  * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
- * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only, and built in the background after small
- * writes to the table.
+ * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only, and built in the
+ * background after small writes to the table.
  */
 export interface KnownIds {
-  /** Those of the ids that the table may have: all of them if nothing is known. */
-  mayHave(table: string, ids: readonly string[]): readonly string[];
+  /** Those of the ids that the table may have; undefined if nothing is known. */
+  try(table: string, ids: readonly string[]): readonly string[] | undefined;
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
   /**
@@ -140,9 +142,9 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
   };
 
   return {
-    mayHave(table, ids) {
+    try(table, ids) {
       const filter = filters.get(table);
-      if (filter === undefined) return ids;
+      if (filter === undefined) return undefined;
       put(table, filter);
       return ids.filter((id) => {
         const hash = hashOfId(id);

@@ -1,8 +1,8 @@
 import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createKnownIds, type KnownIds } from '../../../src/engine/duckdb/shortcuts/known-ids.ts';
 import { HASH_COLUMN, hashOf } from '../../../src/engine/duckdb/tables/columns.ts';
-import { createKnownIds, type KnownIds } from '../../../src/engine/duckdb/tables/known-ids.ts';
 import { propertyRuns } from '../../property.ts';
 import { ODD_IDS } from '../fixture.ts';
 import { createDocs, doc, openSmall, rowsOf, statusesOf, temporaryFolder, textOf } from '../harness.ts';
@@ -59,14 +59,14 @@ describe('createKnownIds()', () => {
   /** Has the filter built, and waits until it is in use. */
   async function make() {
     for (let write = 0; write < 2; write++) known.stored('t', 1);
-    await expect.poll(() => known.mayHave('t', ['none']), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => known.try('t', ['none']), { timeout: 20_000 }).toEqual([]);
   }
 
   test('knows nothing before there were small writes, nor after large ones', () => {
     known.stored('t', 10_000);
     known.stored('t', 10_000);
     known.stored('t', 1);
-    expect(known.mayHave('t', NEW)).toEqual(NEW);
+    expect(known.try('t', NEW)).toBeUndefined();
   });
 
   test('never says of an id that is there that it is not, whatever its text', async () => {
@@ -77,22 +77,22 @@ describe('createKnownIds()', () => {
     );
     await insert(['a\u0000b']);
     await make();
-    expect(known.mayHave('t', ids)).toEqual(ids);
-    expect(known.mayHave('t', NEW)).toEqual([]);
+    expect(known.try('t', ids)).toEqual(ids);
+    expect(known.try('t', NEW)).toEqual([]);
   });
 
   test('knows what is added while the filter is made, and after', async () => {
     known.stored('t', 1);
     known.stored('t', 1);
     known.add('t', ['early']);
-    await expect.poll(() => known.mayHave('t', ['none']), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => known.try('t', ['none']), { timeout: 20_000 }).toEqual([]);
     known.add('t', ['late']);
-    expect(known.mayHave('t', ['early', 'late', 'other'])).toEqual(['early', 'late']);
+    expect(known.try('t', ['early', 'late', 'other'])).toEqual(['early', 'late']);
   });
 
   test('treats half a surrogate pair as an id that may exist', async () => {
     await make();
-    expect(known.mayHave('t', ['\ud800', 'a'])).toEqual(['\ud800']);
+    expect(known.try('t', ['\ud800', 'a'])).toEqual(['\ud800']);
   });
 
   test('reads the table undisturbed: a merge beside it could hide rows', async () => {
@@ -108,7 +108,7 @@ describe('createKnownIds()', () => {
     await vi.waitFor(() =>
       expect(warn).toHaveBeenCalledWith(expect.objectContaining({ table: 'gone' }), expect.anything()),
     );
-    expect(known.mayHave('gone', NEW)).toEqual(NEW);
+    expect(known.try('gone', NEW)).toBeUndefined();
   });
 
   test('has no filter if the table has other hashes', async () => {
@@ -116,7 +116,7 @@ describe('createKnownIds()', () => {
     known.stored('t', 1);
     known.stored('t', 1);
     await known.close();
-    expect(known.mayHave('t', NEW)).toEqual(NEW);
+    expect(known.try('t', NEW)).toBeUndefined();
   });
 
   test('drops a full filter, which would say of any id that it may exist', async () => {
@@ -125,7 +125,7 @@ describe('createKnownIds()', () => {
       't',
       Array.from({ length: 5_000 }, (_, n) => `more-${n}`),
     );
-    expect(known.mayHave('t', ['none'])).toEqual(['none']);
+    expect(known.try('t', ['none'])).toBeUndefined();
   });
 });
 
@@ -202,7 +202,7 @@ test('the engine does not look for new ids once it has the filter of a table', {
     const sought = async (id: string) => {
       prepare.mockClear();
       await engine.addText('t', textOf([{ _id: id, n: 1 }]));
-      return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT 1') && sql.includes(`"${HASH_COLUMN}" =`))
+      return prepare.mock.calls.filter(([sql]) => sql.startsWith('SELECT') && sql.includes(`"${HASH_COLUMN}" =`))
         .length;
     };
     await engine.addDocuments('t', [doc('first', { n: 1 })]);

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { compatMacro } from '../sql/compat.ts';
 import { MATCHING_MACROS, operatorOf } from '../sql/matching.ts';
-import { BEGIN } from './session.ts';
+import { BEGIN } from './sessions.ts';
 
 /**
  * The macros of `compat.ts` that each connection already has: creating all of them would take longer than most queries.

@@ -1,29 +1,63 @@
 import { type JsonObject, stringifyJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
-import type { Sql } from '../storage/store.ts';
+import type { WriteOutcome } from '../../engine.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import { dataTable, type Table } from '../tables/catalog.ts';
+import { type Change, changeAll } from '../tables/change.ts';
+import { IS_LIVE, type TableShape, widenTable } from '../tables/columns.ts';
+import { type FoundRow, findRows, type RowKey, requireAll, rowKeyOf, visibleOf } from '../tables/find-rows.ts';
+import { readDocuments } from '../tables/read-back.ts';
 import { exactText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
-import { dataTable, type Table } from './catalog.ts';
-import {
-  EXTRA_COLUMN,
-  ID_COLUMN,
-  IS_LIVE,
-  structureOfFields,
-  type TableShape,
-  TIME_COLUMN,
-  widenTable,
-} from './columns.ts';
-import { type FoundRow, type RowKey, requireAll, rowKeyOf } from './find-rows.ts';
+import { structureOfFields } from '../values/types.ts';
+
+/**
+ * Changes fields of documents in their columns: the documents are neither read whole nor stored anew.
+ *
+ * Wins: a patch of 1,000 documents 1.6 times (`npm run bench -- p`).
+ */
+export interface ColumnUpdates {
+  /**
+   * Applies `change`, which reads and writes only these fields. Undefined, with nothing done, unless each field has a
+   * column and the results fit.
+   */
+  try(
+    transaction: Transaction,
+    table: Table,
+    fields: ReadonlySet<string>,
+    ids: readonly string[],
+    change: Change,
+  ): Promise<WriteOutcome[] | undefined>;
+}
+
+export const columnUpdates: ColumnUpdates = {
+  async try(transaction, table, fields, ids, change) {
+    const part = partOf(table.shape, fields);
+    if (part === undefined) return undefined;
+    return transaction(async (sql) => {
+      const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
+      const { changed, outcomes } = await changeAll(await readDocuments(sql, table, rows, part), ids, change);
+      const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
+        const document = changed.get(row.id);
+        return document === undefined ? [] : [[row, document.fields]];
+      });
+      const changedFields = documents.map(([, one]) => one);
+      if (!(await fits(part, changedFields))) return undefined;
+      await updateRows(sql, table, part, documents);
+      return outcomes;
+    });
+  },
+};
 
 /** The columns of these fields, as a shape; undefined unless each field has a column. */
-export function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
+function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
   const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
   return columns.size > 0 && columns.size === fields.size ? { columns, extra: false } : undefined;
 }
 
 /** Whether documents fit into the columns without widening them. */
-export async function fits(shape: TableShape, documents: Iterable<JsonObject>): Promise<boolean> {
+async function fits(shape: TableShape, documents: Iterable<JsonObject>): Promise<boolean> {
   const widening = widenTable(shape);
   const pace = createPace();
   for (const document of documents) {
@@ -39,7 +73,7 @@ export async function fits(shape: TableShape, documents: Iterable<JsonObject>): 
  * Stores the fields of `documents`, which fit, in the columns of `part`; the other columns of these rows stay as they
  * are.
  */
-export async function updateRows(
+async function updateRows(
   sql: Sql,
   table: Table,
   part: TableShape,

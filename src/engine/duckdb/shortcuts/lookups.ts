@@ -1,44 +1,98 @@
 import { type DuckDBConnection, VARCHAR } from '@duckdb/node-api';
-import { foldName, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
+import { ApiError } from '../../../contract/errors.ts';
+import { resume } from '../connections/sessions.ts';
+import { type Opened, serialize } from '../gate/parse.ts';
+import { type Reading, type ReadRows, runStatement } from '../queries/run-statement.ts';
+import { CATALOG, foldName, ID_COLUMN, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
-import type { Splice } from '../sql/splices.ts';
+import { applySplices } from '../sql/splices.ts';
 import { isNode, isSameTree, type Node, nodesIn } from '../sql/tree.ts';
-import { CATALOG } from '../storage/database.ts';
-import { HASH_COLUMN, hashOf, ID_COLUMN } from '../tables/columns.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /**
- * A second form of a statement: if the statement asks one collection for the document with a given id, the document is
- * looked up by the id's hash (`HASH_COLUMN`). Everything that the caller wrote stays, conditions included; it merely
- * sees fewer rows. The form is optional: if it fails, the statement runs as written.
+ * A statement that asks one collection for the document with a given id is run with the collection replaced by the rows
+ * that may have this id (`NamedTable.lookup`). Everything that the caller wrote stays, conditions included; it merely
+ * sees fewer rows.
+ *
+ * Wins: a document by its id 2 to 3 times in a million (`npm run bench -- p`).
  */
-export interface ByHash {
-  sql: string;
-  /** The parameter that gives the id, if one does: the form is valid only if its value is a text. */
-  parameters: readonly string[];
-  /** The collection's physical table. */
-  table: string;
+export interface Lookups {
+  /**
+   * Runs the statement that way. Undefined if it is not such a statement, or fails that way, which its caller must be
+   * told of in terms of what was written: run it as it is.
+   */
+  try(
+    connection: DuckDBConnection,
+    opened: Opened,
+    reading: Reading,
+    signal: AbortSignal,
+  ): Promise<ReadRows | undefined>;
 }
 
-/** A second form that has yet to be checked (`isByHash`). */
-export interface ByHashDraft {
-  /** What replaces the collection. */
-  splice: Splice;
+/** A statement that looks its document up. */
+interface Lookup {
+  opened: Opened;
+  /** The parameter that gives the id, if one does: it must be a text. */
   parameters: readonly string[];
-  table: string;
+  /** Counts the collection's rows. */
+  size: string;
+}
+
+/** A lookup that has yet to be checked (`isSameButForTable`). */
+interface Draft {
+  sql: string;
+  parameters: readonly string[];
+  size: string;
   /** A statement of our own that selects from the same subquery. */
   template: string;
   /** The collection in the statement's tree. */
   from: Node;
 }
 
-interface Context {
-  bytes: Buffer;
-  names: Names;
-  /** Collections that the statement names. */
-  tables: readonly NamedTable[];
-  /** What the gate inserted, by position; at a collection, in place of the workspace written before the name. */
-  splices: ReadonlyMap<number, Splice>;
+/** How long the size of a collection that is too small is believed. */
+const SMALL_MS = 30_000;
+
+/** A collection with at least `rowsMin` rows is large enough. */
+export function createLookups(names: Names, rowsMin: number): Lookups {
+  const lookups = new WeakMap<Opened, Lookup | null>();
+  const smallUntil = new WeakMap<Lookup, number>();
+
+  const lookupOf = async (connection: DuckDBConnection, opened: Opened, signal: AbortSignal) => {
+    const found = lookups.get(opened);
+    if (found !== undefined) return found;
+    const made = await checkedLookup(connection, opened, names, signal);
+    lookups.set(opened, made);
+    return made;
+  };
+
+  const isLarge = async (connection: DuckDBConnection, lookup: Lookup) => {
+    if ((smallUntil.get(lookup) ?? 0) > performance.now()) return false;
+    const result = await connection.runAndReadAll(lookup.size);
+    const isNow = Number(result.getRows()[0]?.[0] ?? 0) >= rowsMin;
+    if (!isNow) smallUntil.set(lookup, performance.now() + SMALL_MS);
+    return isNow;
+  };
+
+  return {
+    async try(connection, opened, reading, signal) {
+      const lookup = await lookupOf(connection, opened, signal);
+      if (lookup === null || !isText(lookup.parameters, reading.values)) return undefined;
+      if (!(await isLarge(connection, lookup))) return undefined;
+      try {
+        return await runStatement(connection, lookup.opened, reading, signal);
+      } catch (error) {
+        if (signal.aborted || !mayBeOfLookup(error)) throw error;
+        lookups.set(opened, null);
+        await resume(connection);
+        return undefined;
+      }
+    },
+  };
+}
+
+/** Whether an error may not occur in the statement as written; if it does, that error is the one to report. */
+function mayBeOfLookup(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
 }
 
 /** What a query may contain: anything else, such as a sample, could depend on rows that its WHERE leaves out. */
@@ -50,8 +104,8 @@ const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_locatio
 
 const PARAMETER_NAME = /^(?:[A-Za-z_][A-Za-z0-9_]*|\d+)$/;
 
-/** Whether the second form is valid for these values of the statement's parameters. */
-export function holdsFor({ parameters }: ByHash, values: ReadonlyMap<string, Typed>): boolean {
+/** Whether the values of these parameters are texts: a number could be the id of several documents, "7" and "007". */
+function isText(parameters: readonly string[], values: ReadonlyMap<string, Typed>): boolean {
   return parameters.every((name) => {
     const typed = values.get(name);
     return typeof typed?.value === 'string' && typed.type === VARCHAR;
@@ -99,24 +153,6 @@ function conjunctsOf(where: unknown): unknown[] {
   return isAnd && Array.isArray(where['children']) ? where['children'] : [where];
 }
 
-/** Whether a query has no FROM. */
-export function isWithoutFrom(query: Node): boolean {
-  const from = query['from_table'];
-  return query['type'] === 'SELECT_NODE' && isNode(from) && from['type'] === 'EMPTY';
-}
-
-/**
- * Whether a query makes at most one row of each row, no larger than the original: it has no functions, which could
- * multiply rows, and no subqueries.
- */
-export function isOfFewParts(query: Node): boolean {
-  for (const node of nodesIn(query)) {
-    if (node['class'] === 'FUNCTION' && node['is_operator'] !== true) return false;
-    if (node['class'] === 'SUBQUERY' || node['class'] === 'WINDOW') return false;
-  }
-  return true;
-}
-
 /**
  * Whether nothing in the statement could change its meaning: names that reach the collection through its schema,
  * columns by number, another column named `_id`, parameters whose type is also influenced by another use.
@@ -147,11 +183,11 @@ function lengthOf(bytes: Buffer, at: number, name: string, isQualified: boolean)
   return second !== undefined && foldName(second.name) === foldName(name) ? first.length + 1 + second.length : null;
 }
 
-/**
- * Drafts the second form of a statement that passed the gate, from its tree with schemas filled in; null if it has
- * none.
- */
-export function draftByHash({ bytes, names, tables, splices }: Context, query: Node): ByHashDraft | null {
+/** Drafts the lookup of a statement that passed the gate; null if it is none. */
+function draftLookup({ statement, passed }: Opened, names: Names): Draft | null {
+  const { tree, tables, splices } = passed;
+  if (statement.explain !== '' || !isNode(tree) || !isNode(tree['node'])) return null;
+  const query = tree['node'];
   const from = query['from_table'];
   if (query['type'] !== 'SELECT_NODE' || !hasOnly(query, QUERY_KEYS) || query['where_clause'] === undefined)
     return null;
@@ -159,52 +195,58 @@ export function draftByHash({ bytes, names, tables, splices }: Context, query: N
   const { query_location: at, table_name: name, schema_name: schema, alias } = from;
   if (typeof at !== 'number' || typeof name !== 'string' || typeof schema !== 'string') return null;
   const written = splices.get(at);
-  const table = tables.find(
-    (one) =>
-      foldName(one.name) === foldName(name) && names.schemaOf(one.workspace) === schema && one.kind === 'collection',
-  );
-  if (written === undefined || table?.rows === undefined || table.storedAs === undefined) return null;
+  const table = tables.find((one) => foldName(one.name) === foldName(name) && names.schemaOf(one.workspace) === schema);
+  if (written === undefined || table?.lookup === undefined) return null;
   const known = typeof alias === 'string' && alias !== '' ? alias : name;
   if (table.columns().some((column) => foldName(column) === foldName(known))) return null;
   const found = conjunctsOf(query['where_clause']).flatMap((condition) => wantedBy(condition, known) ?? [])[0];
   if (found === undefined) return null;
   const schemas = new Set([table.workspace, schema, CATALOG].map(foldName));
   if (schemas.has(foldName(known)) || !isUnambiguous(query, schemas, found.parameters)) return null;
+  const bytes = Buffer.from(statement.body);
   const length = lengthOf(bytes, at, name, written.length > 0);
   if (length === null) return null;
-  const rows = `(${table.rows(`${quoteName(HASH_COLUMN)} = ${hashOf(found.id)}`)})`;
+  const rows = `(${table.lookup.rows(found.id)})`;
+  const replaced = { at, length, text: known === alias ? rows : `${rows} AS ${quoteName(name)}` };
   return {
-    splice: { at, length, text: known === alias ? rows : `${rows} AS ${quoteName(name)}` },
+    sql: applySplices(bytes, [...new Map(splices).set(at, replaced).values()]).sql,
     parameters: found.parameters,
-    table: table.storedAs,
+    size: table.lookup.size,
     template: `SELECT 1 FROM ${rows} AS ${quoteName(known)}`,
     from,
   };
 }
 
-/** Number of rows in the second form's table, including deleted ones that still take up space. */
-export async function rowsOf(connection: DuckDBConnection, { table }: Pick<ByHash, 'table'>): Promise<number> {
-  const result = await connection.runAndReadAll(
-    `SELECT estimated_size FROM duckdb_tables()
-     WHERE database_name = ${quoteText(CATALOG)} AND schema_name = '_data' AND table_name = $1`,
-    [table],
-  );
-  return Number(result.getRows()[0]?.[0] ?? 0);
+/** The lookup of a statement, checked against what the engine's parser reads; null if it has none. */
+async function checkedLookup(
+  connection: DuckDBConnection,
+  opened: Opened,
+  names: Names,
+  signal: AbortSignal,
+): Promise<Lookup | null> {
+  const draft = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
+  if (draft === null) return null;
+  const { sql, parameters, size, template } = draft;
+  // Both in one text, since a call costs more than parsing a short text; our own comes first, so nothing can affect it.
+  const { statements = [] } = await serialize(connection, opened.statement, `${template};\n${sql}`, signal);
+  const [own, second, ...more] = statements;
+  if (more.length > 0 || !isSameButForTable(draft, opened.passed.tree, second, own)) return null;
+  return { opened: { ...opened, passed: { ...opened.passed, sql } }, parameters, size };
 }
 
-/** Sorted names of a statement's parameters: they are numbered in order of use, which differs in the second form. */
+/** Sorted names of a statement's parameters: they are numbered in order of use, which differs in a lookup. */
 function namesOfParameters(statement: Node): string[] {
   const map = Array.isArray(statement['named_param_map']) ? statement['named_param_map'] : [];
   return map.map((entry) => (isNode(entry) ? String(entry['key']) : '')).toSorted();
 }
 
 /**
- * Whether the second form, as the engine's parser reads it, equals the statement that the gate let through except for
- * the collection, and has in the collection's place what the parser makes of our own text.
+ * Whether the lookup, as the engine's parser reads it, equals the statement that the gate let through except for the
+ * collection, and has in the collection's place what the parser makes of our own text.
  *
  * `passed`, `second` and `template` are statements as the parser returns them.
  */
-export function isByHash(draft: ByHashDraft, passed: unknown, second: unknown, template: unknown): boolean {
+function isSameButForTable(draft: Draft, passed: unknown, second: unknown, template: unknown): boolean {
   if (!isNode(passed) || !isNode(second) || !isNode(template)) return false;
   const [query, own] = [second['node'], template['node']];
   if (!isNode(query) || !isNode(own) || !isNode(own['from_table'])) return false;

@@ -1,3 +1,5 @@
+import { isOutOfSpace } from '../../../contract/errors.ts';
+
 /** The parts of an engine error. */
 export interface EngineError {
   /** Its class: `Binder`, `Out of Memory`, `FATAL`; empty if the engine gives none. */
@@ -44,4 +46,28 @@ export function readEngineError(error: unknown): EngineError {
 export function engineErrorText(error: unknown): string {
   const { kind, message } = readEngineError(error);
   return kind === '' ? message : `${kind} Error: ${message}`;
+}
+
+/** Whether an error means that the database is unusable until it is reopened, whatever the next statement is. */
+export function isFatal(error: unknown): boolean {
+  return /^(FATAL|INTERNAL) Error|has been invalidated/i.test(engineErrorText(error));
+}
+
+const DISK_FULL = /No space left|disk full|not enough space on the disk|Disk quota exceeded|File too large/i;
+
+/** Whether an error of the engine or the system means that the disk, or this user's quota, is full. */
+export function isDiskFull(error: unknown): boolean {
+  return isOutOfSpace(error) || DISK_FULL.test(engineErrorText(error));
+}
+
+/** Whether what was read of the file is not what was written. */
+export function isDamage(error: unknown): boolean {
+  const message = engineErrorText(error).toLowerCase();
+  const checksum = message.indexOf('checksum ');
+  return (
+    message.includes('corrupt database file') ||
+    (checksum !== -1 && message.includes(' does not match', checksum)) ||
+    // A truncated file; the engine's files for large queries, which may be full, have other names.
+    (message.includes('could not read enough bytes from file "') && message.includes('.duckdb"'))
+  );
 }

@@ -2,10 +2,10 @@ import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
 import { endOfItem } from '../../../contract/json/json-scan.ts';
 import { createPace, type Pace } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
+import { faultOf } from '../tables/accept.ts';
+import { type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
+import { turnedFields } from '../tables/new-json.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { faultOf } from './accept.ts';
-import { type TableShape, type TableWidening, widenTable } from './columns.ts';
-import { turnedFields } from './new-json.ts';
 import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
 
 /** A document in a text. */
@@ -34,7 +34,6 @@ export interface ScannedText {
 }
 
 const OPEN = 0x7b;
-const CLOSE = 0x7d;
 const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
 
@@ -46,11 +45,22 @@ const CLOSE_LIST = 0x5d;
 const PARSED_BYTES_PER_FIELD = 32;
 
 /**
- * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
- * Undefined if one cannot be stored or is over a limit, two have the same id, or fractions that were already read become JSON after all,
- * which would keep them as spelled.
+ * Documents whose shape a table already has go from the request's bytes to the engine as they are.
+ *
+ * Wins: adding 1,000 or more documents at once 1.6 to 1.8 times (`npm run bench -- p`).
  */
-export async function scanText(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined> {
+export interface Unparsed {
+  /**
+   * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
+   * Undefined if one cannot be stored or is over a limit, two have the same id, or fractions that were already read
+   * become JSON after all, which would keep them as spelled.
+   */
+  try(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined>;
+}
+
+export const unparsed: Unparsed = { try: scanText };
+
+async function scanText(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined> {
   const { bytes } = text;
   const widening = widenTable(shape);
   let known = shape;
@@ -142,9 +152,4 @@ function read(text: DocumentsText, json: string): NewDocument | undefined {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-/** Whether a document has no members. */
-export function isEmptyObject(bytes: Uint8Array, start: number): boolean {
-  return bytes[skipSpace(bytes, start + 1)] === CLOSE;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Opened } from '../../../src/engine/duckdb/gate/parse.ts';
-import { createKnownStatements } from '../../../src/engine/duckdb/queries/known-statements.ts';
+import { createKnownStatements } from '../../../src/engine/duckdb/shortcuts/known-statements.ts';
 import type { Engine, Parameter } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder, untilBusy } from '../harness.ts';
 
@@ -160,41 +160,25 @@ describe('createKnownStatements()', () => {
     const names = { version: 2 };
     const known = createKnownStatements(names);
     known.add('a', opened(1));
-    expect(known.find('a')).toBeUndefined();
+    expect(known.try('a')).toBeUndefined();
     known.add('a', opened(2));
-    expect(known.find('a')).toBeDefined();
+    expect(known.try('a')).toBeDefined();
     names.version = 3;
     known.add('b', opened(3));
-    expect([known.find('a'), known.find('b')]).toEqual([undefined, undefined]);
-  });
-
-  test('remembers that a statement has only read until names change, but never for EXPLAIN', () => {
-    const names = { version: 1 };
-    const known = createKnownStatements(names);
-    const as = (explain: string) => ({ ...opened(names.version), statement: { explain } }) as unknown as Opened;
-    for (const explain of ['', 'EXPLAIN ANALYZE ']) {
-      known.add(`a${explain}`, as(explain));
-      known.hasOnlyRead(`a${explain}`, as(explain));
-    }
-    expect([known.find('a')?.hasOnlyRead, known.find('aEXPLAIN ANALYZE ')?.hasOnlyRead]).toEqual([true, false]);
-    names.version = 2;
-    known.hasOnlyRead('a', as(''));
-    expect(known.find('a')).toBeUndefined();
-    known.add('a', as(''));
-    expect(known.find('a')?.hasOnlyRead).toBe(false);
+    expect([known.try('a') !== undefined, known.try('b') !== undefined]).toEqual([false, true]);
   });
 
   test('keeps those used last, within its bounds, and no long text', () => {
     const known = createKnownStatements({ version: 0 });
     for (let index = 0; index < 500; index++) known.add(`a${index}`, opened(0));
-    known.find('a0');
+    known.try('a0');
     known.add('b', opened(0));
-    expect([known.find('a0'), known.find('a1'), known.find('b')].map((one) => one !== undefined)).toEqual([
+    expect([known.try('a0'), known.try('a1'), known.try('b')].map((one) => one !== undefined)).toEqual([
       true,
       false,
       true,
     ]);
     known.add('x'.repeat(20_000), opened(0));
-    expect(known.find('x'.repeat(20_000))).toBeUndefined();
+    expect(known.try('x'.repeat(20_000))).toBeUndefined();
   });
 });

@@ -14,29 +14,19 @@ export async function resume(connection: DuckDBConnection): Promise<void> {
   await connection.run(BEGIN);
 }
 
-/** Closes a result that was opened outside a transaction and not read to its end. */
-export async function closeResult(connection: DuckDBConnection): Promise<void> {
-  await connection.run(`${BEGIN}; ROLLBACK`);
-}
-
-export interface RunOptions {
-  /**
-   * `work` is one statement that is known to only read, whose result it reads to the end or closes (`closeResult`): it
-   * needs no transaction but its own. Beginning and ending another takes as long as a short statement.
-   */
-  isPlain?: boolean | undefined;
-  /** If given, the result is returned before the transaction has ended; called when it has, also after an error. */
-  onIdle?: (() => void) | undefined;
-}
-
 export interface Sessions {
   /**
    * Runs `work` on a connection that nobody else uses, in a read-only transaction that is rolled back.
    *
    * When `signal` aborts, whatever the engine is doing for the connection is interrupted, and the promise rejects with
-   * `signal.reason`. It settles only when the engine has released the statement.
+   * `signal.reason`. It settles only when the engine has released the statement; with `onIdle`, which is called then,
+   * an answer does not wait for that.
    */
-  run<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => Promise<T>, options?: RunOptions): Promise<T>;
+  run<T>(
+    signal: AbortSignal,
+    work: (connection: DuckDBConnection) => Promise<T>,
+    onIdle?: (() => void) | undefined,
+  ): Promise<T>;
   /**
    * Opens a connection in advance, since that takes many times longer than a short statement. From then on, taking the
    * last idle one opens another in the background.
@@ -84,10 +74,9 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     await warming;
   };
 
-  const startKept = async (isPlain: boolean): Promise<Session | undefined> => {
+  const startKept = async (): Promise<Session | undefined> => {
     const kept = idle.pop();
     if (kept !== undefined && keepsSpare) void warm();
-    if (isPlain) return kept;
     try {
       await kept?.begin.run();
       return kept;
@@ -99,12 +88,12 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
     }
   };
 
-  const start = async (signal: AbortSignal, isPlain: boolean): Promise<Session> => {
+  const start = async (signal: AbortSignal): Promise<Session> => {
     if (signal.aborted) throw signal.reason;
-    const kept = await startKept(isPlain);
+    const kept = await startKept();
     if (kept !== undefined) return kept;
     const session = await openOn(connect);
-    if (!isPlain) await session.begin.run();
+    await session.begin.run();
     return session;
   };
 
@@ -119,8 +108,8 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
   };
 
   return {
-    async run(signal, work, { isPlain = false, onIdle } = {}) {
-      const session = await start(signal, isPlain).catch((error: unknown) => {
+    async run(signal, work, onIdle) {
+      const session = await start(signal).catch((error: unknown) => {
         onIdle?.();
         throw error;
       });
@@ -145,7 +134,6 @@ export function createSessions(connect: () => Promise<DuckDBConnection>): Sessio
         clearInterval(timer);
         const mayFollow = isAnswered && onIdle !== undefined;
         const finished = release(session, async () => {
-          if (isPlain) return isAnswered ? undefined : closeResult(connection);
           // Let a short answer be sent before the engine's threads are woken again.
           if (mayFollow) await turn();
           return session.rollback.run();

@@ -3,7 +3,7 @@ import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
-import { structureOf, typeOf } from './columns.ts';
+import { structureOf, typeOf } from '../values/types.ts';
 
 /** Rows of parameter values for an expression, of the same types, few enough for one statement. */
 export interface Batch {

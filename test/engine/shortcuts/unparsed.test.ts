@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { parse as parseStrictly } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/contract/json/json.ts';
+import { createScanner, patternOf } from '../../../src/engine/duckdb/shortcuts/scan.ts';
+import { unparsed } from '../../../src/engine/duckdb/shortcuts/unparsed.ts';
 import { NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
 import { describeFault } from '../../../src/engine/duckdb/tables/faults.ts';
-import { createScanner, patternOf } from '../../../src/engine/duckdb/tables/scan.ts';
-import { scanText } from '../../../src/engine/duckdb/tables/text.ts';
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import type { Change, DocumentsText, Engine, NewDocument } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';
@@ -368,7 +368,7 @@ describe('a text', () => {
     const documents = Array.from({ length: 5_000 }, (_, n) => ({
       [`c${n % 100}`]: { [`f${Math.floor(n / 100)}`]: n },
     }));
-    const scanned = await scanText({ ...textOf(stringifyJson(documents)), max: documents.length }, NO_COLUMNS);
+    const scanned = await unparsed.try({ ...textOf(stringifyJson(documents)), max: documents.length }, NO_COLUMNS);
     expect(scanned?.documents).toHaveLength(documents.length);
     expect(scanned?.shape).toEqual(shapeOf(documents));
   });

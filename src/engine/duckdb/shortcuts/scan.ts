@@ -1,6 +1,7 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
+import { ID_COLUMN } from '../sql/names.ts';
+import type { TableShape } from '../tables/columns.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { ID_COLUMN, type TableShape } from './columns.ts';
 
 /**
  * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table

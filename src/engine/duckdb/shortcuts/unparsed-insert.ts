@@ -1,0 +1,100 @@
+import { blobValue } from '@duckdb/node-api';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
+import type { Run } from '../storage/writer.ts';
+import { dataTable, type Table } from '../tables/catalog.ts';
+import { insertStatement, lineOf, linesIn } from '../tables/insert.ts';
+import { TEXT_MAX } from '../values/lines.ts';
+import type { TextDocument } from './unparsed.ts';
+
+/**
+ * Buffer for the text of a statement, reused for the next one: allocating a new one each time triggers a full garbage
+ * collection every few requests.
+ */
+let spare: Buffer | undefined;
+
+/** Runs `work` with a buffer of at least `size` bytes. */
+async function withRoom(size: number, work: (room: Buffer) => Promise<void>): Promise<void> {
+  const room = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size);
+  spare = undefined;
+  try {
+    await work(room);
+  } finally {
+    if (room.length <= TEXT_MAX * 2) spare = room;
+  }
+}
+
+/** Separates documents: a byte that JSON text never contains. */
+const SEPARATOR = 0x1e;
+
+/** Inserts documents of a text without parsing them; the statements are like those of `insertDocuments`. */
+export async function insertText(
+  run: Run,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  for (let from = 0; from < documents.length; ) {
+    let size = 0;
+    let to = from;
+    for (; to < documents.length; to += 1) {
+      const { start = 0, end = 0 } = documents[to] ?? {};
+      if (to > from && size + end - start > TEXT_MAX) break;
+      size += end - start;
+    }
+    await insertSome(run, table, text, documents.slice(from, to), timeOf);
+    from = to;
+  }
+}
+
+async function insertSome(
+  run: Run,
+  table: Table,
+  text: Buffer,
+  documents: readonly TextDocument[],
+  timeOf: (document: TextDocument) => bigint,
+): Promise<void> {
+  const lines = await mapInTurns(documents, (document): Line => {
+    const { id, parsed } = document;
+    const eventTimeMicros = timeOf(document);
+    if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
+    return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
+  });
+  const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? '', document), 0);
+  const statement = insertStatement(
+    dataTable(table.id),
+    table.shape,
+    linesIn('decode($1::BLOB)', SEPARATOR, documents.length),
+  );
+  await withRoom(size, async (room) => {
+    await run(statement, blobValue(room.subarray(0, join(room, text, documents, lines))));
+  });
+}
+
+/**
+ * How a document is written into a statement's text: two texts to put before and after its own text without the opening
+ * brace, or one text to use instead.
+ */
+type Line = string | readonly [string, string];
+
+/** Writes documents into `room` with separators between them; returns the number of bytes written. */
+function join(room: Buffer, text: Buffer, documents: readonly TextDocument[], lines: readonly Line[]): number {
+  let at = 0;
+  for (const [index, { start, end }] of documents.entries()) {
+    const line = lines[index] ?? '';
+    if (at > 0) room[at++] = SEPARATOR;
+    if (typeof line === 'string') at += room.write(line, at);
+    else {
+      at += room.write(line[0], at);
+      at += text.copy(room, at, start + 1, end);
+      at += room.write(line[1], at);
+    }
+  }
+  return at;
+}
+
+/** An upper bound for the bytes of a document and its separator. */
+function roomOf(line: Line, { start, end }: TextDocument): number {
+  if (typeof line === 'string') return Buffer.byteLength(line) + 1;
+  return Buffer.byteLength(line[0]) + end - start + line[1].length + 1;
+}

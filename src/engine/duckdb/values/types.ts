@@ -1,0 +1,37 @@
+import { quoteName } from '../sql/names.ts';
+import { isListShape, isObjectShape, type Shape } from './shape.ts';
+
+/** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
+export function typeOf(shape: Shape): string {
+  if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
+  if (isObjectShape(shape)) {
+    if (shape.fields.size === 0) return 'JSON';
+    const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
+    return `STRUCT(${fields.join(', ')})`;
+  }
+  return SCALAR_TYPES[shape];
+}
+
+const SCALAR_TYPES = {
+  null: 'JSON',
+  boolean: 'BOOLEAN',
+  int53: 'BIGINT',
+  int64: 'BIGINT',
+  hugeint: 'HUGEINT',
+  double: 'DOUBLE',
+  string: 'VARCHAR',
+  json: 'JSON',
+} as const;
+
+/** The second argument of `from_json` that makes it yield `typeOf(shape)`. */
+export function structureOf(shape: Shape): string {
+  if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
+  if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
+  return JSON.stringify(typeOf(shape));
+}
+
+/** As `structureOf`, for an object with these fields, at least one. */
+export function structureOfFields(fields: ReadonlyMap<string, Shape>): string {
+  // Built as text: in an object, a field named `__proto__` would be lost, and numeric names would come first.
+  return `{${[...fields].map(([key, field]) => `${JSON.stringify(key)}:${structureOf(field)}`).join(',')}}`;
+}
