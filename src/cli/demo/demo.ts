@@ -108,7 +108,7 @@ async function play(
 
 /** The file of the built server: next to the chunk that contains this code, or in `dist` when run from the sources. */
 function builtServer(): URL {
-  const places = ['../colloquy.js', '../../dist/colloquy.js', './colloquy.js'];
+  const places = ['../colloquy.js', '../../../dist/colloquy.js', './colloquy.js'];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));
   if (found === undefined) throw new Error('The built server is missing: run `npm run build` first.');
   return found;

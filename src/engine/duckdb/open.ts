@@ -200,6 +200,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
             requestIds: [],
           });
         results.close();
+        await locks.idle();
         await shortcuts.knownIds.close();
         await store.close();
         openFiles.delete(file);

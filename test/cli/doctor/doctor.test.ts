@@ -262,8 +262,8 @@ describe('colloquy doctor', () => {
     ['localhost', 'signed by itself', 'NODE_EXTRA_CA_CERTS'],
     ['trusted', 'for another host name', 'host name of the certificate'],
   ])('says what is wrong with a certificate that is refused: %s', async (kind, why, remedy) => {
-    const cert = join(import.meta.dirname, 'tls/localhost.cert.pem');
-    const key = readFileSync(join(import.meta.dirname, 'tls/localhost.key.pem'));
+    const cert = join(import.meta.dirname, '../tls/localhost.cert.pem');
+    const key = readFileSync(join(import.meta.dirname, '../tls/localhost.key.pem'));
     const other = createHttpsServer({ cert: readFileSync(cert), key }, (_, response) => response.end());
     await new Promise<void>((done) => other.listen(0, '0.0.0.0', done));
     const { port } = other.address() as AddressInfo;

@@ -14,7 +14,7 @@ import { type Question, type Session, serverEnvironment } from '../../scenarios/
 
 type Era = '2025-11-25' | '2026-07-28';
 const ERAS: readonly Era[] = ['2025-11-25', '2026-07-28'];
-const TLS = join(import.meta.dirname, 'tls');
+const TLS = join(import.meta.dirname, '../tls');
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
 let served: Served;

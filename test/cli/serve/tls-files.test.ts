@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readTlsFiles } from '../../../src/cli/serve/tls-files.ts';
 
-const FILES = join(import.meta.dirname, 'tls');
+const FILES = join(import.meta.dirname, '../tls');
 const cert = join(FILES, 'localhost.cert.pem');
 const key = join(FILES, 'localhost.key.pem');
 

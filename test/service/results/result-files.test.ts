@@ -11,7 +11,7 @@ test('an export that does not fit on the disk is an error, and leaves no file', 
     const { line } = await runScript(
       folder,
       `
-      import { createResultFiles } from '../../../src/service/results/result-files.ts';
+      import { createResultFiles } from '../../src/service/results/result-files.ts';
       const read = async () => ({ columns: [{ name: 'text' }], rows: [['x'.repeat(3000)]], total: 1 });
       const results = { exportsFolder: ${JSON.stringify(exportsFolder)}, read };
       const files = createResultFiles({ results }, { warn() {} });

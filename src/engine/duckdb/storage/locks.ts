@@ -2,6 +2,8 @@
 export interface Locks {
   /** Runs `work` while it alone holds all of `keys`; keys are taken in sorted order, which prevents deadlocks. */
   hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
+  /** Resolves when all work that holds or awaits a key by now has ended. */
+  idle(): Promise<void>;
 }
 
 export function createLocks(): Locks {
@@ -31,6 +33,9 @@ export function createLocks(): Locks {
       } finally {
         for (const release of releases) release();
       }
+    },
+    async idle() {
+      await Promise.all(tails.values());
     },
   };
 }
