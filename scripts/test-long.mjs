@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 const isFull = process.argv[2] === 'full';
 const root = fileURLToPath(new URL('..', import.meta.url));
-const vitest = (config, ...rest) => ['npx', 'vitest', 'run', '--config', config, ...rest];
+const vitest = (config, ...rest) => [
+  process.execPath,
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--config',
+  config,
+  ...rest,
+];
 const long = (...files) => vitest('vitest.long.config.ts', ...files);
 
 /** What it is, how many seconds its short form may take on two cores, and its commands. */

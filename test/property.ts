@@ -1,8 +1,14 @@
+import { isLong } from './long.ts';
+
+const FEWEST = 20;
+
 /**
- * How many cases of a property are tried, and from which seed: by default always the same cases, so that a failing run
- * says something about the latest change. `COLLOQUY_PROPERTY_RUNS` sets another number of cases, from a random seed.
+ * How many cases of a property are tried, and from which seed: always the same cases, so that a failing run says
+ * something about the latest change, and a tenth of the usual number in `npm test`. `COLLOQUY_PROPERTY_RUNS` sets another
+ * number of cases, from a random seed.
  */
 export function propertyRuns(usual: number): { numRuns: number; seed?: number } {
   const runs = process.env['COLLOQUY_PROPERTY_RUNS'];
-  return runs === undefined ? { numRuns: usual, seed: 20_261_121 } : { numRuns: Number(runs) };
+  if (runs !== undefined) return { numRuns: Number(runs) };
+  return { numRuns: isLong ? usual : Math.min(usual, Math.max(FEWEST, Math.ceil(usual / 10))), seed: 20_261_121 };
 }

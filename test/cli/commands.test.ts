@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
+import { longTest } from '../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
 
@@ -111,15 +112,19 @@ describe('colloquy call', () => {
     expect(await servicePid()).toBeGreaterThan(0);
   });
 
-  test('ten at a time use one service', async () => {
-    const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
-    const done = await Promise.all(names.map((name) => run(['call', 'create_workspace', JSON.stringify({ name })])));
-    expect(done.map(({ code, stderr }) => (code === 0 ? 0 : stderr))).toEqual(names.map(() => 0));
-    const { stdout } = await run(['call', 'list_workspaces']);
-    for (const name of names) expect(stdout).toContain(`"${name}"`);
-    expect(readFileSync(join(dataDir, 'service.log'), 'utf8').match(/the service is ready/g)).toHaveLength(1);
-    expect(readdirSync(dataDir)).not.toContain('spawn.lock');
-  }, 60_000);
+  longTest(
+    'ten at a time use one service',
+    async () => {
+      const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
+      const done = await Promise.all(names.map((name) => run(['call', 'create_workspace', JSON.stringify({ name })])));
+      expect(done.map(({ code, stderr }) => (code === 0 ? 0 : stderr))).toEqual(names.map(() => 0));
+      const { stdout } = await run(['call', 'list_workspaces']);
+      for (const name of names) expect(stdout).toContain(`"${name}"`);
+      expect(readFileSync(join(dataDir, 'service.log'), 'utf8').match(/the service is ready/g)).toHaveLength(1);
+      expect(readdirSync(dataDir)).not.toContain('spawn.lock');
+    },
+    60_000,
+  );
 
   test('starts a new service after one was killed, with everything that was written', async () => {
     await run(['call', 'create_workspace', '{"name":"kept"}']);

@@ -227,7 +227,7 @@ describe('connectLocal()', () => {
   test('says so when another program holds the database', async () => {
     const instance = await DuckDBInstance.create(join(dataDir, '_colloquy.duckdb'));
     // Long enough for a process to start on a busy machine.
-    const error = await failure(connect({}, { readyTimeoutMs: 8_000 }));
+    const error = await failure(connect({}, { readyTimeoutMs: 3_000 }));
     expect(error.message).toMatch(/held by another process/);
     instance.closeSync();
   });

@@ -1,4 +1,6 @@
+import { isLong } from '../long.ts';
 import { legacyStdio, modernStdio } from './drivers.ts';
 import { play } from './play.ts';
 
-play([legacyStdio, modernStdio]);
+// The other transports and protocols are played at length.
+play(isLong ? [legacyStdio, modernStdio] : [modernStdio]);

@@ -18,6 +18,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { probe } from '../../../src/local/probe.ts';
+import { longTest } from '../../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const place = { workspace: 'commons', collection: 'docs' };
@@ -258,7 +259,7 @@ describe('colloquy backup and restore', () => {
     },
   );
 
-  test('nothing begins anew where a restore was killed between its two moves', { timeout: 60_000 }, async () => {
+  longTest('nothing begins anew where a restore was killed between its two moves', { timeout: 60_000 }, async () => {
     await (await fill()).close();
     await leaveService(dataDir, { startMs: 0 });
     const [staged, aside] = ['restoring-x', 'before-restore-x'].map((name) => join(dataDir, name));
@@ -273,7 +274,7 @@ describe('colloquy backup and restore', () => {
     expect(count()).toBe(2);
   });
 
-  test('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
+  longTest('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
     const client = await fill(9_000_000);
     const made = client.createBackup({ path: goal }).catch(() => undefined);
     while ((await client.listRunningBackups({})).length === 0 && !existsSync(goal)) {

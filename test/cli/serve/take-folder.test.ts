@@ -9,6 +9,7 @@ import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import type { Client } from '../../../src/http/client.ts';
 import { connectLocal } from '../../../src/local/connect.ts';
 import { type Presence, probe } from '../../../src/local/probe.ts';
+import { longTest } from '../../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const PLACE = { workspace: 'commons', collection: 'notes' };
@@ -97,7 +98,7 @@ describe('colloquy serve', () => {
     expect(await until(isServe)).toEqual(first);
   });
 
-  test('starts again after a kill while backups are being made beside it', { timeout: 180_000 }, async () => {
+  longTest('starts again after a kill while backups are being made beside it', { timeout: 180_000 }, async () => {
     run(['serve']);
     let served = pidOf(await until(isServe));
     const client = await chat();

@@ -4,6 +4,7 @@ import { DuckDBPendingResult, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import type { QueryRequest, StuckStatement } from '../../../src/engine/engine.ts';
+import { longTest } from '../../long.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { untilBusy } from '../harness.ts';
 
@@ -229,16 +230,20 @@ describe('query() at once with others', () => {
     expect(reports).toHaveLength(1);
   }, 30_000);
 
-  test('close() stops what runs too long', async () => {
-    const closing = await createFixture({ queriesMax: 1 });
-    const running = failure({ sql: ENDLESS }, closing);
-    await sleep(20);
-    const started = performance.now();
-    expect(await closing.queries.close()).toBe(0);
-    expect(performance.now() - started).toBeLessThan(7_000);
-    expect(await running).toMatchObject({ code: 'not_ready' });
-    await closing.close();
-  }, 30_000);
+  longTest(
+    'close() stops what runs too long',
+    async () => {
+      const closing = await createFixture({ queriesMax: 1 });
+      const running = failure({ sql: ENDLESS }, closing);
+      await sleep(20);
+      const started = performance.now();
+      expect(await closing.queries.close()).toBe(0);
+      expect(performance.now() - started).toBeLessThan(7_000);
+      expect(await running).toMatchObject({ code: 'not_ready' });
+      await closing.close();
+    },
+    30_000,
+  );
 
   test('close() waits for what runs and refuses what comes', async () => {
     const closing = await createFixture({ queriesMax: 1 });

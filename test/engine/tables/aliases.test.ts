@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
+import { longTest } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 
 let folder: string;
@@ -149,7 +150,7 @@ describe('an alias of several collections', () => {
     );
   });
 
-  test('of many collections with many fields answers and follows', { timeout: 180_000 }, async () => {
+  longTest('of many collections with many fields answers and follows', { timeout: 180_000 }, async () => {
     const names = Array.from({ length: 100 }, (_, n) => `many${n}`);
     await engine.commit([...names.map(collection), alias('many', ...names)]);
     for (const [n, name] of names.entries()) {

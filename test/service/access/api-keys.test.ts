@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../../src/http/client.ts';
+import { longTest } from '../../long.ts';
 import { filesOf, startTestService, type TestService } from '../harness.ts';
 import { addKey, addUser, MY_KEYS, USERS } from '../people.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
@@ -268,7 +269,7 @@ describe('over restarts', () => {
     expect(stored.includes(key.slice(4, 20))).toBe(false);
   });
 
-  it('the time of the last use follows, and is stored after some seconds', async () => {
+  longTest('the time of the last use follows, and is stored after some seconds', async () => {
     const first = await restart();
     const key = await addUser(first, 'busy@example.com', 'member');
     const timeOf = async () =>

@@ -3,6 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SIZES } from '../../../src/contract/virtual-instances.ts';
 import { createClient } from '../../../src/http/client.ts';
+import { longTest } from '../../long.ts';
 import { startTestService, type TestService } from '../harness.ts';
 import { addUser } from '../people.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
@@ -91,7 +92,7 @@ describe('updateVirtualInstance()', () => {
     expect(large.body.data).toMatchObject({ current_size: 'LARGE', desired_size: 'LARGE' });
   });
 
-  it('while queries run, which end well', { timeout: 180_000 }, async () => {
+  longTest('while queries run, which end well', { timeout: 180_000 }, async () => {
     const sql = {
       sql: { query: 'SELECT count(*) AS n FROM range(3000000) a, range(100) b WHERE (a.range * b.range) % 7 = 3' },
     };
