@@ -1,7 +1,7 @@
 import { BUILD, serviceEnvironment, VERSION } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Client } from '../http/client.ts';
-import type { Logger } from '../mcp/assistant.ts';
+import type { Logger } from '../mcp/logger.ts';
 import type { Config } from '../settings.ts';
 
 const loadRemote = () => import('../http/client.ts');

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { visibleText } from '../contract/visible.ts';
-import type { Logger as PlainLogger } from '../mcp/assistant.ts';
+import type { Logger as PlainLogger } from '../mcp/logger.ts';
 import type { Config } from '../settings.ts';
 
 /**

@@ -3,8 +3,8 @@ import { secretVariables } from '../config.ts';
 import { type AuditLog, openAuditLog } from '../local/audit-log.ts';
 import { keepKey } from '../local/key-files.ts';
 import { secretReader } from '../local/secret-references.ts';
-import type { Means } from '../mcp/assistant.ts';
 import type { Audit } from '../mcp/audit.ts';
+import type { Means } from '../mcp/means.ts';
 import type { Config } from '../settings.ts';
 
 type Places = Pick<Config, 'dataDir' | 'secretDir'>;

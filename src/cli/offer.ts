@@ -1,7 +1,7 @@
-import type { Logger } from '../mcp/assistant.ts';
+import type { Logger } from '../mcp/logger.ts';
 import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
-import type { ToolCard } from '../mcp/tools/tool-cards.ts';
+import type { ToolCard } from '../mcp/tools/tool.ts';
 import { chosenToolsets } from '../mcp/tools/toolsets.ts';
 import type { Config } from '../settings.ts';
 import { fileMeans } from './means.ts';

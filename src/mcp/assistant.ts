@@ -2,16 +2,10 @@ import type { Client } from '../http/client.ts';
 import type { Audit } from './audit.ts';
 import type { Changes } from './changes.ts';
 import type { Approvals } from './guard/signed-states.ts';
+import type { Logger } from './logger.ts';
+import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
-import type { OpenFile } from './tools/file.ts';
-import type { ToolCard } from './tools/tool-cards.ts';
-
-/** The part of a pino logger that is used here. */
-export interface Logger {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
+import type { ToolCard } from './tools/tool.ts';
 
 /**
  * What the connections of one principal share: the connection to the service, the tools offered, and what this process
@@ -45,23 +39,3 @@ export interface Assistant {
   /** Loads what `connect` and `log` would load at their first use; called some time after the first list of tools. */
   loadAhead?: (() => Promise<unknown>) | undefined;
 }
-
-/** What this process provides to tools, besides the service. Whatever is absent is not available here. */
-export interface Means {
-  /**
-   * Stores a new secret where only the human finds it, and resolves to a description of that place. `label` says whose
-   * or what secret it is. Absent: calls that would create a secret are refused.
-   */
-  keepSecret?: (label: string, secret: string) => Promise<string>;
-  /** Absent: arguments cannot refer to secrets. */
-  secretOf?: SecretOf;
-  /** Absent: no files can be loaded. */
-  openFile?: OpenFile;
-  /** The user of this process is on another machine than the service: paths there are not revealed. */
-  isElsewhere?: boolean;
-}
-
-/**
- * The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, naming only the reference.
- */
-export type SecretOf = (reference: string) => string;

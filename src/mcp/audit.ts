@@ -5,12 +5,12 @@ import { visibleText } from '../contract/visible.ts';
 import { cutWithoutKeys } from '../contract/without-keys.ts';
 import { type ToolResult, visibleValue } from './fence.ts';
 import type { Human, Verdict } from './guard/guard.ts';
-import { estimateTokens } from './results.ts';
+import { estimateTokens } from './room.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
 import { isAnyJson, structureIn, unwrapped } from './tools/arguments.ts';
 import type { Argument } from './tools/catalog.ts';
 import type { Arguments } from './tools/relations.ts';
-import type { Tool } from './tools/tools.ts';
+import type { Tool } from './tools/tool.ts';
 
 /** One tool call as the audit log keeps it. Contains no secret and no message. */
 export interface AuditRecord {

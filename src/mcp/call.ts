@@ -2,17 +2,18 @@ import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { ApiError } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
-import type { Means } from './assistant.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
 import { fence, lineText, type ToolResult } from './fence.ts';
 import type { Blast } from './guard/blast.ts';
 import { type Human, nobody, outgrown, type Question } from './guard/guard.ts';
+import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
 import { secretsOfCall } from './secrets.ts';
 import type { Arguments } from './tools/relations.ts';
-import { type Tool, tools } from './tools/tools.ts';
+import type { Tool } from './tools/tool.ts';
+import { tools } from './tools/tools.ts';
 
 export interface Run {
   tool: Tool;

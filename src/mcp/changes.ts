@@ -1,8 +1,8 @@
 import type { Client } from '../http/client.ts';
-import type { Logger } from './assistant.ts';
+import type { Logger } from './logger.ts';
 import type { Look } from './resources/resource-kinds.ts';
 import type { Arguments } from './tools/relations.ts';
-import type { ToolCard } from './tools/tool-cards.ts';
+import type { ToolCard } from './tools/tool.ts';
 
 /** Reads the state of resources; loaded at the first poll. */
 type State = Pick<typeof import('./resources/resource-state.ts'), 'resourceState' | 'listState' | 'mayConcern'>;

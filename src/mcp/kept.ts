@@ -2,7 +2,7 @@ import type { QueryResponse } from '../contract/queries.ts';
 import { Keeping, type ResultProfile } from '../contract/results.ts';
 import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
-import { cutText, Room } from './results.ts';
+import { cutText, Room } from './room.ts';
 
 /** What is known of the whole result of which an answer is a part. */
 export interface Whole {

@@ -1,6 +1,7 @@
 import { ROLES } from '../contract/row.ts';
-import type { Means } from './assistant.ts';
-import { type ToolCard, toolCards } from './tools/tool-cards.ts';
+import type { Means } from './means.ts';
+import type { ToolCard } from './tools/tool.ts';
+import { toolCards } from './tools/tool-cards.ts';
 import type { Choice } from './tools/toolsets.ts';
 
 /** What decides which tools are offered: the operator's settings, and what the key may do. */

@@ -4,14 +4,8 @@ import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
+import { type Budget, cutText, Room } from './room.ts';
 import { nameOf } from './tools/relations.ts';
-
-/** Limits of one answer; the first one that is reached cuts it. */
-export interface Budget {
-  rowsMax: number;
-  bytesMax: number;
-  tokensMax: number;
-}
 
 export const BUDGET: Budget = { rowsMax: 50, bytesMax: 25_000, tokensMax: 8_000 };
 /** Rows requested from the service if neither the SQL nor the caller limits them: enough to tell how many there are. */
@@ -38,40 +32,6 @@ const ITEM_LIMITS = { chars: 500, items: 5 };
 const NAMES_MAX = 200;
 const FAILED_MAX = 5;
 const IDS_MAX = 20;
-
-/** Estimated number of tokens of a text, rather too high: words count by length, digits and signs nearly one each. */
-export function estimateTokens(text: string): number {
-  let tokens = 0;
-  for (const part of text.match(/[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]/g) ?? []) {
-    if (/^[A-Za-z]/.test(part)) tokens += Math.ceil(part.length / 6);
-    else if (/^[0-9]/.test(part)) tokens += Math.ceil(part.length / 3);
-    else if (/^\s/.test(part)) tokens += part === ' ' ? 0 : 1;
-    else tokens += part.charCodeAt(0) < 128 ? 0.6 : 1;
-  }
-  return Math.ceil(tokens);
-}
-
-/** The rest of a budget. */
-export class Room {
-  #bytes: number;
-  #tokens: number;
-
-  constructor(budget: Pick<Budget, 'bytesMax' | 'tokensMax'>) {
-    this.#bytes = budget.bytesMax;
-    this.#tokens = budget.tokensMax;
-  }
-
-  /** Uses up the room that `text` needs; returns false, without using any, if there is not enough. */
-  take(text: string): boolean {
-    const bytes = Buffer.byteLength(text) + 1;
-    if (bytes > this.#bytes) return false;
-    const tokens = estimateTokens(text);
-    if (tokens > this.#tokens) return false;
-    this.#bytes -= bytes;
-    this.#tokens -= tokens;
-    return true;
-  }
-}
 
 /** The cell as it is, or its first characters and the number of missing ones; `cut` counts cut cells. */
 function cutCell(value: unknown, charsMax: number, cut: { cells: number }): unknown {
@@ -109,10 +69,6 @@ function headOf(fields: readonly { name?: unknown; type?: unknown }[], budget: B
     head.text += text;
   }
   return head;
-}
-
-export function cutText(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
 
 function fitRows(rows: readonly unknown[][], head: string, charsMax: number, budget: Budget, isLast: boolean): Fit {

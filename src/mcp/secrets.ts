@@ -1,8 +1,8 @@
 import { ApiError } from '../contract/errors.ts';
 import { parseJson } from '../contract/json/json.ts';
 import { mapSecrets } from '../contract/secret.ts';
-import type { SecretOf } from './assistant.ts';
 import type { Fenced } from './fence.ts';
+import type { SecretOf } from './means.ts';
 
 /** Keeps secrets from the model: arguments name them by reference, and answers that repeat them are masked. */
 

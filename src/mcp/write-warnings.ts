@@ -1,6 +1,6 @@
 import { visibleText } from '../contract/visible.ts';
 import type { Fenced } from './fence.ts';
-import { cutText } from './results.ts';
+import { cutText } from './room.ts';
 
 /** Warnings that a service gives in the answers of writes. They contain names, so they stay inside the fence. */
 

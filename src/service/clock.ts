@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { Logger } from 'pino';
-import { SELF } from './access/organization.ts';
 import { type Catalog, put } from './catalog/catalog.ts';
 import type { RecordOf } from './catalog/records.ts';
+import { SELF } from './catalog/records.ts';
 
 /**
  * The time by which something is removed for good. The system's clock may be wrong for a while, and what was removed

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import type { Means } from '../../src/mcp/assistant.ts';
+import type { Means } from '../../src/mcp/means.ts';
 import { type Offer, offeredTools } from '../../src/mcp/offer.ts';
 import { rowTools } from '../../src/mcp/tools/catalog.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';

@@ -5,7 +5,8 @@ import { runTool } from '../../src/mcp/call.ts';
 import type { ToolResult } from '../../src/mcp/fence.ts';
 import { profileTable, wholeOf } from '../../src/mcp/kept.ts';
 import type { Progress } from '../../src/mcp/progress.ts';
-import { BUDGET, estimateTokens, presentRows } from '../../src/mcp/results.ts';
+import { BUDGET, presentRows } from '../../src/mcp/results.ts';
+import { estimateTokens } from '../../src/mcp/room.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
 import { fakeClient } from './fake-client.ts';
 

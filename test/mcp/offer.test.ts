@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Noun, nouns } from '../../src/contract/contract.ts';
 import type { Contract } from '../../src/contract/row.ts';
-import type { Means } from '../../src/mcp/assistant.ts';
+import type { Means } from '../../src/mcp/means.ts';
 import { hiddenTools, type Offer, offeredTools } from '../../src/mcp/offer.ts';
 import { toolName } from '../../src/mcp/tools/catalog.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';

@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QueryResponse } from '../../src/contract/queries.ts';
 import { fence } from '../../src/mcp/fence.ts';
-import {
-  BUDGET,
-  estimateTokens,
-  presentList,
-  presentObject,
-  presentRows,
-  presentWrites,
-} from '../../src/mcp/results.ts';
+import { BUDGET, presentList, presentObject, presentRows, presentWrites } from '../../src/mcp/results.ts';
+import { estimateTokens } from '../../src/mcp/room.ts';
 import { propertyRuns } from '../property.ts';
 
 function response(rows: Record<string, unknown>[], names = Object.keys(rows[0] ?? {})): QueryResponse {

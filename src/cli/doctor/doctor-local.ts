@@ -8,7 +8,7 @@ import { probe, type Ready } from '../../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../../local/version.ts';
 import { PLACES } from '../../places.ts';
 import { heldOf, readStops, refusedOf } from '../../service/supervision/stopped-by.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
 /** The clocks of two machines that are synchronized differ by far less. */

@@ -12,16 +12,7 @@ import { connectService, requireLocalService } from '../connect.ts';
 import { errorLine, personLog, plainText } from '../log.ts';
 import { offerOf } from '../offer.ts';
 import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
-
-/** The result of one check. */
-export interface Finding {
-  name: string;
-  /** `warn`: it works, but not as well as it could; `fail`: it does not work. */
-  state: 'ok' | 'warn' | 'fail';
-  detail: string;
-  /** What a human can do about it; set unless the state is `ok`. */
-  remedy?: string;
-}
+import type { Finding } from './finding.ts';
 
 export interface Diagnosis {
   findings: Finding[];

@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { DataFolder } from '../../local/folder.ts';
 import { probe } from '../../local/probe.ts';
 import { takeSpawnLock } from '../../local/spawn.ts';
-import type { Logger } from '../../mcp/assistant.ts';
+import type { Logger } from '../../mcp/logger.ts';
 import { leaveService } from './leave-service.ts';
 
 const POLL_MS = 50;

@@ -1,4 +1,4 @@
-import type { Logger } from '../../mcp/assistant.ts';
+import type { Logger } from '../../mcp/logger.ts';
 import type { Config } from '../../settings.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './value.ts';
 
 /** Text that is not JSON, or holds what is not read. */
 export class JsonTextError extends SyntaxError {

@@ -1,24 +1,8 @@
 import { createPace } from '../turns/turns.ts';
 import { createJsonReader, type ReadNumber } from './json-reader.ts';
+import type { JsonValue } from './value.ts';
 
-/** A JSON value; an integer that a double cannot hold is a `bigint`. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
-
-export type JsonObject = { [key: string]: JsonValue };
-
-/** Whether a value is an object, and neither null nor an array. */
-export function isObject(value: JsonValue | undefined): value is JsonObject;
-export function isObject(value: unknown): value is Record<string, unknown>;
-export function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export { isObject, type JsonObject, type JsonValue } from './value.ts';
 
 // A double represents every integer of up to 15 digits exactly, so only longer ones need the slow, exact parser.
 // Fractions are doubles whatever their length. A text that only looks like such a number costs time, but is harmless.

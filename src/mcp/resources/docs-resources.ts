@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { handTool } from '../tools/hand-tool.ts';
-import type { Tool } from '../tools/tools.ts';
+import type { Tool } from '../tools/tool.ts';
 import { type ResourceKind, uriOf } from './resource-kinds.ts';
 
 /** Documentation that a model may want to look up, too long for the descriptions of tools. */

@@ -1,6 +1,6 @@
 import type { AnyOperation, Input, Output } from '../../contract/contract.ts';
 import type { Client } from '../../http/client.ts';
-import type { Means } from '../assistant.ts';
+import type { Means } from '../means.ts';
 
 /** What is needed to read a resource. */
 export interface ResourceContext {

@@ -12,7 +12,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Assistant } from '../assistant.ts';
 import { type Changes, type Notify, URIS_MAX } from '../changes.ts';
 import type { Arguments } from '../tools/relations.ts';
-import type { Tool } from '../tools/tools.ts';
+import type { Tool } from '../tools/tool.ts';
 
 /** Sends notifications through the server of one connection. */
 export function notifierOf(server: () => Server | undefined): Notify {

@@ -13,7 +13,7 @@ import { type ColumnChange, columnDiff, type LambdaColumns, lambdaColumns } from
 import { type LambdaParameter, lambdaParameters, lambdaVersion, versionNames } from './lambda-lookup.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Arguments } from './relations.ts';
-import type { Tool, ToolContext } from './tools.ts';
+import type { Tool, ToolContext } from './tool.ts';
 
 /**
  * What differs between two versions of a Query Lambda, or between a version and a draft. No endpoint tells, and a model

@@ -8,7 +8,7 @@ import { handTool } from './hand-tool.ts';
 import { type InferredField, identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
-import type { Tool, ToolContext } from './tools.ts';
+import type { Tool, ToolContext } from './tool.ts';
 
 /**
  * A tool for something that no endpoint answers: which fields a collection has. A model cannot write SQL without

@@ -3,7 +3,7 @@ import { readArguments } from './arguments.ts';
 import { type Argument, annotationsOf, type ToolListing } from './catalog.ts';
 import type { Arguments } from './relations.ts';
 import { inputSchema, type Schema } from './schemas.ts';
-import type { Tool } from './tools.ts';
+import type { Tool } from './tool.ts';
 
 /** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
 export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {

@@ -6,7 +6,7 @@ import type { Fenced } from '../fence.ts';
 import { presentObject } from '../results.ts';
 import type { RowTool } from './catalog.ts';
 import { type Arguments, nameOf, pathParameters } from './relations.ts';
-import type { ToolContext } from './tools.ts';
+import type { ToolContext } from './tool.ts';
 
 type Operate = (input: Arguments, options?: object) => Promise<unknown>;
 

@@ -1,7 +1,7 @@
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
-import { cutText } from '../results.ts';
+import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import type { CsvRows, DocumentFile } from './file.ts';
 import { quotedIdentifier } from './infer.ts';

@@ -5,13 +5,13 @@ import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { unwritable } from '../../http/request.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
-import { cutText } from '../results.ts';
+import { cutText } from '../room.ts';
 import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND, type FileEntry } from './file.ts';
 import { handTool } from './hand-tool.ts';
 import { count, fail, type Load, type LoadInput, listIn, newLoad } from './load.ts';
 import { presentLoad } from './load-answer.ts';
 import { nextStepFor } from './next-steps.ts';
-import type { Tool, ToolContext } from './tools.ts';
+import type { Tool, ToolContext } from './tool.ts';
 
 /**
  * Loads a file on the operator's machine: documents that a model would otherwise have to write out as arguments,

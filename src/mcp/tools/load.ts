@@ -1,5 +1,5 @@
 import { isObject } from '../../contract/json/json.ts';
-import { cutText, Room } from '../results.ts';
+import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
 import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';
 

@@ -9,7 +9,7 @@ import { RESULT_VIEW_META } from '../result-view.ts';
 import { BUDGET, presentRows } from '../results.ts';
 import { ROWS_FIELDS } from './catalog.ts';
 import { handTool } from './hand-tool.ts';
-import type { Tool, ToolContext } from './tools.ts';
+import type { Tool, ToolContext } from './tool.ts';
 
 /**
  * The service keeps results that are too large for an answer, and these two tools read them: without the tools a model

@@ -3,19 +3,17 @@ import { ApiError } from '../../contract/errors.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
 import { holdsSecret } from '../../contract/secret.ts';
 import { shownEscape } from '../../contract/visible.ts';
-import type { CallOptions, Client } from '../../http/client.ts';
-import type { Means } from '../assistant.ts';
+import type { CallOptions } from '../../http/client.ts';
 import { nearestNames } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
-import { type Blast, blastRadius } from '../guard/blast.ts';
+import { blastRadius } from '../guard/blast.ts';
 import { profileOf, wholeOf } from '../kept.ts';
-import type { Progress } from '../progress.ts';
 import { docsTool } from '../resources/docs-resources.ts';
 import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
-import { type CallSecrets, masked } from '../secrets.ts';
+import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
 import { readArguments } from './arguments.ts';
-import { type Argument, issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
+import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
 import { callIssuing } from './issued.ts';
@@ -23,34 +21,7 @@ import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import { exportResultTool, fetchResultTool } from './result-tools.ts';
-import type { ToolCard } from './tool-cards.ts';
-
-/** What a tool needs from outside. */
-export interface ToolContext {
-  client: Client;
-  signal: AbortSignal | undefined;
-  /** Reports progress to the caller. */
-  progress: Progress;
-  means: Means;
-}
-
-/** A tool as this server runs it. */
-export interface Tool extends ToolCard {
-  /** All its arguments. */
-  arguments: readonly Argument[];
-  /** The arguments that can contain secrets. */
-  secretArguments?: readonly Argument[];
-  /** Checks and normalizes the arguments, and resolves references to secrets; throws `invalid_input`. */
-  read(sent: Arguments, secrets?: CallSecrets): Arguments;
-  /** What to ask a human about before it runs; present if and only if the tool deletes. */
-  blast?: (context: ToolContext, input: Arguments) => Promise<Blast>;
-  /** `blast`: what `blast()` found, if the tool deletes. */
-  run(context: ToolContext, input: Arguments, blast?: Blast): Promise<Fenced>;
-  /** What to do about an error, if the tool knows more than the error's code says. */
-  next?(error: ApiError): string | undefined;
-  /** Existing names similar to the one that was not found. */
-  nearest(context: ToolContext, input: Arguments, error: ApiError): Promise<string[]>;
-}
+import type { Tool, ToolContext } from './tool.ts';
 
 type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 

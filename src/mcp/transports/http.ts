@@ -9,7 +9,7 @@ import {
   type ServerNotifier,
   type SubscriptionFilter,
 } from '@modelcontextprotocol/server';
-import type { Logger } from '../assistant.ts';
+import type { Logger } from '../logger.ts';
 import { type Access, createAccess } from './http-access.ts';
 import { closing, failed, notAllowed, onceOver, REFUSED, Refusal, readMessages, refuse } from './http-body.ts';
 import { createSessions, type Sessions } from './http-sessions.ts';

@@ -1,8 +1,9 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import { type Catalog, put } from '../catalog/catalog.ts';
 import type { UserRecord } from '../catalog/records.ts';
-import type { ServiceContext } from '../context.ts';
+import type { KeyAccess } from './key-access.ts';
 
 /** Who makes a request. */
 export interface Principal {
@@ -32,7 +33,7 @@ export function hashKey(key: string): string {
  * request with one of their keys makes a new user ACTIVE. Throws `unauthorized`.
  */
 export async function authenticate(
-  ctx: Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'>,
+  ctx: { catalog: Catalog; keyAccess: KeyAccess; log: Logger },
   header: string | undefined,
 ): Promise<Principal> {
   const hash = hashKey(keyOf(header));
@@ -66,7 +67,7 @@ function unknownKey(): ApiError {
   return new ApiError('unauthorized', 'The API key is not known here: mistyped, deleted, or of another service.');
 }
 
-async function activate(ctx: Pick<ServiceContext, 'catalog' | 'log'>, user: UserRecord): Promise<UserRecord> {
+async function activate(ctx: { catalog: Catalog; log: Logger }, user: UserRecord): Promise<UserRecord> {
   try {
     return await ctx.catalog.change(() => {
       const current = ctx.catalog.all('user').get(user.email);

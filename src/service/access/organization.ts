@@ -1,17 +1,10 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { Organization } from '../../contract/organization.ts';
-import type { CallContext, ServiceContext } from '../context.ts';
-
-/** Record key for kinds with a single record. */
-export const SELF = 'self';
+import type { Catalog } from '../catalog/catalog.ts';
+import { SELF } from '../catalog/records.ts';
 
 /** The organization (api.md #34). */
-export function getOrganization(ctx: CallContext): Organization {
-  return organizationOf(ctx);
-}
-
-/** The one organization of this service. */
-export function organizationOf(ctx: Pick<ServiceContext, 'catalog'>): Organization {
+export function getOrganization(ctx: { catalog: Catalog }): Organization {
   const record = ctx.catalog.all('organization').get(SELF);
   if (record === undefined) throw new ApiError('internal', 'The metadata holds no organization.');
   return {

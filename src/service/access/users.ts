@@ -7,7 +7,7 @@ import { findUser, keysOf, requireUser } from '../catalog/not-found.ts';
 import type { UserRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { requireCaller } from './auth.ts';
-import { organizationOf } from './organization.ts';
+import { getOrganization } from './organization.ts';
 
 /** The longest e-mail address that mail servers accept. */
 const EMAIL_LENGTH_MAX = 254;
@@ -82,7 +82,7 @@ export function getCurrentUser(ctx: CallContext): User {
 }
 
 function toUser(ctx: CallContext, record: UserRecord): User {
-  const organization = organizationOf(ctx);
+  const organization = getOrganization(ctx);
   return {
     created_at: record.createdAt,
     email: record.email,

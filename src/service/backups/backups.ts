@@ -7,7 +7,6 @@ import type { Backup, RunningBackup } from '../../contract/backup.ts';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SCHEMA_VERSION } from '../catalog/catalog.ts';
-import type { CallContext } from '../context.ts';
 import {
   BACKUP_FORMAT,
   type BackupFile,
@@ -46,11 +45,14 @@ interface Progress {
  * Copies everything stored into a new folder. Throws `already_exists` and `invalid_input` for the path,
  * `storage_full` if the disk is full.
  */
-export function createBackup(ctx: CallContext, { path }: { path: string }): Promise<Backup> {
+export function createBackup(
+  ctx: { backups: Backups; signal: AbortSignal },
+  { path }: { path: string },
+): Promise<Backup> {
   return ctx.backups.create(path, ctx.signal);
 }
 
-export function listRunningBackups(ctx: CallContext): RunningBackup[] {
+export function listRunningBackups(ctx: { backups: Backups; signal: AbortSignal }): RunningBackup[] {
   return ctx.backups.running();
 }
 

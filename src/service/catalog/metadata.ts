@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULT_WORKSPACE } from '../../contract/workspaces.ts';
 import type { Change } from '../../engine/engine.ts';
 import { ADMIN_EMAIL } from '../access/admin-key.ts';
-import { SELF } from '../access/organization.ts';
 import { workspaceChanges } from '../collections/workspaces.ts';
 import { DEFAULT_SIZE } from '../compute/sizes.ts';
 import { type Catalog, put, SCHEMA_VERSION } from './catalog.ts';
+import { SELF } from './records.ts';
 
 /**
  * Creates what always exists (the organization, its virtual instance, the admin, `commons`), and counts this start.

@@ -1,6 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
-import { SELF } from '../access/organization.ts';
 import type { Catalog } from './catalog.ts';
 import type {
   AliasRecord,
@@ -13,6 +12,7 @@ import type {
   VirtualInstanceRecord,
   WorkspaceRecord,
 } from './records.ts';
+import { SELF } from './records.ts';
 
 const NAME_SHOWN_MAX = 200;
 const LISTED_MAX = 5;

@@ -279,3 +279,6 @@ export type FieldMappingRecord = z.output<typeof FIELD_MAPPING>;
 export type EventTimeRecord = NonNullable<CollectionRecord['eventTimeInfo']>;
 export type SourceRecord = z.output<typeof SOURCE>;
 export type FileFormat = NonNullable<SourceRecord['format']>;
+
+/** Record key for kinds with a single record. */
+export const SELF = 'self';

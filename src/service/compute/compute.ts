@@ -2,9 +2,9 @@ import { totalmem } from 'node:os';
 import type { Logger } from 'pino';
 import type { Size } from '../../contract/virtual-instances.ts';
 import type { Engine, EngineLimits } from '../../engine/engine.ts';
-import { SELF } from '../access/organization.ts';
 import { type Catalog, put } from '../catalog/catalog.ts';
 import { requireVirtualInstance } from '../catalog/not-found.ts';
+import { SELF } from '../catalog/records.ts';
 import { DEFAULT_SIZE, engineSizeOf, largestFitting, type Machine } from './sizes.ts';
 
 /** The size of the engine while the service runs. */

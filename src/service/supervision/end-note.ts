@@ -1,6 +1,16 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Work } from './flights.ts';
-import type { Why } from './stopped-by.ts';
+
+/** Why a process ended that did not close. */
+export type Why =
+  /** Its thread no longer answered. */
+  | 'hung'
+  /** A statement that was told to stop did not. */
+  | 'stuck'
+  /** Queries took ever more memory and did not stop. */
+  | 'memory'
+  /** It crashed. */
+  | 'crashed';
 
 /**
  * What is known of the end of a process that did not close: written by the process itself, by the thread that watches

@@ -1,19 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
-import type { EndNote } from './end-note.ts';
+import type { EndNote, Why } from './end-note.ts';
 import type { Work } from './flights.ts';
-
-/** Why a process ended that did not close. */
-export type Why =
-  /** Its thread no longer answered. */
-  | 'hung'
-  /** A statement that was told to stop did not. */
-  | 'stuck'
-  /** Queries took ever more memory and did not stop. */
-  | 'memory'
-  /** It crashed. */
-  | 'crashed';
 
 /** A request that was there when a process ended itself or crashed; one line of the operator's file. */
 export interface Stop extends Work {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/contract/errors.ts';
 import { offeredTools } from '../../../src/mcp/offer.ts';
-import { BUDGET, estimateTokens } from '../../../src/mcp/results.ts';
+import { BUDGET } from '../../../src/mcp/results.ts';
+import { estimateTokens } from '../../../src/mcp/room.ts';
 import { type DocumentFile, FILE_NOT_FOUND, type FileBatch } from '../../../src/mcp/tools/file.ts';
 import { loadFileTool } from '../../../src/mcp/tools/load-file.ts';
 import { fakeClient, notFound } from '../fake-client.ts';

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Why } from '../../../src/service/supervision/end-note.ts';
 import type { Work } from '../../../src/service/supervision/flights.ts';
 import { leftInFlight, openFlights, SLOT_BYTES } from '../../../src/service/supervision/flights.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type Stop,
   stopsOf,
   stopsText,
-  type Why,
 } from '../../../src/service/supervision/stopped-by.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';

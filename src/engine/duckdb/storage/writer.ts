@@ -5,7 +5,6 @@ import {
   type DuckDBPreparedStatement,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import type { Database } from './database.ts';
 
 /** Runs one statement. The values for `$1`, `$2`, … follow the text. */
 export type Run = (text: string, ...values: DuckDBValue[]) => Promise<DuckDBValue[][]>;
@@ -71,7 +70,10 @@ export class KeptStatements {
   }
 }
 
-export async function openWriter(database: Database, statements: KeptStatements): Promise<Writer> {
+export async function openWriter(
+  database: { connect(): Promise<DuckDBConnection> },
+  statements: KeptStatements,
+): Promise<Writer> {
   const connection = await database.connect();
   return { connection, sql: sqlOn(connection, statements) };
 }

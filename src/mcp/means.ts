@@ -1,0 +1,21 @@
+import type { OpenFile } from './tools/file.ts';
+
+/** What this process provides to tools, besides the service. Whatever is absent is not available here. */
+export interface Means {
+  /**
+   * Stores a new secret where only the human finds it, and resolves to a description of that place. `label` says whose
+   * or what secret it is. Absent: calls that would create a secret are refused.
+   */
+  keepSecret?: (label: string, secret: string) => Promise<string>;
+  /** Absent: arguments cannot refer to secrets. */
+  secretOf?: SecretOf;
+  /** Absent: no files can be loaded. */
+  openFile?: OpenFile;
+  /** The user of this process is on another machine than the service: paths there are not revealed. */
+  isElsewhere?: boolean;
+}
+
+/**
+ * The secret that a reference (`env:NAME`, `file:PATH`) stands for. Throws `invalid_input`, naming only the reference.
+ */
+export type SecretOf = (reference: string) => string;
