@@ -1,10 +1,10 @@
 import type { Server } from '@modelcontextprotocol/server';
 import type { Assistant } from './assistant.ts';
 import { registerCompletion } from './completion.ts';
+import type { LaterHandler } from './later-methods.ts';
 import { registerPrompts } from './prompts.ts';
 import { loadDocs } from './resources/docs-resources.ts';
 import { registerResources } from './resources/resources.ts';
-import type { LaterHandler } from './server.ts';
 import { registerToolCalls } from './tools/tool-calls.ts';
 
 /** The handlers of the methods that `server.ts` loads later, by method. */

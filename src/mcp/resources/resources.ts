@@ -2,7 +2,6 @@ import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } 
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { visibleText } from '../../contract/visible.ts';
-import type { Assistant } from '../assistant.ts';
 import { toApiError } from '../errors.ts';
 import { lineText } from '../fence.ts';
 import { RESULT_VIEW_RESOURCE } from '../result-view.ts';
@@ -53,7 +52,7 @@ function templatesOf(kinds: Kinds) {
 /** Registers the resources: what there is to query, for hosts to attach without a tool call. */
 export function registerResources(
   server: Pick<Server, 'setRequestHandler'>,
-  { connect, means, tools }: Assistant,
+  { connect, means, tools }: Pick<ResourceContext, 'connect' | 'means'> & { tools: Offered | Promise<Offered> },
 ): void {
   server.setRequestHandler('resources/templates/list', async () => ({
     resourceTemplates: templatesOf(offeredKinds(await tools)),
