@@ -20,7 +20,7 @@ export const about = {
     method: 'GET',
     path: '/v1/colloquy',
     title: 'Get what this service can do',
-    summary: 'What this service offers beyond the interface description.',
+    summary: 'What this service offers beyond the API.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),

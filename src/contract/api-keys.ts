@@ -3,7 +3,7 @@ import { resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 import { issued, secret } from './secret.ts';
 
-/** Most keys per user (api.md, Limits). */
+/** Most keys per user. */
 export const API_KEYS_MAX = 10;
 
 export const ApiKey = resource({

@@ -36,7 +36,7 @@ export const nouns = {
 } as const satisfies Record<string, Contract>;
 export type Noun = keyof typeof nouns;
 
-/** The API: one row per endpoint, by operation name, grouped as in the interface description. */
+/** The API: one row per endpoint, by operation name. */
 export const contract = {
   ...queries,
   ...documents,
@@ -52,7 +52,7 @@ export const contract = {
   ...workspaces,
 } as const satisfies Contract;
 
-/** This service's additions to the interface description, under `/v1/colloquy`; there are no tools for these rows. */
+/** This service's additions to the API, under `/v1/colloquy`; there are no tools for these rows. */
 export const extensions = {
   ...about,
   ...approvals,
@@ -67,7 +67,7 @@ export const allRows = { ...contract, ...extensions } as const satisfies Contrac
 
 export type Operation = keyof typeof contract;
 export const OPERATIONS = Object.keys(contract) as Operation[];
-/** An operation of the interface description, or one that this service adds. */
+/** An operation of the API, or one that this service adds. */
 export type AnyOperation = keyof typeof allRows;
 
 // The type of an empty object would forbid every other key.

@@ -33,7 +33,7 @@ export const SqlBody = z.object({
 });
 export type SqlBody = z.infer<typeof SqlBody>;
 
-/** Result of a query (api.md, QueryResponse). */
+/** Result of a query (docs/api.md, QueryResponse). */
 export const QueryResponse = resource({
   query_id: z.string().describe('Unique id of the query'),
   collections: z.array(z.string()).describe('Collections queried, as workspace.collection'),

@@ -16,7 +16,7 @@ export type Role = (typeof ROLES)[number];
 
 /** One endpoint of the API: the source from which client, service, tools and documentation are derived. */
 export interface Row {
-  /** The endpoint's number in the interface description; absent for this service's own additions. */
+  /** The endpoint's number in the API; absent for this service's own additions. */
   readonly number?: number;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path template; `{name}` stands for the percent-encoded path parameter `name`. */

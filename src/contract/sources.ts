@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AnyObject, resource, Timestamp } from './fields.ts';
 import { secret } from './secret.ts';
 
-/** Progress of a source (api.md, SourceStatus). */
+/** Progress of a source. */
 const SourceStatus = resource({
   state: z.string().describe('e.g. INITIALIZING'),
   since: Timestamp,

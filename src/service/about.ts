@@ -1,7 +1,7 @@
 import type { About } from '../contract/about.ts';
 import type { CallContext } from './context.ts';
 
-/** What this service offers beyond the interface description. */
+/** What this service offers beyond the API. */
 export function getAbout({ version, build, trash, settings, caller, clock }: CallContext): About {
   return {
     version,

@@ -34,7 +34,7 @@ export function getterOf(path: string): { operation: Operation; exact: boolean }
   return undefined;
 }
 
-/** The path at which a thing is read: the interface description deletes a version at `version`, not `versions`. */
+/** The path at which a thing is read: the API deletes a version at `version`, not `versions`. */
 function asListed(path: string): string {
   return path.replace(/\/version(?=\/\{version\}$)/, '/versions');
 }

@@ -13,7 +13,7 @@ import type { Tool, ToolContext } from './tool.ts';
 
 /**
  * The service keeps results that are too large for an answer, and these two tools read them: without the tools a model
- * would run the same query again for every page. Their endpoints are not part of the interface description; a service
+ * would run the same query again for every page. Their endpoints are not part of the API; a service
  * that keeps no results does not have them.
  */
 

@@ -38,7 +38,7 @@ export function requireAllowed(catalog: Catalog, origin: Origin): void {
   throw new ApiError('forbidden', `Cannot answer a request from the address "${origin.shown}": ${why}.`);
 }
 
-/** Adds an address or range (api.md #26). Throws `already_exists`; `invalid_input`, also if it locks out the caller. */
+/** Adds an address or range (docs/api.md #26). Throws `already_exists`; `invalid_input`, also if it locks out the caller. */
 export function createAllowlistEntry(
   ctx: CallContext,
   input: { name: string; description?: string | undefined; ip_address: string },
@@ -77,7 +77,7 @@ export function createAllowlistEntry(
 }
 
 /**
- * Removes an entry (api.md #27); without entries every address is admitted. Throws `not_found`, or
+ * Removes an entry (docs/api.md #27); without entries every address is admitted. Throws `not_found`, or
  * `dependent_resources` if no other entry admits the caller's own address.
  */
 export function deleteAllowlistEntry(ctx: CallContext, input: { name: string }): Promise<AllowlistEntry> {
@@ -95,12 +95,12 @@ export function deleteAllowlistEntry(ctx: CallContext, input: { name: string }):
   });
 }
 
-/** One entry (api.md #28). */
+/** One entry (docs/api.md #28). */
 export function getAllowlistEntry({ catalog }: CallContext, input: { name: string }): AllowlistEntry {
   return toEntry(requireAllowlistEntry(catalog, input.name));
 }
 
-/** All entries, by name (api.md #29). */
+/** All entries, by name (docs/api.md #29). */
 export function listAllowlistEntries({ catalog }: CallContext): AllowlistEntry[] {
   return [...catalog.all('allowlist').values()].sort(byName).map(toEntry);
 }

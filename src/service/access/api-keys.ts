@@ -13,32 +13,32 @@ const SELF = 'self';
 // Blank, a step in a path, or with characters that nobody can type or read.
 const UNUSABLE_NAME = /^\s*$|^\.{1,2}$|\p{Cc}/u;
 
-/** Creates a key of the calling user (api.md #6). Throws `invalid_input`, `already_exists`, `resource_exceeded`. */
+/** Creates a key of the calling user (docs/api.md #6). Throws `invalid_input`, `already_exists`, `resource_exceeded`. */
 export function createApiKey(ctx: CallContext, input: { name: string }): Promise<ApiKey> {
   return createKey(ctx, SELF, input.name);
 }
 
-/** Creates a key of any user (api.md #7). Throws like `createApiKey`, or `not_found`. */
+/** Creates a key of any user (docs/api.md #7). Throws like `createApiKey`, or `not_found`. */
 export function createUserApiKey(ctx: CallContext, input: { user: string; name: string }): Promise<ApiKey> {
   return createKey(ctx, input.user, input.name);
 }
 
-/** Deletes a key of the calling user (api.md #8), even the one in use, which is refused from the next request on. */
+/** Deletes a key of the calling user (docs/api.md #8), even the one in use, which is refused from the next request on. */
 export function deleteApiKey(ctx: CallContext, input: { name: string }): Promise<ApiKey> {
   return deleteKey(ctx, SELF, input.name);
 }
 
-/** Deletes a key of any user (api.md #9). */
+/** Deletes a key of any user (docs/api.md #9). */
 export function deleteUserApiKey(ctx: CallContext, input: { user: string; name: string }): Promise<ApiKey> {
   return deleteKey(ctx, input.user, input.name);
 }
 
-/** The keys of the calling user, by name (api.md #10). */
+/** The keys of the calling user, by name (docs/api.md #10). */
 export function listApiKeys(ctx: CallContext): ApiKey[] {
   return listKeys(ctx, SELF);
 }
 
-/** The keys of any user, by name (api.md #11). */
+/** The keys of any user, by name (docs/api.md #11). */
 export function listUserApiKeys(ctx: CallContext, input: { user: string }): ApiKey[] {
   return listKeys(ctx, input.user);
 }

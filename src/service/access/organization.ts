@@ -3,7 +3,7 @@ import type { Organization } from '../../contract/organization.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { SELF } from '../catalog/records.ts';
 
-/** The organization (api.md #34). */
+/** The organization (docs/api.md #34). */
 export function getOrganization(ctx: { catalog: Catalog }): Organization {
   const record = ctx.catalog.all('organization').get(SELF);
   if (record === undefined) throw new ApiError('internal', 'The metadata holds no organization.');
@@ -14,7 +14,7 @@ export function getOrganization(ctx: { catalog: Catalog }): Organization {
     company_name: null,
     external_id: record.id,
     service_user: null,
-    // The only state that the interface description names.
+    // The only state that the API names.
     state: 'TRIAL',
     deletionScheduledAt: null,
     clusters: [],

@@ -12,7 +12,7 @@ import { getOrganization } from './organization.ts';
 /** The longest e-mail address that mail servers accept. */
 const EMAIL_LENGTH_MAX = 254;
 
-/** Creates a user without keys (api.md #51). Throws `already_exists`, also if e-mails differ only in letter case. */
+/** Creates a user without keys (docs/api.md #51). Throws `already_exists`, also if e-mails differ only in letter case. */
 export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): Promise<User> {
   const { catalog } = ctx;
   const { email } = input;
@@ -42,7 +42,7 @@ export function createUser(ctx: CallContext, input: ParsedInput<'createUser'>): 
 }
 
 /**
- * Deletes a user and its keys (api.md #52), but nothing that it created. Throws `not_found`, or `dependent_resources`
+ * Deletes a user and its keys (docs/api.md #52), but nothing that it created. Throws `not_found`, or `dependent_resources`
  * for the calling user itself and for the last admin.
  */
 export function deleteUser(ctx: CallContext, input: { user: string }): Promise<User> {
@@ -69,14 +69,14 @@ export function deleteUser(ctx: CallContext, input: { user: string }): Promise<U
   });
 }
 
-/** All users, by e-mail (api.md #54). */
+/** All users, by e-mail (docs/api.md #54). */
 export function listUsers(ctx: CallContext): Promise<User[]> {
   const users = [...ctx.catalog.all('user').values()];
   users.sort((a, b) => (a.email < b.email ? -1 : 1));
   return mapInTurns(users, (record) => toUser(ctx, record));
 }
 
-/** The user of the calling API key (api.md #53). */
+/** The user of the calling API key (docs/api.md #53). */
 export function getCurrentUser(ctx: CallContext): User {
   return toUser(ctx, ctx.caller.user);
 }

@@ -7,7 +7,7 @@ import { ROLES } from '../../contract/row.ts';
 import { SIZES } from '../../contract/virtual-instances.ts';
 import { Sealed } from '../integrations/secrets.ts';
 
-/** A field mapping with its defaults filled in; otherwise as in api.md. */
+/** A field mapping with its defaults filled in; otherwise as in docs/api.md. */
 const FIELD_MAPPING = z.object({
   name: z.string(),
   is_drop_all_fields: z.boolean(),
@@ -23,7 +23,7 @@ const FIELD_MAPPING = z.object({
   output_field: z.object({ field_name: z.string(), value: z.string(), on_error: z.enum(['SKIP', 'FAIL']) }).nullable(),
 });
 
-/** An uploaded file that is a source of documents, and how to parse it, as in api.md with defaults filled in. */
+/** An uploaded file that is a source of documents, and how to parse it, as in docs/api.md with defaults filled in. */
 const SOURCE = z.object({
   /** The integration through which it is read; absent: none. */
   integrationName: z.string().optional(),

@@ -21,7 +21,7 @@ import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 const COLLECTIONS_MAX = 1_000;
 
 /**
- * Creates a name for one or more collections (api.md #12). Throws `not_found` for the workspace or a collection,
+ * Creates a name for one or more collections (docs/api.md #12). Throws `not_found` for the workspace or a collection,
  * `already_exists`, or `invalid_input` for collections that are repeated, not `workspace.collection`, or aliases.
  */
 export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>): Promise<Alias> {
@@ -46,7 +46,7 @@ export function createAlias(ctx: CallContext, input: ParsedInput<'createAlias'>)
 }
 
 /**
- * Points an alias at other collections (api.md #13); a query sees either the old or the new ones. Without a new
+ * Points an alias at other collections (docs/api.md #13); a query sees either the old or the new ones. Without a new
  * description the old one stays. Throws like `createAlias`.
  */
 export function updateAlias({ catalog }: CallContext, input: ParsedInput<'updateAlias'>): Promise<Alias> {
@@ -64,7 +64,7 @@ export function updateAlias({ catalog }: CallContext, input: ParsedInput<'update
   });
 }
 
-/** Deletes an alias (api.md #14), but not its collections. Throws `not_found`, `dependent_resources`. */
+/** Deletes an alias (docs/api.md #14), but not its collections. Throws `not_found`, `dependent_resources`. */
 export function deleteAlias({ catalog }: CallContext, input: { workspace: string; alias: string }): Promise<Alias> {
   return catalog.change(() => {
     const record = requireAlias(catalog, input.workspace, input.alias);
@@ -78,22 +78,22 @@ export function deleteAlias({ catalog }: CallContext, input: { workspace: string
   });
 }
 
-/** One alias (api.md #15). */
+/** One alias (docs/api.md #15). */
 export function getAlias({ catalog }: CallContext, input: { workspace: string; alias: string }): Alias {
   return toAlias(requireAlias(catalog, input.workspace, input.alias));
 }
 
-/** The aliases of all workspaces, by workspace and name (api.md #17). */
+/** The aliases of all workspaces, by workspace and name (docs/api.md #17). */
 export function listAliases({ catalog }: CallContext): Alias[] {
   return recordsOfAll(catalog, 'alias').map(toAlias);
 }
 
-/** The aliases of one workspace, by name (api.md #18). */
+/** The aliases of one workspace, by name (docs/api.md #18). */
 export function listWorkspaceAliases({ catalog }: CallContext, input: { workspace: string }): Alias[] {
   return aliasesOf(catalog, requireWorkspace(catalog, input.workspace).name).map(toAlias);
 }
 
-/** The aliases of a collection, in whatever workspace, by full name (api.md #22). */
+/** The aliases of a collection, in whatever workspace, by full name (docs/api.md #22). */
 export function listCollectionAliases(
   { catalog }: CallContext,
   input: { workspace: string; collection: string },

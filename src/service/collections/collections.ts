@@ -21,7 +21,7 @@ import { readCollectionSettings } from './collection-settings.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 
 /**
- * Creates an empty collection (api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
+ * Creates an empty collection (docs/api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
  * a field mapping whose expression cannot be computed.
  */
 export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
@@ -54,7 +54,7 @@ export async function createCollection(ctx: CallContext, input: ParsedInput<'cre
   });
 }
 
-/** Deletes a collection with its documents, into the trash (api.md #20); its name is free again at once. */
+/** Deletes a collection with its documents, into the trash (docs/api.md #20); its name is free again at once. */
 export function deleteCollection(
   { catalog, caller, trash, usage }: CallContext,
   input: { workspace: string; collection: string },
@@ -79,7 +79,7 @@ export function deleteCollection(
   });
 }
 
-/** One collection with its figures (api.md #21). */
+/** One collection with its figures (docs/api.md #21). */
 export async function getCollection(
   ctx: CallContext,
   input: { workspace: string; collection: string },
@@ -91,12 +91,12 @@ export async function getCollection(
   return found ?? toCollection(ctx, record, 'READY');
 }
 
-/** The collections of all workspaces, by workspace and name (api.md #24). */
+/** The collections of all workspaces, by workspace and name (docs/api.md #24). */
 export async function listCollections(ctx: CallContext): Promise<Collection[]> {
   return listed(ctx, recordsOfAll(ctx.catalog, 'collection'));
 }
 
-/** The collections of one workspace, by name (api.md #25). */
+/** The collections of one workspace, by name (docs/api.md #25). */
 export async function listWorkspaceCollections(ctx: CallContext, input: { workspace: string }): Promise<Collection[]> {
   return listed(ctx, collectionsOf(ctx.catalog, requireWorkspace(ctx.catalog, input.workspace).name));
 }

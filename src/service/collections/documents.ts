@@ -24,7 +24,7 @@ interface Target {
 const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', changed: 'PATCHED' } as const;
 
 /**
- * Adds documents (api.md #3) according to the collection's settings: one row per document, in order; a document that
+ * Adds documents (docs/api.md #3) according to the collection's settings: one row per document, in order; a document that
  * cannot be stored becomes an ERROR row, and the others are stored. Throws `not_found`, `content_too_large`.
  */
 export async function addDocuments(
@@ -94,7 +94,7 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
 }
 
 /**
- * Deletes documents by `_id`, into the trash (api.md #4). An `_id` that does not exist is DELETED like the others: the
+ * Deletes documents by `_id`, into the trash (docs/api.md #4). An `_id` that does not exist is DELETED like the others: the
  * outcome is what the caller wants, and a delete repeated after a lost answer reads like the first one.
  */
 export async function deleteDocuments(
@@ -114,7 +114,7 @@ export async function deleteDocuments(
 }
 
 /**
- * Patches documents (api.md #5): all operations of a document apply or none; an `_id` that does not exist is an ERROR
+ * Patches documents (docs/api.md #5): all operations of a document apply or none; an `_id` that does not exist is an ERROR
  * row. An `_id` that appears twice is patched twice, in order.
  *
  * The collection's field mappings and event time are not applied: they are for incoming documents, as this one was

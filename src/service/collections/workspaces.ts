@@ -12,7 +12,7 @@ export function workspaceChanges(record: WorkspaceRecord): Change[] {
   return [put('workspace', record.name, record), { do: 'createWorkspace', workspace: record.name }];
 }
 
-/** Creates a workspace (api.md #58). Throws `already_exists`, or `not_found` for the parent of `a.b`. */
+/** Creates a workspace (docs/api.md #58). Throws `already_exists`, or `not_found` for the parent of `a.b`. */
 export function createWorkspace(
   ctx: CallContext,
   input: { name: string; description?: string | undefined },
@@ -44,7 +44,7 @@ export function createWorkspace(
   });
 }
 
-/** Deletes an empty workspace (api.md #59). Throws `not_found`, `dependent_resources`; `commons` cannot be deleted. */
+/** Deletes an empty workspace (docs/api.md #59). Throws `not_found`, `dependent_resources`; `commons` cannot be deleted. */
 export function deleteWorkspace({ catalog }: CallContext, input: { workspace: string }): Promise<Workspace> {
   return catalog.change(() => {
     const record = requireWorkspace(catalog, input.workspace);
@@ -60,17 +60,17 @@ export function deleteWorkspace({ catalog }: CallContext, input: { workspace: st
   });
 }
 
-/** One workspace (api.md #60). */
+/** One workspace (docs/api.md #60). */
 export function getWorkspace({ catalog }: CallContext, input: { workspace: string }): Workspace {
   return toWorkspace(catalog, requireWorkspace(catalog, input.workspace));
 }
 
-/** All workspaces, by name (api.md #61). */
+/** All workspaces, by name (docs/api.md #61). */
 export function listWorkspaces({ catalog }: CallContext): Workspace[] {
   return [...catalog.all('workspace').values()].sort(byName).map((record) => toWorkspace(catalog, record));
 }
 
-/** The direct children of a workspace, by name (api.md #62). */
+/** The direct children of a workspace, by name (docs/api.md #62). */
 export function listChildWorkspaces({ catalog }: CallContext, input: { workspace: string }): Workspace[] {
   const parent = requireWorkspace(catalog, input.workspace);
   return childrenOf(catalog, parent.name).map((record) => toWorkspace(catalog, record));

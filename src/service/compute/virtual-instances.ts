@@ -11,18 +11,18 @@ import { engineSizeOf, fits, largestFitting } from './sizes.ts';
 const TYPE = 'LOCAL';
 const MIB = 1024 * 1024;
 
-/** The virtual instance with that id (api.md #55). */
+/** The virtual instance with that id (docs/api.md #55). */
 export function getVirtualInstance(ctx: CallContext, input: { virtualInstanceId: string }): VirtualInstance {
   return toVirtualInstance(ctx, requireVirtualInstance(ctx.catalog, input.virtualInstanceId));
 }
 
-/** The virtual instances: one, `main` (api.md #56). */
+/** The virtual instances: one, `main` (docs/api.md #56). */
 export function listVirtualInstances(ctx: CallContext): VirtualInstance[] {
   return [toVirtualInstance(ctx, requireVirtualInstance(ctx.catalog))];
 }
 
 /**
- * Resizes the engine (api.md #57), at once and permanently. Throws `not_found`, `invalid_input` for a size that does
+ * Resizes the engine (docs/api.md #57), at once and permanently. Throws `not_found`, `invalid_input` for a size that does
  * not fit this machine, naming the largest that does, or `resource_exceeded` if running work needs more memory.
  */
 export async function updateVirtualInstance(

@@ -20,7 +20,7 @@ type Given = ParsedInput<'createIntegration'>;
 const LISTED_MAX = 20;
 
 /**
- * Stores connection details (api.md #30). Secrets are encrypted before they reach the engine and masked in every
+ * Stores connection details (docs/api.md #30). Secrets are encrypted before they reach the engine and masked in every
  * answer, the first included. Throws `already_exists`, `invalid_input`, or `internal` if the key file cannot be used.
  */
 export async function createIntegration(ctx: CallContext, input: Given): Promise<Integration> {
@@ -46,7 +46,7 @@ export async function createIntegration(ctx: CallContext, input: Given): Promise
   });
 }
 
-/** Deletes an integration with its secrets (api.md #31). Throws `not_found`, `dependent_resources`. */
+/** Deletes an integration with its secrets (docs/api.md #31). Throws `not_found`, `dependent_resources`. */
 export function deleteIntegration(ctx: CallContext, input: { integration: string }): Promise<Integration> {
   const { catalog } = ctx;
   return catalog.change(() => {
@@ -56,12 +56,12 @@ export function deleteIntegration(ctx: CallContext, input: { integration: string
   });
 }
 
-/** One integration, masked (api.md #32). */
+/** One integration, masked (docs/api.md #32). */
 export function getIntegration(ctx: CallContext, input: { integration: string }): Integration {
   return toIntegration(ctx, requireIntegration(ctx.catalog, input.integration));
 }
 
-/** All integrations, masked, by name (api.md #33). */
+/** All integrations, masked, by name (docs/api.md #33). */
 export function listIntegrations(ctx: CallContext): Promise<Integration[]> {
   const records = [...ctx.catalog.all('integration').values()].sort(byName);
   return mapInTurns(records, (record) => toIntegration(ctx, record));

@@ -8,7 +8,7 @@ import { withDefaults } from './lambda-content.ts';
 import { requireTagged, requireVersion, versionKey } from './lambda-records.ts';
 
 /**
- * Runs one version of a Query Lambda (api.md #41). SQL that does not bind now is a `query_error` with the reason,
+ * Runs one version of a Query Lambda (docs/api.md #41). SQL that does not bind now is a `query_error` with the reason,
  * whatever state is recorded. Throws `not_found`, or like `runQuery`.
  */
 export async function executeLambdaVersion(
@@ -19,7 +19,7 @@ export async function executeLambdaVersion(
   return run(ctx, version, input);
 }
 
-/** Runs the version with a tag, for example `latest` (api.md #46). Throws like `executeLambdaVersion`. */
+/** Runs the version with a tag, for example `latest` (docs/api.md #46). Throws like `executeLambdaVersion`. */
 export async function executeLambdaTag(
   ctx: CallContext,
   input: ParsedInput<'executeLambdaTag'>,

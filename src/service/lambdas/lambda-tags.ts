@@ -21,7 +21,7 @@ interface TagInput {
   tag: string;
 }
 
-/** Sets a tag on a version, or moves it there (api.md #42). Throws `not_found`, or `invalid_input` for `latest`. */
+/** Sets a tag on a version, or moves it there (docs/api.md #42). Throws `not_found`, or `invalid_input` for `latest`. */
 export async function tagLambdaVersion(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string; tag_name: string; version: string },
@@ -38,7 +38,7 @@ export async function tagLambdaVersion(
   return toTag(ctx, name, version);
 }
 
-/** The tags of a Query Lambda with their versions, `latest` first (api.md #43). */
+/** The tags of a Query Lambda with their versions, `latest` first (docs/api.md #43). */
 export async function listLambdaTags(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string },
@@ -50,12 +50,12 @@ export async function listLambdaTags(
   return tags;
 }
 
-/** The version with a tag (api.md #44). */
+/** The version with a tag (docs/api.md #44). */
 export async function getLambdaTag(ctx: CallContext, input: TagInput): Promise<LambdaTag> {
   return toTag(ctx, input.tag, requireTagged(ctx.catalog, input.workspace, input.queryLambda, input.tag).version);
 }
 
-/** Deletes a tag, but not its version (api.md #45). Throws `not_found`, or `invalid_input` for `latest`. */
+/** Deletes a tag, but not its version (docs/api.md #45). Throws `not_found`, or `invalid_input` for `latest`. */
 export async function deleteLambdaTag(ctx: CallContext, input: TagInput): Promise<LambdaTag> {
   const { catalog } = ctx;
   const version = await catalog.change(() => {
@@ -67,7 +67,7 @@ export async function deleteLambdaTag(ctx: CallContext, input: TagInput): Promis
   return toTag(ctx, input.tag, version);
 }
 
-/** The distinct tags of all Query Lambdas, `latest` first and the others by name (api.md #47). */
+/** The distinct tags of all Query Lambdas, `latest` first and the others by name (docs/api.md #47). */
 export function listTags({ catalog }: CallContext): { tag_name: string }[] {
   const names = new Set(allLambdas(catalog).flatMap((lambda) => tagsOf(lambda).map((tag) => tag.name)));
   const isFirst = names.delete(LATEST);
@@ -75,7 +75,7 @@ export function listTags({ catalog }: CallContext): { tag_name: string }[] {
 }
 
 /**
- * The versions with a tag, by workspace and lambda (api.md #48). Throws `not_found` for a tag that no lambda has;
+ * The versions with a tag, by workspace and lambda (docs/api.md #48). Throws `not_found` for a tag that no lambda has;
  * `latest` always exists.
  */
 export async function listTagVersions(ctx: CallContext, input: { tag: string }): Promise<QueryLambdaVersion[]> {

@@ -19,7 +19,7 @@ interface VersionInput {
 }
 
 /**
- * Posts a version of a Query Lambda, which becomes `latest` (api.md #37). Without SQL, the SQL of `latest` is used, and
+ * Posts a version of a Query Lambda, which becomes `latest` (docs/api.md #37). Without SQL, the SQL of `latest` is used, and
  * its description unless one is given. With SQL, nothing is taken from `latest`, so that posting the same again always
  * gives the same version. With `create`, an unknown lambda is created. Throws `not_found`, `invalid_input`, or
  * `query_error` for SQL that does not parse or is not allowed.
@@ -56,7 +56,7 @@ export async function createLambdaVersion(
   return withUnused(await toVersion(ctx, version), given?.unused ?? []);
 }
 
-/** The versions of a Query Lambda, newest first (api.md #38). */
+/** The versions of a Query Lambda, newest first (docs/api.md #38). */
 export async function listLambdaVersions(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string },
@@ -64,13 +64,13 @@ export async function listLambdaVersions(
   return toVersions(ctx, versionsOf(ctx.catalog, requireLambda(ctx.catalog, input.workspace, input.queryLambda)));
 }
 
-/** One version of a Query Lambda (api.md #39). */
+/** One version of a Query Lambda (docs/api.md #39). */
 export async function getLambdaVersion(ctx: CallContext, input: VersionInput): Promise<QueryLambdaVersion> {
   return toVersion(ctx, requireVersion(ctx.catalog, input.workspace, input.queryLambda, input.version).version);
 }
 
 /**
- * Deletes a version with its tags, into the trash; `latest` moves to the newest remaining one (api.md #40). Throws
+ * Deletes a version with its tags, into the trash; `latest` moves to the newest remaining one (docs/api.md #40). Throws
  * `not_found`, or `invalid_input` for the only version, since a lambda needs one.
  */
 export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput): Promise<QueryLambdaVersion> {

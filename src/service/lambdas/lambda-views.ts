@@ -13,7 +13,7 @@ export type ViewContext = Pick<ServiceContext, 'catalog' | 'lambdaStates' | 'lam
 
 /**
  * A version as the API returns it. If its SQL does not bind now, the state is INVALID_SQL and `warnings` say why.
- * `warnings` is not in api.md; apart from the answer to a post, it is present only in that case.
+ * `warnings` is not in docs/api.md; apart from the answer to a post, it is present only in that case.
  */
 export async function toVersion(
   ctx: ViewContext,

@@ -21,7 +21,7 @@ import {
 import { toLambda, toLambdas, toVersion, toVersions } from './lambda-views.ts';
 
 /**
- * Creates a Query Lambda with its first version (api.md #35). Throws `not_found`, `already_exists`, `invalid_input`, or
+ * Creates a Query Lambda with its first version (docs/api.md #35). Throws `not_found`, `already_exists`, `invalid_input`, or
  * `query_error` for SQL that does not parse or is not allowed.
  */
 export async function createLambda(ctx: CallContext, input: ParsedInput<'createLambda'>): Promise<QueryLambdaVersion> {
@@ -42,7 +42,7 @@ export async function createLambda(ctx: CallContext, input: ParsedInput<'createL
   return withUnused(await toVersion(ctx, version), unused);
 }
 
-/** Deletes a Query Lambda with its versions and tags, into the trash (api.md #36). */
+/** Deletes a Query Lambda with its versions and tags, into the trash (docs/api.md #36). */
 export async function deleteLambda(
   ctx: CallContext,
   input: { workspace: string; queryLambda: string },
@@ -61,17 +61,17 @@ export async function deleteLambda(
   return toLambda(ctx, gone.lambda, gone.latest, gone.stats);
 }
 
-/** The Query Lambdas of all workspaces, by workspace and name (api.md #49). */
+/** The Query Lambdas of all workspaces, by workspace and name (docs/api.md #49). */
 export function listLambdas(ctx: CallContext): Promise<QueryLambda[]> {
   return toLambdas(ctx, allLambdas(ctx.catalog));
 }
 
-/** The Query Lambdas of one workspace, by name (api.md #50). */
+/** The Query Lambdas of one workspace, by name (docs/api.md #50). */
 export async function listWorkspaceLambdas(ctx: CallContext, input: { workspace: string }): Promise<QueryLambda[]> {
   return toLambdas(ctx, lambdasOf(ctx.catalog, requireWorkspace(ctx.catalog, input.workspace).name));
 }
 
-/** The Query Lambdas with a version that names an alias, by workspace and name (api.md #16). */
+/** The Query Lambdas with a version that names an alias, by workspace and name (docs/api.md #16). */
 export async function listAliasLambdas(
   ctx: CallContext,
   input: { workspace: string; alias: string },
@@ -81,7 +81,7 @@ export async function listAliasLambdas(
 }
 
 /**
- * The versions that query a collection, by name or through an alias; by lambda, newest first (api.md #23). Through an
+ * The versions that query a collection, by name or through an alias; by lambda, newest first (docs/api.md #23). Through an
  * alias as well, because a change of the collection's documents or fields affects these versions, too.
  */
 export async function listCollectionLambdas(

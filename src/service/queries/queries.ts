@@ -8,7 +8,7 @@ import type { CallContext } from '../context.ts';
 import { problemOf } from '../ingest/values.ts';
 import { keepingOf, toObjectsInTurns } from '../results/results.ts';
 
-/** Runs one statement (api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
+/** Runs one statement (docs/api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */
 export async function runQuery(ctx: CallContext, input: { sql: SqlBody }): Promise<QueryResponse> {
   await checkParameters('run a SQL query', 'sql.parameters', input.sql.parameters);
   return runStatement(ctx, input.sql);
@@ -46,7 +46,7 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
   };
 }
 
-/** Checks a statement without running it (api.md #2). Throws `query_error`. */
+/** Checks a statement without running it (docs/api.md #2). Throws `query_error`. */
 export async function validateQuery(
   ctx: CallContext,
   input: { sql: SqlBody; parameters?: boolean | undefined },
