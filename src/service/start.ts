@@ -328,13 +328,9 @@ async function startOn(
     await retention.stop();
     results.stop();
     resultFiles.stop();
-    await keyAccess
-      .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'cannot store when API keys were used'));
-    await usage.flush().catch((error: unknown) => log.error({ err: error }, 'cannot store usage figures'));
-    await lambdaStats
-      .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'cannot store figures of Query Lambdas'));
+    await keyAccess.flush();
+    await usage.flush();
+    await lambdaStats.flush();
     await lambdaStates
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store whether Query Lambdas bind'));

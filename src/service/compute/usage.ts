@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Catalog, put } from '../catalog/catalog.ts';
+import { createLateRecords } from '../catalog/late-records.ts';
 import type { CollectionRecord, RecordOf } from '../catalog/records.ts';
 
 const STORE_DELAY_MS = 1_000;
@@ -7,9 +8,8 @@ const STORE_DELAY_MS = 1_000;
 export type UsageFigures = RecordOf<'usage'>;
 
 /**
- * Figures about a collection's use. They are stored a second late, and on close: a durable step of its own for every
- * write would halve the speed of writes. The first figures of a collection are stored at once. A service that is killed
- * loses those of the last second.
+ * Figures about a collection's use, stored a second late, since a durable step of its own for every write would halve
+ * the speed of writes; the first figures of a collection are stored at once.
  */
 export interface Usage {
   of(collection: CollectionRecord): UsageFigures;
@@ -41,47 +41,23 @@ const NO_FILE: NonNullable<UsageFigures['file']> = {
 };
 
 export function openUsage(catalog: Catalog, log: Logger): Usage {
-  const pending = new Map<string, UsageFigures>();
-  /** Being stored; newer figures add to these. */
-  let storing: ReadonlyMap<string, UsageFigures> = new Map();
-  let timer: NodeJS.Timeout | undefined;
-
-  function of(collection: CollectionRecord): UsageFigures {
-    const { table } = collection;
-    return pending.get(table) ?? storing.get(table) ?? catalog.all('usage').get(table) ?? NONE;
-  }
-
-  /** Whether figures of it are stored or being stored. */
-  function isKnown({ table }: CollectionRecord): boolean {
-    return storing.has(table) || catalog.all('usage').has(table);
-  }
-
-  function set(collection: CollectionRecord, change: Partial<UsageFigures>): void {
-    pending.set(collection.table, { ...of(collection), ...change });
-    if (timer !== undefined && isKnown(collection)) return;
-    clearTimeout(timer);
-    const delayMs = isKnown(collection) ? STORE_DELAY_MS : 0;
-    timer = setTimeout(() => {
-      flush().catch((error: unknown) => log.error({ err: error }, 'cannot store usage figures'));
-    }, delayMs).unref();
-  }
-
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    const plan = catalog.change(() => {
+  const late = createLateRecords<UsageFigures>({
+    catalog,
+    log,
+    what: 'usage figures',
+    delayMs: STORE_DELAY_MS,
+    changesOf(values) {
       // No figures may remain of a collection dropped meanwhile.
       const tables = new Set(Array.from(catalog.all('collection').values(), (collection) => collection.table));
-      const changes = [...pending].filter(([table]) => tables.has(table)).map(([table, f]) => put('usage', table, f));
-      storing = new Map(pending);
-      pending.clear();
-      return { changes, result: undefined };
-    });
-    await plan.catch((error: unknown) => {
-      // Not lost: they are stored next time.
-      for (const [table, figures] of storing) if (!pending.has(table)) pending.set(table, figures);
-      throw error;
-    });
+      return [...values].filter(([table]) => tables.has(table)).map(([table, figures]) => put('usage', table, figures));
+    },
+  });
+
+  const of = ({ table }: CollectionRecord): UsageFigures => late.get(table) ?? catalog.all('usage').get(table) ?? NONE;
+
+  function set(collection: CollectionRecord, change: Partial<UsageFigures>): void {
+    const figures = of(collection);
+    late.set(collection.table, { ...figures, ...change }, figures === NONE);
   }
 
   return {
@@ -114,6 +90,6 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
         },
       });
     },
-    flush,
+    flush: late.flush,
   };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Catalog, put } from '../catalog/catalog.ts';
+import { createLateRecords } from '../catalog/late-records.ts';
 import type { LambdaVersionRecord, RecordOf } from '../catalog/records.ts';
 import { versionKey } from './lambda-records.ts';
 
@@ -9,10 +10,7 @@ const MESSAGE_BYTES_MAX = 1_024;
 
 export type RunFigures = RecordOf<'lambdaStats'>;
 
-/**
- * The latest runs of versions. Stored like `Usage`, some seconds late and on close, so that a run needs no durable
- * step.
- */
+/** The latest runs of versions, stored some seconds late, so that a run needs no durable step. */
 export interface LambdaStats {
   of(version: LambdaVersionRecord): RunFigures;
   /** A run has ended, with `error` if it failed. `by` is an e-mail. */
@@ -26,24 +24,21 @@ export interface LambdaStats {
 const NONE: RunFigures = { lastExecuted: null, lastExecutedBy: null, lastError: null, lastErrorMessage: null };
 
 export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
-  const pending = new Map<string, RunFigures>();
-  let timer: NodeJS.Timeout | undefined;
+  const late = createLateRecords<RunFigures>({
+    catalog,
+    log,
+    what: 'figures of Query Lambdas',
+    delayMs: STORE_DELAY_MS,
+    changesOf(values) {
+      // No figures may remain of a version deleted meanwhile.
+      const versions = catalog.all('lambdaVersion');
+      return [...values].filter(([key]) => versions.has(key)).map(([key, figures]) => put('lambdaStats', key, figures));
+    },
+  });
 
   function of(version: LambdaVersionRecord): RunFigures {
     const key = versionKey(version);
-    return pending.get(key) ?? catalog.all('lambdaStats').get(key) ?? NONE;
-  }
-
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    await catalog.change(() => {
-      // No figures may remain of a version deleted meanwhile.
-      const versions = catalog.all('lambdaVersion');
-      const changes = [...pending].filter(([key]) => versions.has(key)).map(([key, f]) => put('lambdaStats', key, f));
-      pending.clear();
-      return { changes, result: undefined };
-    });
+    return late.get(key) ?? catalog.all('lambdaStats').get(key) ?? NONE;
   }
 
   return {
@@ -51,15 +46,10 @@ export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
     ran(version, by, error) {
       const now = new Date().toISOString();
       const failure = error === undefined ? {} : { lastError: now, lastErrorMessage: shortened(error.message) };
-      pending.set(versionKey(version), { ...of(version), lastExecuted: now, lastExecutedBy: by, ...failure });
-      timer ??= setTimeout(() => {
-        flush().catch((cause: unknown) => log.error({ err: cause }, 'cannot store figures of Query Lambdas'));
-      }, STORE_DELAY_MS).unref();
+      late.set(versionKey(version), { ...of(version), lastExecuted: now, lastExecutedBy: by, ...failure });
     },
-    forget(version) {
-      pending.delete(versionKey(version));
-    },
-    flush,
+    forget: (version) => late.forget(versionKey(version)),
+    flush: late.flush,
   };
 }
 

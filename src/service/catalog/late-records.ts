@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { RecordChange } from '../../engine/engine.ts';
+import type { Catalog } from './catalog.ts';
+
+interface Options<Value> {
+  catalog: Catalog;
+  log: Logger;
+  /** Completes "cannot store …". */
+  what: string;
+  /** How late values are stored, in milliseconds. */
+  delayMs: number;
+  /** What stores these values; called within the change, so what was deleted meanwhile can be left out. */
+  changesOf: (values: ReadonlyMap<string, Value>) => RecordChange[];
+}
+
+/**
+ * Values that are stored some time late, and on close: a durable step for each would cost more than what it tells of.
+ * A service that is killed loses those of that time; values that could not be stored are tried again with the next.
+ */
+export interface LateRecords<Value> {
+  /** The latest value, if it is not stored yet. */
+  get(key: string): Value | undefined;
+  /** `isNow`: stores it at once. */
+  set(key: string, value: Value, isNow?: boolean): void;
+  forget(key: string): void;
+  /** Stores what is not stored yet; a failure is logged. */
+  flush(): Promise<void>;
+}
+
+export function createLateRecords<Value>({
+  catalog,
+  log,
+  what,
+  delayMs,
+  changesOf,
+}: Options<Value>): LateRecords<Value> {
+  const pending = new Map<string, Value>();
+  /** Being stored. */
+  let storing: ReadonlyMap<string, Value> = new Map();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    let taken: ReadonlyMap<string, Value> = new Map();
+    try {
+      await catalog.change(() => {
+        taken = new Map(pending);
+        storing = taken;
+        pending.clear();
+        return { changes: changesOf(taken), result: undefined };
+      });
+    } catch (error) {
+      for (const [key, value] of taken) if (!pending.has(key)) pending.set(key, value);
+      log.error({ err: error }, `cannot store ${what}`);
+    }
+    // The next may have begun.
+    if (storing === taken) storing = new Map();
+  }
+
+  return {
+    get: (key) => pending.get(key) ?? storing.get(key),
+    set(key, value, isNow = false) {
+      pending.set(key, value);
+      if (isNow) clearTimeout(timer);
+      else if (timer !== undefined) return;
+      timer = setTimeout(() => void flush(), isNow ? 0 : delayMs).unref();
+    },
+    forget: (key) => void pending.delete(key),
+    flush,
+  };
+}
