@@ -71,6 +71,8 @@ export interface ApiErrorDetails {
   traceId?: string | undefined;
   errorId?: string | undefined;
   queryId?: string | undefined;
+  /** Whether the message names what was probably meant. */
+  isHinted?: boolean | undefined;
   /** How long to wait before another try, in milliseconds. */
   retryAfterMs?: number | undefined;
   /** Methods that the path supports (for a 405). */

@@ -19,6 +19,7 @@ export interface Exchange {
 }
 
 const MESSAGE_CHARS_MAX = 2_000;
+const HINTED = /did you mean/i;
 
 function isHtml(text: string): boolean {
   return /^\s*(<!doctype|<html|<head|<body|<\?xml)/i.test(text);
@@ -96,6 +97,8 @@ export function readFailure(exchange: Exchange, response: RawResponse, nowMs = D
     traceId: textIn(fields['trace_id']) ?? textIn(headers['x-trace-id']),
     errorId: textIn(fields['error_id']),
     queryId: textIn(fields['query_id']),
+    // The only place that reads it from the text: services send nothing else that says so.
+    isHinted: HINTED.test(message),
     retryAfterMs: parseRetryAfter(headers['retry-after'], nowMs),
     allow: textIn(headers['allow'])
       ?.split(',')

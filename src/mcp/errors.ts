@@ -47,8 +47,6 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-const HINTED = /did you mean/i;
-const AGAIN = /run the query again/;
 /** Messages repeat names and SQL, which can be of any length. */
 const MESSAGE_CHARS_MAX = 4_000;
 const NAME_CHARS_MAX = 200;
@@ -107,8 +105,7 @@ function nextStep(
   retryAfterMs: number | undefined,
 ): string | undefined {
   if (error.code === 'not_found' && suggestions.length > 0) return 'Call again with one of the names in did_you_mean.';
-  if (error.code === 'not_found' && HINTED.test(error.message)) return 'Call again with the right name.';
-  if (error.code === 'not_found' && AGAIN.test(error.message)) return 'Run the query again with run_query.';
+  if (error.code === 'not_found' && error.details.isHinted === true) return 'Call again with the right name.';
   if (own !== undefined) return own;
   if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
   if (error.code === 'query_error') {
@@ -131,7 +128,7 @@ export async function nearestNames(
   error: ApiError,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
-  if (error.code !== 'not_found' || HINTED.test(error.message)) return [];
+  if (error.code !== 'not_found' || error.details.isHinted === true) return [];
   for (const parameter of pathParameters(row.path)) {
     const value = args[parameter];
     const lister = listerOf(row.path, parameter);

@@ -171,7 +171,7 @@ export async function withNearest(
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof ApiError) || error.code !== 'not_found') return error;
-  if (/did you mean/i.test(error.message)) return notFound(uri, error.message);
+  if (error.details.isHinted === true) return notFound(uri, error.message);
   for (const variable of variablesOf(kind.uriTemplate)) {
     const value = names[variable] ?? '';
     // The hint is optional: its own failure must not hide the original error.

@@ -187,7 +187,7 @@ function checkCompare(input: Arguments): void {
 
 async function nearestOf(client: Client, input: Arguments, error: ApiError, signal: AbortSignal | undefined) {
   const near = await nearestNames(client, contract.listLambdaVersions, input, error, signal);
-  if (near.length > 0 || error.code !== 'not_found' || /did you mean/i.test(error.message)) return near;
+  if (near.length > 0 || error.code !== 'not_found' || error.details.isHinted === true) return near;
   const { workspace, queryLambda, from, to } = input as unknown as CompareInput;
   const names = await versionNames(client, { workspace, lambda: queryLambda }, { signal }).catch((): string[] => []);
   return [from, to].flatMap((name) => (name === undefined || names.includes(name) ? [] : nearest(name, names)));

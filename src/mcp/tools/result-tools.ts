@@ -142,6 +142,10 @@ async function orUnknown<T>(call: Promise<T>): Promise<T> {
   }
 }
 
+function nextForGone(error: ApiError): string | undefined {
+  return error.code === 'not_found' ? 'Run the query again with run_query.' : undefined;
+}
+
 const queryId = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'is an id from an answer of run_query');
 
 /** Pages through a kept result. */
@@ -161,6 +165,7 @@ export function fetchResultTool(): Tool {
     output: ROWS_FIELDS,
     meta: RESULT_VIEW_META,
     run: fetchResult,
+    next: nextForGone,
     nearest: async () => [],
   });
 }
@@ -183,6 +188,7 @@ export function exportResultTool(): Tool {
       bytes: { type: 'integer' },
     },
     run: exportResult,
+    next: nextForGone,
     nearest: async () => [],
   });
 }

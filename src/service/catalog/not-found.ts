@@ -212,7 +212,7 @@ export function shortened(name: string): string {
   return name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
 }
 
-/** Text to append to a sentence without full stop. Clients match that, so nothing is appended if no name is close. */
+/** Text to append to a sentence without full stop. Clients look for it, so nothing is appended if no name is close. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const close = nearest(name, candidates).map((candidate) => `"${candidate}"`);
   return close.length === 0 ? '' : `. Did you mean ${close.join(' or ')}?`;
