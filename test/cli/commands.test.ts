@@ -223,13 +223,16 @@ describe('colloquy stop', () => {
     expect(await servicePid()).toBeUndefined();
   });
 
-  test('ends a service that no longer knows the key of the folder, so that the next call makes a new one', async () => {
-    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
-    writeFileSync(join(dataDir, 'admin.key'), 'not-the-key', { mode: 0o600 });
-    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
-    expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
-    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
-  });
+  longTest(
+    'ends a service that no longer knows the key of the folder, so that the next call makes a new one',
+    async () => {
+      expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
+      writeFileSync(join(dataDir, 'admin.key'), 'not-the-key', { mode: 0o600 });
+      expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
+      expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
+      expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
+    },
+  );
 
   test('leaves a service that somebody runs in the foreground, unless it is told to', async () => {
     const served = start(['serve']);
@@ -301,7 +304,7 @@ describe('colloquy serve', () => {
     expect(existsSync(socketPath())).toBe(false);
   });
 
-  test('a second one on the same folder names the first', async () => {
+  longTest('a second one on the same folder names the first', async () => {
     const first = start(['serve']);
     await printed(first, /Ctrl-C/);
     const pid = await servicePid();

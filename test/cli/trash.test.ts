@@ -7,6 +7,7 @@ import { leaveService } from '../../src/cli/serve/leave-service.ts';
 import { trash } from '../../src/cli/trash.ts';
 import { readConfig } from '../../src/config.ts';
 import { createClient } from '../../src/http/client.ts';
+import { longTest } from '../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
 
@@ -89,28 +90,33 @@ describe('colloquy trash', () => {
     await client.close();
   }, 60_000);
 
-  test('is emptied only where somebody can be asked, or was told to', async () => {
-    const { client } = await fill();
-    const before = run(['trash', 'list']).stdout;
-    for (const args of [
-      ['trash', 'empty'],
-      ['trash', 'empty', idOf('documents')],
-    ]) {
-      expect(run(args)).toMatchObject({
+  longTest(
+    'is emptied only where somebody can be asked, or was told to',
+    async () => {
+      const { client } = await fill();
+      const before = run(['trash', 'list']).stdout;
+      for (const args of [
+        ['trash', 'empty'],
+        ['trash', 'empty', idOf('documents')],
+      ]) {
+        expect(run(args)).toMatchObject({
+          status: 1,
+          stdout: '',
+          stderr:
+            'colloquy: Nothing was removed: this cannot be undone and there is no terminal to ask at. Add --yes.\n',
+        });
+      }
+      expect(run(['trash', 'list']).stdout).toBe(before);
+      expect(run(['trash', 'empty', 'nothing', '--yes'])).toMatchObject({
         status: 1,
-        stdout: '',
-        stderr: 'colloquy: Nothing was removed: this cannot be undone and there is no terminal to ask at. Add --yes.\n',
+        stderr: expect.stringMatching(/no "nothing"/),
       });
-    }
-    expect(run(['trash', 'list']).stdout).toBe(before);
-    expect(run(['trash', 'empty', 'nothing', '--yes'])).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(/no "nothing"/),
-    });
-    expect(run(['trash', 'empty', '--yes']).stdout).toMatch(/^Removed for good: 1 entry, \d+ B\.\n$/);
-    expect(run(['trash', 'list']).stdout).toBe('The trash is empty; what is deleted stays there for 7 days.\n');
-    await client.close();
-  }, 60_000);
+      expect(run(['trash', 'empty', '--yes']).stdout).toMatch(/^Removed for good: 1 entry, \d+ B\.\n$/);
+      expect(run(['trash', 'list']).stdout).toBe('The trash is empty; what is deleted stays there for 7 days.\n');
+      await client.close();
+    },
+    60_000,
+  );
 
   test('removes what the person was shown, and nothing that came while they were asked', async () => {
     const { client, place } = await fill();

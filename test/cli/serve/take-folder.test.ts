@@ -132,7 +132,7 @@ describe('a service that a command started for itself', () => {
     }
   });
 
-  test('stays if others have called meanwhile', { timeout: 60_000 }, async () => {
+  longTest('stays if others have called meanwhile', { timeout: 60_000 }, async () => {
     const command = run(['doctor']);
     const found = await until(({ state }) => state === 'ready');
     const client = await chat();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { quoteText } from '../../../src/engine/duckdb/sql/names.ts';
 import type { Engine, Parameter } from '../../../src/engine/engine.ts';
+import { someOf } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 import { createFixture, type Fixture, type Hashes, ODD_IDS } from '../fixture.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
@@ -206,7 +207,7 @@ test('answers and errors are those of the statement as it is written, for every 
     for (const value of values) await compare(parameter(sql), given(value));
     for (const id of ['7', "o'k", 'nobody']) await compare(literal(sql, id), []);
   }
-  for (const id of ODD_IDS) {
+  for (const id of someOf(ODD_IDS, 4)) {
     await compare(literal('SELECT n, _id FROM odd WHERE _id = $', id), []);
     await compare('SELECT n, _id FROM odd WHERE _id = :id', given(id));
   }

@@ -184,7 +184,7 @@ function normal(value: JsonValue, isDocument = false): unknown {
 }
 
 describe('while queries run', () => {
-  test('each sees the old or the new, and none fails', { timeout: 120_000 }, async () => {
+  longTest('each sees the old or the new, and none fails', { timeout: 120_000 }, async () => {
     const stop = new AbortController();
     await add('a', ...Array.from({ length: 50 }, () => ({ from: 'old' })));
     await engine.commit([alias('now', 'a')]);
