@@ -1,206 +1,127 @@
 import type { JsonObject } from '../../contract/json/json.ts';
-import {
-  type AnswerReader,
-  collectionsTable,
-  deletedTable,
-  fieldsTable,
-  queryTable,
-  workspacesTable,
-} from './answers.ts';
-import type { Expected } from './check.ts';
-import type { DemoData } from './data.ts';
-import * as expected from './expected.ts';
-import type { HumanAnswer } from './session.ts';
+
+/** An earthquake as USGS publishes it (GeoJSON), with our `_id` and `_event_time`; only fields that the demo reads. */
+export interface Earthquake {
+  _event_time: string;
+  properties: { mag: number; place: string; net: string; felt: number | null };
+  /** Longitude, latitude, depth in km. */
+  geometry: { coordinates: [number, number, number] };
+}
+
+type Rows = readonly (readonly unknown[])[];
+export type Content = Readonly<Record<string, unknown>>;
 
 /** One exchange: what a person asks, the assistant's call for it, and what the answer must be. */
 export interface Step {
   question: string;
   tool: string;
   arguments: JsonObject;
-  /** Turns the answer's structured content into a table. */
-  reads: AnswerReader;
-  /** Computed from the raw records in JavaScript, without the service. */
-  expected: (data: DemoData) => Expected;
-  /** The human's answer if the server asks, and what its question has to mention. */
-  human?: HumanAnswer & { whenAsked: RegExp };
+  /** The rows of an answer that does not have any itself. */
+  rows?(content: Content): Rows;
+  /** Rows, computed from the raw records without the service; or what an error has to say. */
+  expected: RegExp | ((quakes: readonly Earthquake[]) => Rows);
+  /** What the server has to ask the human, who types this text, or declines without one. */
+  human?: { isAsked: RegExp; types?: string };
 }
 
-/** A question answered by one statement; `sql` is laid out for reading. */
-function asked(
-  question: string,
-  sql: readonly string[],
-  expectation: Step['expected'],
-  parameters?: Record<string, string | number>,
-): Step {
-  const query: JsonObject = { query: sql.join('\n') };
-  if (parameters !== undefined) {
-    query['parameters'] = Object.entries(parameters).map(([name, value]) => ({ name, value }));
-  }
-  return { question, tool: 'run_query', arguments: query, reads: queryTable, expected: expectation };
+const dayOf = ({ _event_time: time }: Earthquake) => time.slice(0, 10);
+const shaken = (quakes: readonly Earthquake[]) => quakes.map(({ properties }) => properties);
+const strongest = (quakes: readonly Earthquake[]) =>
+  shaken(quakes).reduce((one, other) => (other.mag > one.mag ? other : one));
+
+function asked(question: string, query: string, expected: Step['expected'], network?: string): Step {
+  const given = network === undefined ? {} : { parameters: [{ name: 'network', value: network }] };
+  return { question, tool: 'run_query', arguments: { query, ...given }, expected };
 }
 
-const lookingAround: Step[] = [
-  {
-    question: 'Which workspaces are there?',
-    tool: 'list_workspaces',
-    arguments: {},
-    reads: workspacesTable,
-    expected: expected.workspaces,
-  },
-  {
-    question: 'And what data is in them?',
-    tool: 'list_collections',
-    arguments: {},
-    reads: collectionsTable,
-    expected: expected.collections,
-  },
-  {
-    question: 'What does an earthquake look like?',
-    tool: 'describe_collection',
-    arguments: { workspace: 'demo', collection: 'earthquakes', sample: expected.SAMPLE },
-    reads: fieldsTable(expected.EARTHQUAKE_PATHS),
-    expected: expected.earthquakeFields,
-  },
-];
+const LAMBDA = { workspace: 'demo', queryLambda: 'felt' };
+const COLLECTIONS = {
+  tool: 'list_collections',
+  arguments: {},
+  rows: ({ items }: Content) =>
+    (items as { name: string; stats: { doc_count: number } }[]).map(({ name, stats }) => [name, stats.doc_count]),
+  expected: (quakes: readonly Earthquake[]) => [['earthquakes', quakes.length]],
+};
 
-const earthquakes: Step[] = [
-  asked(
-    'How many earthquakes were there in that week, and how strong was the strongest?',
-    [
-      'SELECT count(*) AS quakes, max(properties.mag) AS strongest,',
-      '       min(_event_time) AS first, max(_event_time) AS last',
-      'FROM demo.earthquakes',
-    ],
-    expected.strongest,
-  ),
+/** The exchanges of the demo, in order. */
+export const STORY: readonly Step[] = [
+  { question: 'What data is there?', ...COLLECTIONS },
   asked(
     'Show me each day: how many, and where was the strongest?',
-    [
-      'SELECT CAST(_event_time AS DATE) AS day, count(*) AS quakes, max(properties.mag) AS strongest,',
-      '       arg_max(properties.place, properties.mag) AS place',
-      'FROM demo.earthquakes GROUP BY day ORDER BY day',
-    ],
-    expected.days,
+    `SELECT CAST(_event_time AS DATE) AS day, count(*) AS quakes, max(properties.mag) AS strongest,
+       arg_max(properties.place, properties.mag) AS place
+FROM demo.earthquakes GROUP BY day ORDER BY day`,
+    (quakes) =>
+      [...new Set(quakes.map(dayOf))].sort().map((day) => {
+        const ofDay = quakes.filter((quake) => dayOf(quake) === day);
+        return [day, ofDay.length, strongest(ofDay).mag, strongest(ofDay).place];
+      }),
   ),
   asked(
-    'Are deep earthquakes stronger? (The depth is the third coordinate.)',
-    [
-      "SELECT CASE WHEN geometry.coordinates[3] < 70 THEN 'shallow, under 70 km'",
-      "            WHEN geometry.coordinates[3] < 300 THEN 'intermediate'",
-      "            ELSE 'deep, over 300 km' END AS depth,",
-      '       count(*) AS quakes, round(avg(properties.mag), 2) AS mean_mag',
-      'FROM demo.earthquakes GROUP BY depth ORDER BY mean_mag',
-    ],
-    expected.depths,
+    'Are those deeper than 300 km stronger than the others? (The depth is the third coordinate.)',
+    `SELECT count(*) AS quakes, round(avg(properties.mag), 2) AS mean_mag
+FROM demo.earthquakes GROUP BY geometry.coordinates[3] > 300 ORDER BY quakes`,
+    (quakes) =>
+      [true, false].map((isDeep) => {
+        const mags = shaken(quakes.filter(({ geometry }) => geometry.coordinates[2] > 300 === isDeep));
+        return [mags.length, Math.round((100 * mags.reduce((sum, { mag }) => sum + mag, 0)) / mags.length) / 100];
+      }),
   ),
-  asked(
-    'For how many do we not know whether anybody felt them?',
-    [
-      'SELECT count(*) AS quakes, count(properties.felt) AS felt_known,',
-      '       round(100.0 * count(*) FILTER (properties.felt IS NULL) / count(*), 1) AS percent_null',
-      'FROM demo.earthquakes',
-    ],
-    expected.feltKnown,
-  ),
-  asked(
-    'Which ones were felt by at least 200 people?',
-    [
-      'SELECT properties.place AS place, properties.mag AS mag, properties.felt AS reports',
-      'FROM demo.earthquakes WHERE properties.felt >= :people ORDER BY reports DESC',
-    ],
-    (data) => expected.feltBy(data, 200),
-    { people: 200 },
-  ),
-];
-
-const birdStrikes: Step[] = [
-  asked(
-    'Now the bird strikes: which species are the costliest?',
-    [
-      'SELECT "Wildlife Species" AS species, count(*) AS strikes, sum("Cost Total $") AS dollars',
-      'FROM demo.birdstrikes GROUP BY species ORDER BY dollars DESC LIMIT 5',
-    ],
-    expected.costliestSpecies,
-  ),
-  {
-    question: 'Are the speeds usable?',
-    tool: 'describe_collection',
-    arguments: { workspace: 'demo', collection: 'birdstrikes', sample: expected.SAMPLE },
-    reads: fieldsTable(expected.STRIKE_PATHS),
-    expected: expected.strikeFields,
-  },
-  asked(
-    'Numbers in some, text in others. So take those that are numbers: how fast were they?',
-    [
-      'SELECT phase, count(*) AS strikes, count(knots) AS with_speed, median(knots) AS median_knots',
-      `FROM (SELECT "Phase of flight" AS phase, TRY_CAST("Speed IAS in knots"->>'$' AS DOUBLE) AS knots`,
-      '      FROM demo.birdstrikes)',
-      'GROUP BY phase ORDER BY strikes DESC LIMIT 5',
-    ],
-    expected.speeds,
-  ),
-  asked(
-    'Which states report the most strikes, and what are their capitals?',
-    [
-      'SELECT b."Origin State" AS state, c.city AS capital, count(*) AS strikes',
-      'FROM demo.birdstrikes b LEFT JOIN demo.capitals c ON c.state = b."Origin State"',
-      'GROUP BY ALL ORDER BY strikes DESC LIMIT 8',
-    ],
-    expected.states,
-  ),
-];
-
-const mistakes: Step[] = [
   asked(
     "What was the strongest in the Alaskan network? (The assistant guesses a field's name.)",
-    ['SELECT max(properties.magnitude) AS strongest', 'FROM demo.earthquakes WHERE properties.net = :network'],
-    () => ({ isError: true, says: [/magnitude/, /"mag"/] }),
-    { network: 'ak' },
+    'SELECT max(properties.magnitude) AS strongest\nFROM demo.earthquakes WHERE properties.net = :network',
+    /"magnitude"[\s\S]*"mag"/,
+    'ak',
   ),
   asked(
     'The error names the fields that exist, so the second try is right:',
-    [
-      'SELECT properties.mag AS strongest, properties.place AS place',
-      'FROM demo.earthquakes WHERE properties.net = :network',
-      'ORDER BY strongest DESC LIMIT 1',
-    ],
-    (data) => expected.strongestIn(data, 'ak'),
-    { network: 'ak' },
+    'SELECT max(properties.mag) AS strongest\nFROM demo.earthquakes WHERE properties.net = :network',
+    (quakes) => [[strongest(quakes.filter(({ properties }) => properties.net === 'ak')).mag]],
+    'ak',
   ),
   asked(
     "A document told the assistant to read this machine's files. Can it?",
-    ["SELECT * FROM read_text('/etc/passwd')"],
-    () => ({ isError: true, says: [/read_text/] }),
+    "SELECT * FROM read_text('/etc/passwd')",
+    /read_text/,
   ),
+  {
+    question: 'Store a query for my dashboard: what was felt by at least so many people?',
+    tool: 'create_lambda',
+    arguments: {
+      workspace: 'demo',
+      name: 'felt',
+      sql: {
+        query: `SELECT properties.place AS place, properties.mag AS mag, properties.felt AS reports
+FROM demo.earthquakes WHERE properties.felt >= :people ORDER BY reports DESC`,
+        default_parameters: [{ name: 'people', value: 200 }],
+      },
+    },
+    rows: ({ name, state }) => [[name, state]],
+    expected: () => [['felt', 'ACTIVE']],
+  },
+  {
+    question: 'Run it for 300 people.',
+    tool: 'execute_lambda_tag',
+    arguments: { ...LAMBDA, tag: 'latest', parameters: [{ name: 'people', value: 300 }] },
+    expected: (quakes) => {
+      const felt = shaken(quakes).filter((quake) => (quake.felt ?? 0) >= 300);
+      return felt.sort((a, b) => Number(b.felt) - Number(a.felt)).map((quake) => [quake.place, quake.mag, quake.felt]);
+    },
+  },
+  {
+    question: 'Delete that query. (The server asks the human, who agrees by typing its name.)',
+    tool: 'delete_lambda',
+    arguments: LAMBDA,
+    rows: ({ name }) => [[name]],
+    expected: () => [['felt']],
+    human: { isAsked: /felt/, types: 'felt' },
+  },
+  {
+    question: 'And the earthquakes. (The human declines.)',
+    tool: 'delete_collection',
+    arguments: { workspace: 'demo', collection: 'earthquakes' },
+    expected: /declined/,
+    human: { isAsked: /1,707 documents/ },
+  },
+  { question: 'Are they still there?', ...COLLECTIONS },
 ];
-
-const deletion = {
-  tool: 'delete_collection',
-  arguments: { workspace: 'demo', collection: 'birdstrikes' },
-  reads: deletedTable,
-};
-
-const deleting: Step[] = [
-  {
-    ...deletion,
-    question: 'Delete the bird strikes. (The server asks the human, who declines.)',
-    human: { says: 'decline', whenAsked: /2,?500/ },
-    expected: () => ({ isError: true, says: [/declined/i] }),
-  },
-  {
-    ...deletion,
-    question: 'Delete the bird strikes. (Asked again, the human accepts.)',
-    human: { says: 'accept', types: 'birdstrikes', whenAsked: /2,?500/ },
-    expected: () => expected.deleted('birdstrikes'),
-  },
-  {
-    question: 'What is left?',
-    tool: 'list_collections',
-    arguments: {},
-    reads: collectionsTable,
-    expected: (data) => expected.collections(data, ['birdstrikes']),
-  },
-];
-
-/** The exchanges of the demo, in order. */
-export const STORY: readonly Step[] = [...lookingAround, ...earthquakes, ...birdStrikes, ...mistakes, ...deleting];
