@@ -53,8 +53,8 @@ async function play(story: readonly Step[], folder: string, signal: AbortSignal)
   try {
     print(
       styleText('bold', 'Colloquy: an assistant explores JSON documents with SQL.'),
-      'What follows happens for real: an MCP client has started the server, loads a week of earthquakes from',
-      'a file, and checks every answer against the records in that file.',
+      'What follows happens for real: an MCP client has started the server, loads a week of earthquakes',
+      'from a file, and checks every answer against the records in that file.',
     );
     const place = { workspace: 'demo', collection: 'earthquakes' };
     await session.call('create_workspace', { name: place.workspace });

@@ -30,7 +30,7 @@ const strongest = (quakes: readonly Earthquake[]) =>
   shaken(quakes).reduce((one, other) => (other.mag > one.mag ? other : one));
 
 function asked(question: string, query: string, expected: Step['expected'], network?: string): Step {
-  const given = network === undefined ? {} : { parameters: [{ name: 'network', value: network }] };
+  const given: JsonObject = network === undefined ? {} : { parameters: [{ name: 'network', value: network }] };
   return { question, tool: 'run_query', arguments: { query, ...given }, expected };
 }
 
