@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import type { RecordChange } from '../../engine/engine.ts';
 import type { Catalog } from './catalog.ts';
 
+/** After a failure. */
+const RETRY_MS = 30_000;
+
 interface Options<Value> {
   catalog: Catalog;
   log: Logger;
@@ -15,7 +18,7 @@ interface Options<Value> {
 
 /**
  * Values that are stored some time late, and on close: a durable step for each would cost more than what it tells of.
- * A service that is killed loses those of that time; values that could not be stored are tried again with the next.
+ * A service that is killed loses those of that time; values that could not be stored are tried again.
  */
 export interface LateRecords<Value> {
   /** The latest value, if it is not stored yet. */
@@ -36,13 +39,17 @@ export function createLateRecords<Value>({
 }: Options<Value>): LateRecords<Value> {
   const pending = new Map<string, Value>();
   /** Being stored. */
-  let storing: ReadonlyMap<string, Value> = new Map();
+  let storing = new Map<string, Value>();
   let timer: NodeJS.Timeout | undefined;
+
+  const storeIn = (ms: number) => {
+    timer = setTimeout(() => void flush(), ms).unref();
+  };
 
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    let taken: ReadonlyMap<string, Value> = new Map();
+    let taken = new Map<string, Value>();
     try {
       await catalog.change(() => {
         taken = new Map(pending);
@@ -53,6 +60,7 @@ export function createLateRecords<Value>({
     } catch (error) {
       for (const [key, value] of taken) if (!pending.has(key)) pending.set(key, value);
       log.error({ err: error }, `cannot store ${what}`);
+      if (timer === undefined) storeIn(RETRY_MS);
     }
     // The next may have begun.
     if (storing === taken) storing = new Map();
@@ -64,9 +72,12 @@ export function createLateRecords<Value>({
       pending.set(key, value);
       if (isNow) clearTimeout(timer);
       else if (timer !== undefined) return;
-      timer = setTimeout(() => void flush(), isNow ? 0 : delayMs).unref();
+      storeIn(isNow ? 0 : delayMs);
     },
-    forget: (key) => void pending.delete(key),
+    forget(key) {
+      pending.delete(key);
+      storing.delete(key);
+    },
     flush,
   };
 }

@@ -83,6 +83,24 @@ describe('createLateRecords()', () => {
     expect(stored('a')).toBe('second');
   });
 
+  it('tries again by itself after a failure, without what was forgotten meanwhile', async () => {
+    const { late, stored } = open();
+    fails = true;
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    late.set('a', 'kept');
+    late.set('b', 'gone');
+    const flushing = late.flush();
+    await vi.advanceTimersByTimeAsync(0);
+    late.forget('b');
+    release();
+    await flushing;
+    fails = false;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([stored('a'), stored('b'), late.get('b')]).toEqual(['kept', undefined, undefined]);
+  });
+
   it('stores at once what is to be known at once', async () => {
     const { late, stored } = open();
     late.set('a', 'v', true);
