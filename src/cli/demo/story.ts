@@ -18,10 +18,10 @@ export interface Step {
   arguments: JsonObject;
   /** The rows of an answer that does not have any itself. */
   rows?(content: Content): Rows;
-  /** Rows, computed from the raw records without the service; or what an error has to say. */
-  expected: RegExp | ((quakes: readonly Earthquake[]) => Rows);
+  /** Rows, computed from the raw records without the service; or a text that an error has to contain. */
+  expected: string | ((quakes: readonly Earthquake[]) => Rows);
   /** What the server has to ask the human, who types this text, or declines without one. */
-  human?: { isAsked: RegExp; types?: string };
+  human?: { isAsked: string; types?: string };
 }
 
 const dayOf = ({ _event_time: time }: Earthquake) => time.slice(0, 10);
@@ -70,7 +70,7 @@ FROM demo.earthquakes GROUP BY geometry.coordinates[3] > 300 ORDER BY quakes`,
   asked(
     "What was the strongest in the Alaskan network? (The assistant guesses a field's name.)",
     'SELECT max(properties.magnitude) AS strongest\nFROM demo.earthquakes WHERE properties.net = :network',
-    /"magnitude"[\s\S]*"mag"/,
+    'Candidate Entries: "mag"',
     'ak',
   ),
   asked(
@@ -82,7 +82,7 @@ FROM demo.earthquakes GROUP BY geometry.coordinates[3] > 300 ORDER BY quakes`,
   asked(
     "A document told the assistant to read this machine's files. Can it?",
     "SELECT * FROM read_text('/etc/passwd')",
-    /read_text/,
+    '"read_text"',
   ),
   {
     question: 'Store a query for my dashboard: what was felt by at least so many people?',
@@ -114,14 +114,14 @@ FROM demo.earthquakes WHERE properties.felt >= :people ORDER BY reports DESC`,
     arguments: LAMBDA,
     rows: ({ name }) => [[name]],
     expected: () => [['felt']],
-    human: { isAsked: /felt/, types: 'felt' },
+    human: { isAsked: '"felt"', types: 'felt' },
   },
   {
     question: 'And the earthquakes. (The human declines.)',
     tool: 'delete_collection',
     arguments: { workspace: 'demo', collection: 'earthquakes' },
-    expected: /declined/,
-    human: { isAsked: /1,707 documents/ },
+    expected: 'declined',
+    human: { isAsked: '1,707 documents' },
   },
   { question: 'Are they still there?', ...COLLECTIONS },
 ];
