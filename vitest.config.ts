@@ -15,8 +15,8 @@ export default defineConfig({
     pool: 'forks',
     // Loading the modules anew for each file would take a quarter of all the time: none keeps anything between files.
     isolate: false,
-    // Most of a test's time is a service's in a process of its own.
-    maxWorkers: 2,
+    // Many tests wait for a process of their own: a third worker uses what is left of two cores.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ['default', './test/reporter.ts'],

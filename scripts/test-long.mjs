@@ -43,6 +43,7 @@ const SUITES = [
   },
   { name: 'services that hang, crash or idle', seconds: 240, short: long('test/cli/comes-back', 'test/local') },
   { name: 'every transport and protocol', seconds: 240, short: long('test/scenarios') },
+  { name: 'what npm test tries in part', seconds: 600, short: vitest('vitest.config.ts') },
   {
     name: 'the engine without shortcuts',
     seconds: 300,
@@ -50,7 +51,7 @@ const SUITES = [
       'vitest.config.ts',
       ...['tables', 'queries', 'gate', 'storage', 'results'].map((f) => `test/engine/${f}/`),
     ),
-    always: { SHORTCUTS: 'off' },
+    always: { COLLOQUY_TESTS: '', SHORTCUTS: 'off' },
   },
 ];
 
@@ -62,7 +63,7 @@ for (const { name, seconds, short, full, env, always } of SUITES) {
   const { status, signal } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, ...always, ...(isFull ? env : {}) },
+    env: { ...process.env, COLLOQUY_TESTS: 'long', ...always, ...(isFull ? env : {}) },
     ...(isFull ? {} : { timeout: seconds * 1_000, killSignal: 'SIGKILL' }),
   });
   const took = Math.round((performance.now() - startedAt) / 1_000);

@@ -237,7 +237,7 @@ describe('colloquy backup and restore', () => {
   });
 
   // A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
-  test.runIf(process.platform !== 'win32')(
+  longTest.runIf(process.platform !== 'win32')(
     'on a full disk: says so, removes its part, and the service goes on',
     { timeout: 60_000 },
     async () => {

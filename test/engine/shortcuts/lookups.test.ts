@@ -203,7 +203,7 @@ test('answers and errors are those of the statement as it is written, for every 
       if (answer !== expected) differs.push({ sql, parameters, answer, expected });
     }
   };
-  for (const sql of [...BY_HASH, ...AS_WRITTEN, ...FAILING, 'SELECT n FROM numbers WHERE _id = $']) {
+  for (const sql of [...someOf([...BY_HASH, ...AS_WRITTEN, ...FAILING], 4), 'SELECT n FROM numbers WHERE _id = $']) {
     for (const value of values) await compare(parameter(sql), given(value));
     for (const id of ['7', "o'k", 'nobody']) await compare(literal(sql, id), []);
   }
