@@ -203,7 +203,7 @@ export function serviceEnvironment(config: Config, env: Environment = process.en
 }
 
 /** Where programs of this user keep their configurations. */
-export interface UserPlaces {
+export interface UserFolders {
   platform: NodeJS.Platform;
   home: string;
   /** Linux only: `XDG_CONFIG_HOME`, or its default. */
@@ -217,7 +217,11 @@ export interface UserPlaces {
   geminiHome: string | undefined;
 }
 
-export function userPlaces(env: Environment = process.env, platform = process.platform, home = homedir()): UserPlaces {
+export function userFolders(
+  env: Environment = process.env,
+  platform = process.platform,
+  home = homedir(),
+): UserFolders {
   return {
     platform,
     home,

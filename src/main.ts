@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLine } from './command-line.ts';
 import type { Invocation } from './commands.ts';
-import { PLACES } from './places.ts';
+import { DEFAULT_FOLDERS } from './default-folders.ts';
 import { isPrivateFolder } from './private-folder.ts';
 
 // Node.js 22.1 and later can cache compiled code, but its default folder for that may be writable by others.
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
-const compiled = join(PLACES.cache, 'compiled');
+const compiled = join(DEFAULT_FOLDERS.cache, 'compiled');
 if (enableCompileCache !== undefined && isPrivateFolder(compiled)) enableCompileCache(compiled);
 
 const bin = fileURLToPath(import.meta.url);

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
+import { DEFAULT_FOLDERS } from './default-folders.ts';
 import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/tools/toolsets.ts';
-import { PLACES } from './places.ts';
 import { parseRange } from './service/app/addresses.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
@@ -123,7 +123,7 @@ export const SETTINGS = {
     env: 'COLLOQUY_DATA_DIR',
     flag: '--data-dir <folder>',
     commands: FOLDER,
-    default: PLACES.data,
+    default: DEFAULT_FOLDERS.data,
     defaultShown: "the OS's folder for application data",
     meaning: 'Folder with database, socket, log and admin key of the local service',
     passedOn: true,

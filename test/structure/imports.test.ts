@@ -26,7 +26,7 @@ const OWNED: Record<string, readonly string[]> = {
   '@duckdb/node-api': ['engine'],
   fastify: ['service'],
   commander: ['commands.ts'],
-  'env-paths': ['places.ts'],
+  'env-paths': ['default-folders.ts'],
 };
 
 /** The layers of `engine/duckdb` that know only connections, wherever the data are: each may import those before it. */
@@ -171,10 +171,10 @@ describe('packages', () => {
     const small = [
       'cli/serve/supervise.ts',
       'command-line.ts',
+      'default-folders.ts',
       'local/crash-note.ts',
       'main.ts',
       'native-threads.ts',
-      'places.ts',
       'private-folder.ts',
     ];
     expect([...loaded].toSorted()).toEqual(small);

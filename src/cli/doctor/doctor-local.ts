@@ -3,10 +3,10 @@ import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { BUILD, VERSION } from '../../config.ts';
 import { counted } from '../../contract/in-words.ts';
+import { DEFAULT_FOLDERS } from '../../default-folders.ts';
 import { type DataFolder, openFolder, unfinishedRestores } from '../../local/folder.ts';
 import { probe, type Ready } from '../../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../../local/version.ts';
-import { PLACES } from '../../places.ts';
 import { heldOf, readStops, refusedOf } from '../../service/supervision/stopped-by.ts';
 import type { Finding } from './finding.ts';
 
@@ -34,7 +34,7 @@ export async function absentFolder(path: string): Promise<Finding | undefined> {
     return { name, state: 'fail', detail, remedy };
   }
   const then = 'the first call makes it and starts an empty service in it';
-  if (path === PLACES.data) return { name, state: 'ok', detail: `${detail}; ${then}` };
+  if (path === DEFAULT_FOLDERS.data) return { name, state: 'ok', detail: `${detail}; ${then}` };
   return { name, state: 'warn', detail, remedy: `Correct --data-dir, unless it is to be new: ${then}.` };
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { UserPlaces } from '../../config.ts';
+import type { UserFolders } from '../../config.ts';
 import type { ServerCommand } from '../connect-lines.ts';
 import type { ConfigFormat, Entry } from './format.ts';
 import { json, jsonc } from './json-format.ts';
@@ -20,9 +20,9 @@ export interface AssistantKind {
   /** The entry, if it is not `command`, `args` and `env`. */
   entry?(server: StartedServer): Entry;
   /** The configuration file, which may not exist. */
-  file(places: UserPlaces): string;
+  file(folders: UserFolders): string;
   /** The assistant is on this machine if one of these, or its configuration file, exists. */
-  signs(places: UserPlaces): string[];
+  signs(folders: UserFolders): string[];
   /** What a person has to do for the change to take effect. */
   afterwards: string;
 }
@@ -52,8 +52,8 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     name: 'Claude Desktop',
     format: json,
     servers: MCP_SERVERS,
-    file: (places) => join(claudeDesktop(places), 'claude_desktop_config.json'),
-    signs: (places) => [claudeDesktop(places)],
+    file: (folders) => join(claudeDesktop(folders), 'claude_desktop_config.json'),
+    signs: (folders) => [claudeDesktop(folders)],
     afterwards: RESTART,
   },
   {
@@ -72,8 +72,8 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     format: jsonc,
     servers: ['servers'],
     extra: { type: 'stdio' },
-    file: (places) => join(applicationFolder(places, 'Code'), 'User', 'mcp.json'),
-    signs: (places) => [join(applicationFolder(places, 'Code'), 'User')],
+    file: (folders) => join(applicationFolder(folders, 'Code'), 'User', 'mcp.json'),
+    signs: (folders) => [join(applicationFolder(folders, 'Code'), 'User')],
     afterwards: 'VS Code asks once whether the server is trusted',
   },
   {
@@ -90,8 +90,8 @@ export const ASSISTANTS: readonly AssistantKind[] = [
     name: 'Zed',
     format: jsonc,
     servers: ['context_servers'],
-    file: (places) => join(zed(places), 'settings.json'),
-    signs: (places) => [zed(places)],
+    file: (folders) => join(zed(folders), 'settings.json'),
+    signs: (folders) => [zed(folders)],
     afterwards: 'Zed notices it by itself',
   },
   {
@@ -124,40 +124,40 @@ export const ASSISTANTS: readonly AssistantKind[] = [
       ...(env === undefined ? {} : { environment: env }),
     }),
     // It reads both files; if the one with comments exists, people keep their settings there.
-    file: (places) =>
-      ['opencode.jsonc', 'opencode.json'].map(inOpencode(places)).find(existsSync) ??
-      inOpencode(places)('opencode.json'),
-    signs: (places) => [inOpencode(places)('')],
+    file: (folders) =>
+      ['opencode.jsonc', 'opencode.json'].map(inOpencode(folders)).find(existsSync) ??
+      inOpencode(folders)('opencode.json'),
+    signs: (folders) => [inOpencode(folders)('')],
     afterwards: 'start it again; `opencode mcp list` shows it',
   },
 ];
 
 /** On every system as on Linux. */
-function inOpencode({ xdgConfig }: UserPlaces): (name: string) => string {
+function inOpencode({ xdgConfig }: UserFolders): (name: string) => string {
   return (name) => join(xdgConfig, 'opencode', name);
 }
 
 /** Where desktop programs keep their configuration. */
-function applicationFolder({ platform, home, appData, xdgConfig }: UserPlaces, name: string): string {
+function applicationFolder({ platform, home, appData, xdgConfig }: UserFolders, name: string): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', name);
   return join(platform === 'win32' ? appData : xdgConfig, name);
 }
 
-function claudeDesktop(places: UserPlaces): string {
-  const fromStore = join(places.localAppData, 'Packages', 'Claude_pzs8sxrjxfjjc', 'LocalCache', 'Roaming', 'Claude');
+function claudeDesktop(folders: UserFolders): string {
+  const fromStore = join(folders.localAppData, 'Packages', 'Claude_pzs8sxrjxfjjc', 'LocalCache', 'Roaming', 'Claude');
   // The version from Microsoft's store sees a folder of its own instead of the usual one.
-  if (places.platform === 'win32' && existsSync(fromStore)) return fromStore;
-  return applicationFolder(places, 'Claude');
+  if (folders.platform === 'win32' && existsSync(fromStore)) return fromStore;
+  return applicationFolder(folders, 'Claude');
 }
 
-function zed({ platform, home, appData, xdgConfig }: UserPlaces): string {
+function zed({ platform, home, appData, xdgConfig }: UserFolders): string {
   if (platform === 'win32') return join(appData, 'Zed');
   return platform === 'darwin' ? join(home, '.config', 'zed') : join(xdgConfig, 'zed');
 }
 
 /** Whether there are traces of the assistant on this machine. */
-export function isHere(kind: AssistantKind, places: UserPlaces): boolean {
-  return [kind.file(places), ...kind.signs(places)].some((path) => existsSync(path));
+export function isHere(kind: AssistantKind, folders: UserFolders): boolean {
+  return [kind.file(folders), ...kind.signs(folders)].some((path) => existsSync(path));
 }
 
 /** The keys that lead to our entry. */

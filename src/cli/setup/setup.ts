@@ -1,5 +1,5 @@
 import type { SetupRequest } from '../../commands.ts';
-import { type UserPlaces, userPlaces } from '../../config.ts';
+import { type UserFolders, userFolders } from '../../config.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { offeredTools } from '../../mcp/offer.ts';
 import { type Config, SETTINGS } from '../../settings.ts';
@@ -20,18 +20,18 @@ type Request = SetupRequest & { config: Config };
  * was refused or nobody could be asked, and 2 for an unknown assistant.
  */
 export async function setup(request: Request, bin: string): Promise<number> {
-  const places = userPlaces();
+  const folders = userFolders();
   try {
     const unknown = request.clients.find((id) => !ASSISTANTS.some((kind) => kind.id === id));
     if (unknown !== undefined) return refuseAssistant(unknown);
     const wanted = ASSISTANTS.filter(({ id }) => request.clients.length === 0 || request.clients.includes(id));
-    const here = wanted.filter((kind) => isHere(kind, places));
+    const here = wanted.filter((kind) => isHere(kind, folders));
     const missing = request.clients.length === 0 ? [] : wanted.filter((one) => !here.includes(one));
     for (const kind of missing) {
-      print(`${kind.name} was not found: there is no ${JSON.stringify(kind.signs(places)[0])}. Start it once first.`);
+      print(`${kind.name} was not found: there is no ${JSON.stringify(kind.signs(folders)[0])}. Start it once first.`);
     }
-    if (request.undo) return await undo(request, here, places);
-    return await connect(request, { here, wanted, places }, bin);
+    if (request.undo) return await undo(request, here, folders);
+    return await connect(request, { here, wanted, folders }, bin);
   } catch (error) {
     process.stderr.write(errorLine(error));
     return 1;
@@ -49,10 +49,10 @@ function refuseAssistant(id: string): number {
 interface Found {
   here: readonly AssistantKind[];
   wanted: readonly AssistantKind[];
-  places: UserPlaces;
+  folders: UserFolders;
 }
 
-async function connect(request: Request, { here, wanted, places }: Found, bin: string): Promise<number> {
+async function connect(request: Request, { here, wanted, folders }: Found, bin: string): Promise<number> {
   const { config, print: isOnlyShown } = request;
   if (here.length === 0) {
     print(`No assistant was found. Looked for ${wanted.map(({ name }) => name).join(', ')}.`);
@@ -62,7 +62,7 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
     const server = serverFor(shown, bin);
     print(offerText(shown), '');
     if (request.clients.length === 0) showAnyEntry(server, config);
-    else showEntries(wanted, server, { config, places });
+    else showEntries(wanted, server, { config, folders });
     return 0;
   }
   print(`Found: ${here.map(({ name }) => name).join(', ')}.`);
@@ -74,10 +74,10 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
   if (isOnlyShown && config.url === undefined) print('Not tried, since --print writes nothing.');
   else if (!(await works({ ...config, readOnly }, bin))) return 1;
   const missing = wanted.filter((kind) => request.clients.length > 0 && !here.includes(kind));
-  if (isOnlyShown) showEntries(missing, server, { config, places });
+  if (isOnlyShown) showEntries(missing, server, { config, folders });
   let exitCode = 0;
   for (const kind of here) {
-    const isDone = await connectOne(kind, request, { server, path: kind.file(places) });
+    const isDone = await connectOne(kind, request, { server, path: kind.file(folders) });
     if (!isDone) exitCode = 1;
   }
   return exitCode;
@@ -87,11 +87,11 @@ async function connect(request: Request, { here, wanted, places }: Found, bin: s
 function showEntries(
   kinds: readonly AssistantKind[],
   server: Server,
-  { config, places }: { config: Config; places: UserPlaces },
+  { config, folders }: { config: Config; folders: UserFolders },
 ): void {
   for (const kind of kinds) {
     const entry = linesToPaste(kind, entryFor(kind, server), config.apiKey);
-    print(`${kind.name}: put this in ${JSON.stringify(kind.file(places))}:`, indented(entry), '');
+    print(`${kind.name}: put this in ${JSON.stringify(kind.file(folders))}:`, indented(entry), '');
   }
 }
 
@@ -219,10 +219,10 @@ async function isAgreed(plan: Plan, request: Request, question: string): Promise
   return 'no';
 }
 
-async function undo(request: Request, here: readonly AssistantKind[], places: UserPlaces): Promise<number> {
+async function undo(request: Request, here: readonly AssistantKind[], folders: UserFolders): Promise<number> {
   let exitCode = 0;
   for (const kind of here) {
-    const path = kind.file(places);
+    const path = kind.file(folders);
     const plan = await tryFor(kind, () => planUndo(kind, path));
     if (plan === undefined) {
       print(`${kind.name}: nothing to take back in ${JSON.stringify(path)}.`);

@@ -19,7 +19,7 @@ import { readConfigFile, writeConfigFile } from '../../../src/cli/setup/config-f
 import { entryAt } from '../../../src/cli/setup/format.ts';
 import { carryOut, isRefused, type Plan, planFor, shownChange, tryFor } from '../../../src/cli/setup/plan.ts';
 import { carryOutUndo, planUndo } from '../../../src/cli/setup/undo.ts';
-import { userPlaces } from '../../../src/config.ts';
+import { userFolders } from '../../../src/config.ts';
 
 const SERVER = { command: '/usr/bin/node', args: ['/opt/my tools/colloquy.js', '--read-only'] };
 /** Configurations as people have them; golden files hold what becomes of each. */
@@ -110,7 +110,7 @@ const kindOf = (id: string): AssistantKind => {
   if (kind === undefined) throw new Error(`no assistant ${id}`);
   return kind;
 };
-const places = () => userPlaces({}, 'linux', home);
+const places = () => userFolders({}, 'linux', home);
 const fileOf = (id: string) => kindOf(id).file(places());
 
 function given(id: string, text: string | Buffer): string {
@@ -453,9 +453,9 @@ test('the file of opencode is the one with comments where there are both', async
   expect(readFileSync(plain, 'utf8')).toBe('{}');
 });
 
-describe('userPlaces()', () => {
+describe('userFolders()', () => {
   const at = (id: string, env: Record<string, string>, platform: NodeJS.Platform) =>
-    kindOf(id).file(userPlaces(env, platform, '/h'));
+    kindOf(id).file(userFolders(env, platform, '/h'));
 
   it('leads to the files of each system', () => {
     expect(at('claude-desktop', {}, 'darwin')).toBe('/h/Library/Application Support/Claude/claude_desktop_config.json');

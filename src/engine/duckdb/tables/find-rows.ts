@@ -8,10 +8,10 @@ import { andKept, oldestKeptMicros } from './retention.ts';
 export interface FoundRow {
   id: string;
   /**
-   * The row number, valid until the transaction that found it ends (see `findRows`); 0 in a table with another
+   * Valid until the transaction that found it ends (see `findRows`); 0 in a table with another
    * `RowKey`.
    */
-  place: bigint;
+  rowNumber: bigint;
   eventTimeMicros: bigint;
 }
 
@@ -43,11 +43,11 @@ export interface RowKey {
 }
 
 /** The engine's row numbers; a table with a column of that name does not have them. */
-const PLACE: RowKey = { column: 'rowid', type: 'BIGINT', of: ({ place }) => place };
+const ROW_NUMBER: RowKey = { column: 'rowid', type: 'BIGINT', of: ({ rowNumber }) => rowNumber };
 const ID: RowKey = { column: quoteName(ID_COLUMN), type: 'VARCHAR', of: ({ id }) => id };
 
 export function rowKeyOf({ shape }: Table): RowKey {
-  return [...shape.columns.keys()].some((name) => foldName(name) === PLACE.column) ? ID : PLACE;
+  return [...shape.columns.keys()].some((name) => foldName(name) === ROW_NUMBER.column) ? ID : ROW_NUMBER;
 }
 
 /**
@@ -76,14 +76,14 @@ export function findDeleted(sql: Sql, table: Table, deletion: bigint): Promise<F
  */
 async function rowsWhere(sql: Sql, table: Table, condition: string, value: string | bigint): Promise<FoundRow[]> {
   const key = rowKeyOf(table);
-  if (key === PLACE) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
-  const place = key === PLACE ? PLACE.column : '0::BIGINT';
+  if (key === ROW_NUMBER) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
+  const rowNumber = key === ROW_NUMBER ? ROW_NUMBER.column : '0::BIGINT';
   const rows = await sql(
-    `SELECT ${quoteName(ID_COLUMN)}, ${place}, epoch_us(${quoteName(TIME_COLUMN)})
+    `SELECT ${quoteName(ID_COLUMN)}, ${rowNumber}, epoch_us(${quoteName(TIME_COLUMN)})
      FROM ${dataTable(table.id)} WHERE ${condition}`,
     value,
   );
-  return rows.map(([id, at, time]) => ({ id: String(id), place: at as bigint, eventTimeMicros: time as bigint }));
+  return rows.map(([id, at, time]) => ({ id: String(id), rowNumber: at as bigint, eventTimeMicros: time as bigint }));
 }
 
 /** SQL condition for the rows that are visible now and have one of these ids, which are `$1`, a JSON array. */
@@ -136,11 +136,11 @@ export function conditionOf(table: Table, rows: readonly FoundRow[], among = IS_
     const lists = rows.length === 0 ? [] : [JSON.stringify(rows.map(({ id }) => id))];
     return { condition: `${condition} AND ${among}`, lists };
   }
-  const places = BigInt64Array.from(rows, ({ place }) => place).sort();
-  const size = places.length <= PIECE * PIECES_MAX ? PIECE : places.length;
+  const numbers = BigInt64Array.from(rows, ({ rowNumber }) => rowNumber).sort();
+  const size = numbers.length <= PIECE * PIECES_MAX ? PIECE : numbers.length;
   const lists: string[] = [];
-  for (let from = 0; from < places.length; from += size)
-    lists.push(`[${places.subarray(from, from + size).join(',')}]`);
+  for (let from = 0; from < numbers.length; from += size)
+    lists.push(`[${numbers.subarray(from, from + size).join(',')}]`);
   return { condition, lists };
 }
 
@@ -157,5 +157,5 @@ export async function deleteRows(sql: Sql, table: Table, rows: readonly FoundRow
 
 /** Throws, so that the transaction is undone, if a statement by row number met more or fewer rows than were found. */
 export function requireAll(rows: readonly unknown[], met: number): void {
-  if (met !== rows.length) throw new Error(`${met} rows were met in the places of ${rows.length} documents`);
+  if (met !== rows.length) throw new Error(`${met} rows were met by the numbers of ${rows.length} documents`);
 }

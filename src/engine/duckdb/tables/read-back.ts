@@ -30,7 +30,8 @@ export async function readDocuments(
       list,
     );
     for (const [id, text, extraText] of found) {
-      if (!times.has(String(id))) throw new Error('another document was met in the place of one that was found');
+      if (!times.has(String(id)))
+        throw new Error('another document was met under the row number of one that was found');
       documents.set(String(id), {
         eventTimeMicros: times.get(String(id)) ?? 0n,
         read: () => documentOf(shape, String(text), typeof extraText === 'string' ? extraText : null),
