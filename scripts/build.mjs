@@ -15,16 +15,6 @@ const dist = `${root}dist`;
 // Built beside `dist` and moved into place as a whole, so that nothing ever runs from an incomplete folder.
 const outdir = `${dist}.${process.pid}`;
 
-/** Messages are in English, but `import { z }` would include all languages of zod: 300 kB to read at each start. */
-const englishOnly = {
-  name: 'english-only',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js';",
-    }));
-  },
-};
-
 /**
  * The SDK loads and compiles a JSON Schema validator at once, but needs it only when a client of the older protocol
  * answers a question. So it is created then; what it checks stays the same.
@@ -51,21 +41,6 @@ const validatorWhenNeeded = {
   },
 };
 
-/**
- * Only undici's connections: `fetch`, cookies and web sockets, with Node.js' own copy of them, need not load at start.
- */
-const connectionsOnly = {
-  name: 'connections-only',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]undici[\\/]index\.js$/ }, () => ({
-      contents: `
-        Object.assign(require('./lib/dispatcher/dispatcher.js').prototype, require('./lib/api/index.js'));
-        exports.Pool = require('./lib/dispatcher/pool.js');
-        exports.buildConnector = require('./lib/core/connect.js');`,
-    }));
-  },
-};
-
 const asEverywhere = {
   absWorkingDir: root,
   platform: 'node',
@@ -88,7 +63,7 @@ try {
     legalComments: 'none',
     metafile: true,
     define: { COLLOQUY_VERSION: JSON.stringify(version), COLLOQUY_BUILD: JSON.stringify(UNSTAMPED) },
-    plugins: [englishOnly, validatorWhenNeeded, connectionsOnly, computedToolCards(outdir, asEverywhere)].map(applied),
+    plugins: [validatorWhenNeeded, computedToolCards(outdir, asEverywhere)].map(applied),
     // The engine's native code stays a dependency; everything else is bundled, including the many small files around
     // the engine, which take longer to load than all the rest.
     external: ['@duckdb/node-bindings'],

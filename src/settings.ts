@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DEFAULT_FOLDERS } from './default-folders.ts';
 import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/tools/toolsets.ts';
 import { parseRange } from './service/app/addresses.ts';

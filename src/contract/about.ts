@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { resource } from './fields.ts';
 import type { Contract } from './row.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Alias } from './aliases.ts';
 import { AnyObject, CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
 import type { Contract } from './row.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { about } from './about.ts';
 import { aliases } from './aliases.ts';
 import { allowlist } from './allowlist.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
 import { ITEM_BYTES_MAX } from './json/json-scan.ts';
 import type { Contract } from './row.ts';

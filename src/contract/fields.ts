@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject, JsonValue } from './json/json.ts';
 
 export const Json: z.ZodType<JsonValue> = z.custom<JsonValue>(

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CollectionParam, NewName, resource, Timestamp, WorkspaceParam } from './fields.ts';
 import { QueryParameter, QueryResponse } from './queries.ts';
 import type { Contract } from './row.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AnyObject, Json, resource, Timestamp } from './fields.ts';
 import type { Contract } from './row.ts';
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /**
  * What an operation does to stored data. It alone decides retries, tool annotations, guards and read-only filtering.

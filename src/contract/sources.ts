@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AnyObject, resource, Timestamp } from './fields.ts';
 import { secret } from './secret.ts';
 

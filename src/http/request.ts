@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { inputShape } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json/json.ts';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json/json.ts';
 import type { Row } from '../contract/row.ts';

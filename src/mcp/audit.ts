@@ -1,5 +1,5 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { mapSecrets, secrecyOf } from '../contract/secret.ts';
 import { visibleText } from '../contract/visible.ts';
 import { cutWithoutKeys } from '../contract/without-keys.ts';

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { APPROVAL_TTL_MS } from '../../contract/approvals.ts';
 import { Extent } from '../../contract/extent.ts';
 

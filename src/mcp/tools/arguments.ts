@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, parseJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../../contract/contract.ts';
 import type { Effect, Row } from '../../contract/row.ts';
 import { secrecyOf } from '../../contract/secret.ts';

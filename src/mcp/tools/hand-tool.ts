@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { readArguments } from './arguments.ts';
 import { type Argument, annotationsOf, type ToolListing } from './catalog.ts';
 import type { Arguments } from './relations.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError, type ErrorCode } from '../../contract/errors.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';

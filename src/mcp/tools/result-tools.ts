@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
 import { EXPORT_FORMATS, type ExportFormat, PAGE_ROWS_MAX, results } from '../../contract/results.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The JSON Schema that every model provider accepts; see `cleanSchema`. A type, as the SDK's JSON objects require. */
 export type Schema = {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { PartitionSpec } from '../../contract/collections.ts';
 import { AnyObject } from '../../contract/fields.ts';
 import { INTEGRATION_KINDS } from '../../contract/integrations.ts';

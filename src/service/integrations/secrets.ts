@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, parseJson, stringifyJson } from '../../contract/json/json.ts';
 import { syncFolder, writeDurably } from '../backups/durable-files.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/json/json.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../contract/results.ts';
