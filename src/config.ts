@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { commandLine } from './command-line.ts';
 import { ApiError } from './contract/errors.ts';
 import { nearest } from './contract/nearest.ts';
 import { resolveTarget } from './http/target.ts';
@@ -28,41 +27,6 @@ export const SETTING_ENTRIES: readonly [string, Setting][] = Object.entries(SETT
 
 /** A mistake in the command line or the environment; the message is for a person at a terminal. */
 export class UsageError extends Error {}
-
-/**
- * Reads the start of the MCP server if the command line has nothing but valid flags of it; otherwise undefined, and
- * `readInvocation` of `commands.ts` has to read the command line. MCP clients wait for the server to start, so this
- * common case does without the code for commands, help and errors.
- */
-export function readPlainStart(
-  argv: readonly string[] = commandLine(),
-  env: Environment = process.env,
-): { command: 'stdio'; config: Config } | undefined {
-  const flags = plainFlags(argv);
-  if (flags === undefined) return undefined;
-  try {
-    return { command: 'stdio', config: readConfig('stdio', flags, env) };
-  } catch (error) {
-    if (error instanceof UsageError) return undefined;
-    throw error;
-  }
-}
-
-function plainFlags(argv: readonly string[]): Texts | undefined {
-  const flags: Texts = {};
-  for (let at = 0; at < argv.length; at += 1) {
-    const [, name, inline] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(argv[at] ?? '') ?? [];
-    if (name === undefined) return undefined;
-    const found = SETTING_ENTRIES.find(([, { flag }]) => flag?.split(' ')[0] === name);
-    if (found === undefined || !found[1].commands.includes('stdio')) return undefined;
-    const takesValue = found[1].flag?.includes('<') === true;
-    if (takesValue && inline === undefined) at += 1;
-    const value = takesValue ? (inline ?? argv[at]) : 'true';
-    if (!value || value.startsWith('-') || (!takesValue && inline !== undefined)) return undefined;
-    flags[found[0]] = value;
-  }
-  return flags;
-}
 
 /** The settings of a command, checked; `flags` go before `env`. Throws `UsageError`. */
 export function readConfig(command: CommandName, flags: Texts, env: Environment = process.env): Config {

@@ -61,8 +61,7 @@ async function start(): Promise<number> {
   // The process that starts the service again needs no settings: the service reads them, and complains if need be.
   const isService = flags.some((flag) => flag === '--local' || flag === '--supervised');
   if (command === 'serve' && !isService) return supervised();
-  const { readPlainStart } = await import('./config.ts');
-  return run(readPlainStart() ?? (await import('./commands.ts')).readInvocation());
+  return run((await import('./commands.ts')).readInvocation());
 }
 
 process.exitCode = await start();

@@ -3,9 +3,9 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Invocation, readInvocation } from '../src/commands.ts';
-import { readPlainStart, secretVariables, serviceEnvironment, VERSION } from '../src/config.ts';
+import { secretVariables, serviceEnvironment, VERSION } from '../src/config.ts';
 import { nativeThreads } from '../src/native-threads.ts';
-import { COMMANDS, SETTINGS, type Setting } from '../src/settings.ts';
+import { COMMANDS, SETTINGS } from '../src/settings.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -34,42 +34,6 @@ describe('readInvocation()', () => {
     [['call', 'run_query', '-1'], { command: 'call', input: '-1' }],
   ])('%j is %j', (argv, expected) => {
     expect(readInvocation(argv, {})).toMatchObject(expected);
-  });
-
-  test('reads the plain start of the server as the short way does, which leaves the rest to it', () => {
-    const plain: string[][] = [
-      [],
-      ['--read-only'],
-      ['--data-dir', '/a', '--data-dir=/b'],
-      ['--toolsets=query', '--read-only'],
-    ];
-    for (const [, { flag = '', commands, env }] of Object.entries(SETTINGS) as [string, Setting][]) {
-      if (flag === '' || !commands.includes('stdio') || env === 'COLLOQUY_URL') continue;
-      const [name = ''] = flag.split(' ');
-      for (const value of ['7', 'true', 'off', 'query', 'silent']) {
-        plain.push(flag.includes('<') ? [name, value] : [name], [`${name}=${value}`]);
-      }
-    }
-    plain.push(['--url', 'https://x.test'], ['--url=https://x.test', '--profile', 'explore', '--audit', 'off']);
-    for (const argv of plain) {
-      const env = argv.join().includes('url') ? { COLLOQUY_API_KEY: 'k' } : {};
-      const short = readPlainStart(argv, env);
-      const long = readInvocation(argv, env);
-      expect(short, argv.join(' ')).toEqual(long.command === 'exit' ? undefined : long);
-    }
-    for (const argv of [
-      ['serve'],
-      ['--help'],
-      ['--port', '1'],
-      ['--data-dir'],
-      ['--data-dir', '-x'],
-      ['--read-only=1'],
-      ['--', 'x'],
-      ['--url', 'https://x.test', 'serve'],
-    ]) {
-      expect(readPlainStart(argv, {}), argv.join(' ')).toBeUndefined();
-    }
-    expect(readPlainStart([], { COLLOQUY_NONSENSE: '1' })).toBeUndefined();
   });
 
   test('has defaults', () => {
