@@ -51,7 +51,7 @@ const SUITES = [
       'vitest.config.ts',
       ...['tables', 'queries', 'gate', 'storage', 'results'].map((f) => `test/engine/${f}/`),
     ),
-    always: { COLLOQUY_TESTS: '', SHORTCUTS: 'off' },
+    always: { TESTS: '', SHORTCUTS: 'off' },
   },
 ];
 
@@ -63,7 +63,7 @@ for (const { name, seconds, short, full, env, always } of SUITES) {
   const { status, signal } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, COLLOQUY_TESTS: 'long', ...always, ...(isFull ? env : {}) },
+    env: { ...process.env, TESTS: 'long', ...always, ...(isFull ? env : {}) },
     ...(isFull ? {} : { timeout: seconds * 1_000, killSignal: 'SIGKILL' }),
   });
   const took = Math.round((performance.now() - startedAt) / 1_000);

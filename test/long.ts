@@ -1,7 +1,7 @@
 import { test } from 'vitest';
 
 /** Whether tests run at length (`npm run test:long`): `npm test` tries fewer cases and leaves out what takes seconds. */
-export const isLong = process.env['COLLOQUY_TESTS'] === 'long';
+export const isLong = process.env['TESTS'] === 'long';
 
 /** A test that `npm test` leaves out: it waits for real time to pass, or tries what a quicker test shows as well. */
 export const longTest: typeof test = isLong
