@@ -90,7 +90,8 @@ async function withBound<R extends QueryRequest | InspectRequest, T>(
   const { signal, clear } = deadline(limits.queryTimeoutMs, request.signal);
   try {
     const leave = await enterText({ kind: 'statement', length: sql.length, caller, signal });
-    const statement = known.try(sql)?.statement ?? (await readStatement(sql).finally(leave));
+    const read = async () => known.try(sql)?.statement ?? readStatement(sql);
+    const statement = await read().finally(leave);
     const values = bindParameters(statement.parameters, parameters, mayMiss);
     return await work({ ...request, signal }, { statement, values });
   } finally {

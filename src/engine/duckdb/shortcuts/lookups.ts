@@ -51,6 +51,7 @@ interface Draft {
 
 /** How long the size of a collection that is too small is believed. */
 const SMALL_MS = 30_000;
+const LARGE = -1;
 
 /** A collection with at least `rowsMin` rows is large enough. */
 export function createLookups(names: Names, rowsMin: number): Lookups {
@@ -65,11 +66,14 @@ export function createLookups(names: Names, rowsMin: number): Lookups {
     return made;
   };
 
+  /** Once large, always: a lookup is right in a collection of any size. */
   const isLarge = async (connection: DuckDBConnection, lookup: Lookup) => {
-    if ((smallUntil.get(lookup) ?? 0) > performance.now()) return false;
+    const until = smallUntil.get(lookup) ?? 0;
+    if (until === LARGE) return true;
+    if (until > performance.now()) return false;
     const result = await connection.runAndReadAll(lookup.size);
     const isNow = Number(result.getRows()[0]?.[0] ?? 0) >= rowsMin;
-    if (!isNow) smallUntil.set(lookup, performance.now() + SMALL_MS);
+    smallUntil.set(lookup, isNow ? LARGE : performance.now() + SMALL_MS);
     return isNow;
   };
 
