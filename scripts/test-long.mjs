@@ -43,7 +43,7 @@ const SUITES = [
   },
   { name: 'services that hang, crash or idle', seconds: 240, short: long('test/cli/comes-back', 'test/local') },
   { name: 'every transport and protocol', seconds: 240, short: long('test/scenarios') },
-  { name: 'what npm test tries in part', seconds: 600, short: vitest('vitest.config.ts') },
+  { name: 'what npm test tries in part', seconds: 900, short: vitest('vitest.config.ts') },
   {
     name: 'the engine without shortcuts',
     seconds: 300,
