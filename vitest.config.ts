@@ -13,8 +13,6 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/browser/**', '**/*.long.test.ts'],
     pool: 'forks',
-    // Loading the modules anew for each file would take a quarter of all the time: none keeps anything between files.
-    isolate: false,
     // Many tests wait for a process of their own: a third worker uses what is left of two cores.
     maxWorkers: 3,
     testTimeout: 30_000,
