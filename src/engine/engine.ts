@@ -3,7 +3,7 @@ import type { EngineSize } from './limits.ts';
 import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
-export type { EngineLimits, EngineSize, GiveUp, StuckStatement } from './limits.ts';
+export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { NewJson, NewJsonField, NewSpelling, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 

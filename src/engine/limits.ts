@@ -32,16 +32,6 @@ export interface EngineLimits extends EngineSize {
   tempBytesMax: number;
 }
 
-/** A statement that was told to stop and did not. */
-export interface StuckStatement {
-  /** As its caller wrote it. */
-  sql: string;
-  /** Milliseconds since it was told to stop. */
-  toldMs: number;
-  /** As in its `QueryRequest`. */
-  requestId?: string | undefined;
-}
-
 /** Why only the end of the process is left. */
 export interface GiveUp {
   why: 'memory' | 'stuck';

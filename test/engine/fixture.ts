@@ -5,7 +5,7 @@ import { createKnownStatements } from '../../src/engine/duckdb/shortcuts/known-s
 import { createLookups } from '../../src/engine/duckdb/shortcuts/lookups.ts';
 import { createNames, quoteName, quoteText, schemaOf } from '../../src/engine/duckdb/sql/names.ts';
 import { hashOf } from '../../src/engine/duckdb/tables/columns.ts';
-import type { EngineLimits, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
+import type { EngineLimits, GiveUp, QueryOutcome, QueryRequest } from '../../src/engine/engine.ts';
 
 const ORDERS = `SELECT * FROM (VALUES
     ('o1', TIMESTAMPTZ '2026-01-01 10:00:00Z', {'name': 'Ann', 'city': 'Oslo'}, 12.5, ['a', 'b'], 'open', '{"k": 1}'::JSON),
@@ -92,7 +92,7 @@ export type Hashes = 'right' | 'wrong' | 'none';
 export async function createFixture(
   limits: Partial<EngineLimits> = {},
   hashes: Hashes = 'right',
-  ends: Pick<PlacesContext, 'onStuck' | 'stuckAfterMs'> = {},
+  ends: Pick<PlacesContext, 'giveUp' | 'stuckAfterMs'> = {},
 ): Promise<Fixture> {
   const all = { ...LIMITS, ...limits };
   const instance = await DuckDBInstance.create(':memory:', {
@@ -136,7 +136,7 @@ export async function createFixture(
     await connection.run('USE _colloquy.commons');
     return connection;
   };
-  const giveUp = (message: string) => {
+  const giveUp = ({ message }: GiveUp) => {
     throw new Error(message);
   };
   const known = createKnownStatements(names);

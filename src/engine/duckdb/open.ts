@@ -10,7 +10,6 @@ import { isDamage } from './connections/engine-error.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
-import { stuckMessage } from './queries/stuck.ts';
 import { createResultStore } from './results/result-store.ts';
 import { createShortcuts, type ShortcutName } from './shortcuts/shortcuts.ts';
 import { createLocks } from './storage/locks.ts';
@@ -124,13 +123,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     lookups: shortcuts.lookups,
     limits,
     memoryBytes: () => store.size.memoryBytes,
-    giveUp: (message, requestIds) => giveUp({ why: 'memory', message, requestIds }),
-    onStuck: (stuck) =>
-      giveUp({
-        why: 'stuck',
-        message: stuckMessage(stuck),
-        requestIds: stuck.requestId === undefined ? [] : [stuck.requestId],
-      }),
+    giveUp,
   });
   void queries.warm();
   let closing: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import { ApiError } from '../../contract/errors.ts';
 import { scanJson } from '../../contract/json/json-scan.ts';
-import { enterText } from '../../contract/turns/long-texts.ts';
+import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { MESSAGE_BYTES_MAX, parseMessages } from './message.ts';
 
 /** A request answered with an HTTP error, whose body MCP clients read as a JSON-RPC error without an id. */
@@ -70,7 +70,7 @@ export async function readMessages(request: IncomingMessage, caller: string, sig
   const { bytes: length, chunks } = await untilClosing(collect(request), signal);
   let leave = () => {};
   try {
-    leave = await enterText({ kind: 'body', length, caller, signal });
+    leave = await enterBody({ length, isWrite: false, caller, signal });
     const bytes = Buffer.concat(chunks, length);
     await scanJson(bytes, { what: 'The message' });
     return await parseMessages(decode(bytes));

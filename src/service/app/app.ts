@@ -9,7 +9,7 @@ import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import type { ScanOptions } from '../../contract/json/json-scan.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
-import { enterText } from '../../contract/turns/long-texts.ts';
+import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { requireAllowed } from '../access/allowlist.ts';
 import { authenticate, type Principal, requireCaller } from '../access/auth.ts';
 import { lowerFirst, permits, requireRole } from '../access/roles.ts';
@@ -161,9 +161,9 @@ function acceptJson(app: FastifyInstance, states: WeakMap<FastifyRequest, Reques
     const state = stateOf(states, request);
     const row: Row | undefined = allRows[state.operation as AnyOperation];
     return readBody(payload, bytesMaxOf(row), async (length) => {
-      const kind = row !== undefined && takesDocuments(row) ? 'documents' : 'body';
+      const isWrite = row !== undefined && takesDocuments(row);
       const { caller: { keyHash: caller = '' } = {}, signal } = state;
-      state.leave = await enterText({ kind, length, caller, signal });
+      state.leave = await enterBody({ length, isWrite, caller, signal });
       // Its caller may have hung up meanwhile.
       if (signal.aborted) state.leave();
     });

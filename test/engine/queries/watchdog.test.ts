@@ -13,7 +13,7 @@ function setUp() {
     memoryBytes: () => GIB,
     totalBytes: 64 * GIB,
     residentBytes: () => state.bytes,
-    giveUp: (message) => state.given.push(message),
+    giveUp: ({ message }) => state.given.push(message),
   });
   const start = (name: string) => watchdog.watch({ stop: (reason) => state.stopped.push([name, reason]) });
   const grow = (to: number) => {

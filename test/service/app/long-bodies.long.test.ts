@@ -29,7 +29,7 @@ test('many long requests of one key are answered or told when to come again; tho
   expect(refused.length).toBeGreaterThan(0);
   for (const { body, headers } of refused) {
     expect(body.message).toMatch(
-      /^Too many (?:long texts|queries) at once: \d+ run and \d+ wait, \d+ of them yours\. /,
+      /^Too many (?:long requests|queries) at once: \d+ run and \d+ wait, \d+ of them yours\. /,
     );
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
   }

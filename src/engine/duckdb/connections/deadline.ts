@@ -1,10 +1,18 @@
 import { ApiError } from '../../../contract/errors.ts';
 
-/** Combines everything that ends a statement early into one signal; its reason is the `ApiError` to reject with. */
-export function deadline(
-  timeoutMs: number,
-  caller: AbortSignal | undefined,
-): { signal: AbortSignal; stop(reason: ApiError): void; clear(): void } {
+/** Everything that ends a statement early. Times are as `performance.now()`. */
+export interface Deadline {
+  askedAt: number;
+  endsAt: number;
+  /** Its reason is the `ApiError` to reject with. */
+  signal: AbortSignal;
+  stop(reason: ApiError): void;
+  /** To be called when the statement has ended. */
+  clear(): void;
+}
+
+export function deadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+  const askedAt = performance.now();
   const stop = new AbortController();
   const onTimeout = () =>
     stop.abort(
@@ -19,6 +27,8 @@ export function deadline(
   if (caller?.aborted === true) onAbort();
   caller?.addEventListener('abort', onAbort, { once: true });
   return {
+    askedAt,
+    endsAt: askedAt + timeoutMs,
     signal: stop.signal,
     stop: (reason) => stop.abort(reason),
     clear: () => {

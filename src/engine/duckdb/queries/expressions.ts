@@ -271,13 +271,13 @@ function slice(batch: Batch, from: number, to: number): Batch {
 export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: EngineLimits): Expressions {
   return {
     checkExpression: (expression) =>
-      queries.inPlace({ sql: expression.sql }, async (connection, signal) => {
+      queries.inPlace({}, async (connection, signal) => {
         await checkBinding(connection, await compile(connection, expression, signal));
       }),
 
     async evaluate(expression, rows, caller) {
       if (rows.length === 0) return [];
-      return queries.inPlace({ sql: expression.sql, signal: caller }, async (connection, signal) => {
+      return queries.inPlace({ signal: caller }, async (connection, signal) => {
         const compiled = await compile(connection, expression, signal);
         const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
         const run: Run = { connection, signal, compiled, bytesLeft: limits.resultBytesMax, answers };

@@ -1,19 +1,17 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { type Place, Scheduler } from '../../../contract/turns/scheduler.ts';
-import type { EngineLimits, StuckStatement } from '../../engine.ts';
-import { deadline, orStopped } from '../connections/deadline.ts';
+import type { EngineLimits, GiveUp } from '../../engine.ts';
+import { type Deadline, deadline, orStopped } from '../connections/deadline.ts';
 import { endProcess } from '../connections/end-process.ts';
 import { createSessions, type Sessions } from '../connections/sessions.ts';
-import { STUCK_AFTER_MS, stuckMessage, watchStop } from './stuck.ts';
+import { STUCK_AFTER_MS, stuck, watchStopping } from './stuck.ts';
 import { createWatchdog, type Watchdog, type Watched } from './watchdog.ts';
 
 /** How long `close` waits for queries, before it stops them and after. */
 const CLOSE_WAIT_MS = 5_000;
 
 interface InPlaceRequest {
-  /** What runs, for the report of a statement that does not stop (default: empty). */
-  sql?: string | undefined;
   /** As in `QueryRequest`. */
   caller?: string | undefined;
   requestId?: string | undefined;
@@ -48,15 +46,14 @@ export interface PlacesContext {
   limits: EngineLimits;
   /** Current memory limit of the engine, in bytes. */
   memoryBytes: () => number;
-  /** Ends the process if a query takes ever more memory and does not stop. */
-  giveUp?: (message: string, requestIds: readonly string[]) => void;
   /**
-   * Called once for a statement that was told to stop by its time limit, its caller or a person, and still runs ten
-   * seconds later while the process is busy; default: `giveUp`.
+   * Called when only the end of the process is left: a query takes ever more memory and does not stop, or was told to
+   * stop by its time limit, its caller or a person, and still runs ten seconds later while the process is busy. Default:
+   * ends it.
    */
-  onStuck?: (stuck: StuckStatement) => void;
+  giveUp?: (reason: GiveUp) => void;
   /** How long a statement that was told to stop may go on (default 10,000). */
-  stuckAfterMs?: number;
+  stuckAfterMs?: number | undefined;
 }
 
 interface Parts {
@@ -65,26 +62,32 @@ interface Parts {
   watchdog: Watchdog;
   /** The queries that run now. */
   running: Set<Watched>;
-  watchStop: (request: InPlaceRequest, signal: AbortSignal) => () => void;
+  giveUp: (reason: GiveUp) => void;
+  stuckAfterMs: number;
 }
 
 /** Runs `work` in the given place, and frees the place when the engine is done with it. */
 function runOnce<T>(
-  { reading, sessions, watchdog, running, watchStop }: Parts,
+  { reading, sessions, watchdog, running, giveUp, stuckAfterMs }: Parts,
   place: Place,
-  { signal, stop }: Pick<ReturnType<typeof deadline>, 'signal' | 'stop'>,
-  request: InPlaceRequest,
+  { signal, stop }: Deadline,
+  { requestId }: InPlaceRequest,
   work: (connection: DuckDBConnection, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopped = AbortSignal.any([signal, place.recall]);
-  const watched = { stop, requestId: request.requestId };
+  const watched = { stop, requestId };
   const unwatch = watchdog.watch(watched);
-  const unwatchStop = watchStop(request, signal);
   running.add(watched);
+  let stopWatching = () => {};
+  const onStop = () => {
+    stopWatching = watchStopping(stuckAfterMs, (toldMs) => giveUp(stuck(toldMs, requestId)));
+  };
+  signal.addEventListener('abort', onStop, { once: true });
   const onIdle = () => {
+    signal.removeEventListener('abort', onStop);
+    stopWatching();
     running.delete(watched);
     unwatch();
-    unwatchStop();
     place.leave();
   };
   const run = () => sessions.run(stopped, (connection) => work(connection, stopped), onIdle);
@@ -92,28 +95,28 @@ function runOnce<T>(
 }
 
 export function createPlaces(context: PlacesContext): Places {
-  const { connect, limits, memoryBytes, giveUp = endProcess, stuckAfterMs = STUCK_AFTER_MS } = context;
-  const { onStuck = (stuck) => giveUp(stuckMessage(stuck), []) } = context;
+  const { connect, limits, memoryBytes, stuckAfterMs = STUCK_AFTER_MS } = context;
+  const { giveUp = ({ message }) => endProcess(message) } = context;
   const scheduler = new Scheduler({ places: limits.queriesMax, queueMax: limits.queueMax });
   const parts: Parts = {
     reading: context.reading ?? ((work) => work()),
     sessions: createSessions(connect),
     watchdog: createWatchdog({ memoryBytes, giveUp }),
     running: new Set(),
-    watchStop: ({ sql = '', requestId }, signal) =>
-      watchStop(signal, stuckAfterMs, (toldMs) => onStuck({ sql, toldMs, requestId })),
+    giveUp,
+    stuckAfterMs,
   };
 
   return {
     async inPlace(request, work) {
       const { timeoutMs = limits.queryTimeoutMs, caller = '', mayRunAgain } = request;
       const limitMs = Math.min(timeoutMs, limits.queryTimeoutMs);
-      const askedAt = performance.now();
       const until = deadline(limitMs, request.signal);
+      const { askedAt, endsAt } = until;
       let ranMs = 0;
       try {
         for (let isAgain = false; ; isAgain = true) {
-          const ask = { caller, askedAt, endsAt: askedAt + limitMs, isAgain, mayRunAgain };
+          const ask = { caller, askedAt, endsAt, isAgain, mayRunAgain };
           const place = await scheduler.enter(until.signal, ask);
           const startedAt = performance.now();
           const queuedMicros = Math.round((startedAt - askedAt - ranMs) * 1_000);

@@ -1,9 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api';
 import { nearest } from '../../../contract/nearest.ts';
-import { enterText } from '../../../contract/turns/long-texts.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
-import { deadline } from '../connections/deadline.ts';
 import { makeMacros } from '../connections/macros.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { answerShow } from '../gate/show.ts';
@@ -11,8 +9,7 @@ import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
-import { readStatement, type Statement } from '../sql/statement.ts';
-import type { Typed } from '../values/typed-json.ts';
+import { readStatement } from '../sql/statement.ts';
 import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
@@ -71,34 +68,6 @@ function meant(name: string, parameters: readonly string[]): string {
   return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
 }
 
-/** A statement with the values of its parameters. */
-interface Bound {
-  statement: Statement;
-  values: ReadonlyMap<string, Typed>;
-}
-
-/**
- * Reads a statement, and runs `work` on it. All of that, waiting included, has the time that a query has.
- */
-async function withBound<R extends QueryRequest | InspectRequest, T>(
-  { known, limits }: Parts,
-  request: R,
-  mayMiss: boolean,
-  work: (request: R, ask: Bound) => Promise<T>,
-): Promise<T> {
-  const { sql, caller = '', parameters = [] } = request;
-  const { signal, clear } = deadline(limits.queryTimeoutMs, request.signal);
-  try {
-    const leave = await enterText({ kind: 'statement', length: sql.length, caller, signal });
-    const read = async () => known.try(sql)?.statement ?? readStatement(sql);
-    const statement = await read().finally(leave);
-    const values = bindParameters(statement.parameters, parameters, mayMiss);
-    return await work({ ...request, signal }, { statement, values });
-  } finally {
-    clear();
-  }
-}
-
 function readingOf(
   { results, limits }: Parts,
   request: QueryRequest,
@@ -127,43 +96,45 @@ async function outcomeOf(
   };
 }
 
-/** The way of a query: its turn, the gate, the rows. */
-function run(parts: Parts, request: QueryRequest, { statement, values }: Bound): Promise<QueryOutcome> {
+/** The way of a query: its turn, its text and parameters, the gate, the rows. */
+function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   const { known, lookups, names, places } = parts;
-  const { sql } = request;
-  return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queued) => {
-    const opened = known.try(sql) ?? (await open(connection, statement, names, signal));
+  const { sql, parameters = [] } = request;
+  return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queuedMicros) => {
+    const passed = known.try(sql);
+    const statement = passed?.statement ?? (await readStatement(sql));
+    const values = bindParameters(statement.parameters, parameters, false);
+    const opened = passed ?? (await open(connection, statement, names, signal));
     const { show, macros } = opened.passed;
-    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queued);
+    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
     await makeMacros(connection, macros);
     const reading = readingOf(parts, request, values, opened);
     const read =
       (await lookups.try(connection, opened, reading, signal)) ??
       (await runStatement(connection, opened, reading, signal));
     known.add(sql, opened);
-    return outcomeOf(request, opened, read, queued);
+    return outcomeOf(request, opened, read, queuedMicros);
   });
 }
 
-function inspect({ places, names }: Parts, request: InspectRequest, { statement, values }: Bound): Promise<Inspection> {
-  return places.inPlace(
-    { sql: request.sql, caller: request.caller, requestId: request.requestId, signal: request.signal },
-    async (connection, signal) => {
-      const mayMiss = request.allowUnbound === true;
-      const opened = await open(connection, statement, names, signal, mayMiss);
-      const { tables, show, missing } = opened.passed;
-      let unbound: Unbound | null = null;
-      if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
-      else if (show === null) await check(connection, opened, values, signal);
-      return {
-        collections: qualified(tables, 'collection'),
-        aliases: qualified(tables, 'alias'),
-        parameters: statement.parameters,
-        missing: [...new Set(missing.map(({ name }) => name))],
-        unbound,
-      };
-    },
-  );
+function inspect({ places, names }: Parts, request: InspectRequest): Promise<Inspection> {
+  const { sql, parameters = [], allowMissingParameters, allowUnbound: mayMiss = false } = request;
+  return places.inPlace(request, async (connection, signal) => {
+    const statement = await readStatement(sql);
+    const values = bindParameters(statement.parameters, parameters, allowMissingParameters === true);
+    const opened = await open(connection, statement, names, signal, mayMiss);
+    const { tables, show, missing } = opened.passed;
+    let unbound: Unbound | null = null;
+    if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
+    else if (show === null) await check(connection, opened, values, signal);
+    return {
+      collections: qualified(tables, 'collection'),
+      aliases: qualified(tables, 'alias'),
+      parameters: statement.parameters,
+      missing: [...new Set(missing.map(({ name }) => name))],
+      unbound,
+    };
+  });
 }
 
 /**
@@ -179,8 +150,7 @@ export function createQueries(context: Context): Queries {
   const parts: Parts = { ...context, places };
   return {
     ...places,
-    query: (request) => withBound(parts, request, false, (asked, ask) => run(parts, asked, ask)),
-    inspect: (request) =>
-      withBound(parts, request, request.allowMissingParameters === true, (asked, ask) => inspect(parts, asked, ask)),
+    query: (request) => run(parts, request),
+    inspect: (request) => inspect(parts, request),
   };
 }

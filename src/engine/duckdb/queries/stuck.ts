@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { StuckStatement } from '../../engine.ts';
+import type { GiveUp } from '../../engine.ts';
 
 /** How long a statement that was told to stop may go on: the longest steps of honest ones take a second or two. */
 export const STUCK_AFTER_MS = 10_000;
@@ -29,48 +29,39 @@ export function waitsForDisk(): boolean {
 }
 
 /**
- * Calls `onStuck` once, with the time since `signal` aborted, if `afterMs` later the returned function was not called
- * and the process was busy without waiting for a disk most of the time: otherwise the statement may only wait for that,
- * beside others, and is looked at again.
+ * To be called when a statement is told to stop. Calls `onStuck` once, with the time since, if `afterMs` later the
+ * returned function was not called and the process was busy without waiting for a disk most of the time: otherwise the
+ * statement may only wait for that, beside others, and is looked at again.
  */
-export function watchStop(
-  signal: AbortSignal,
-  afterMs: number,
-  onStuck: (toldMs: number) => void,
-  isWaiting = waitsForDisk,
-): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const onAbort = () => {
-    const toldAt = performance.now();
-    let lookedAt = toldAt;
-    let before = process.cpuUsage();
-    let samples = 0;
-    let waiting = 0;
-    timer = setInterval(() => {
-      samples += 1;
-      waiting += Number(isWaiting());
-      if (samples % SAMPLES > 0) return;
-      const { user, system } = process.cpuUsage(before);
-      const now = performance.now();
-      const isBusy = user + system >= (now - lookedAt) * 1_000 * BUSY_SHARE;
-      const isForDisk = waiting > SAMPLES / 2 && samples < SAMPLES * LOOKS_MAX;
-      [lookedAt, before, waiting] = [now, process.cpuUsage(), 0];
-      if (!isBusy || isForDisk) return;
-      clearInterval(timer);
-      onStuck(now - toldAt);
-    }, afterMs / SAMPLES).unref();
-  };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  return () => {
+export function watchStopping(afterMs: number, onStuck: (toldMs: number) => void, isWaiting = waitsForDisk) {
+  const toldAt = performance.now();
+  let lookedAt = toldAt;
+  let before = process.cpuUsage();
+  let samples = 0;
+  let waiting = 0;
+  const timer = setInterval(() => {
+    samples += 1;
+    waiting += Number(isWaiting());
+    if (samples % SAMPLES > 0) return;
+    const { user, system } = process.cpuUsage(before);
+    const now = performance.now();
+    const isBusy = user + system >= (now - lookedAt) * 1_000 * BUSY_SHARE;
+    const isForDisk = waiting > SAMPLES / 2 && samples < SAMPLES * LOOKS_MAX;
+    [lookedAt, before, waiting] = [now, process.cpuUsage(), 0];
+    if (!isBusy || isForDisk) return;
     clearInterval(timer);
-    signal.removeEventListener('abort', onAbort);
-  };
+    onStuck(now - toldAt);
+  }, afterMs / SAMPLES).unref();
+  return () => clearInterval(timer);
 }
 
 /** Why the process ends, for the log: without the statement, which may contain secrets. */
-export function stuckMessage({ toldMs, requestId }: StuckStatement): string {
+export function stuck(toldMs: number, requestId: string | undefined): GiveUp {
   const which = requestId === undefined ? '' : ` (of request ${requestId})`;
   const seconds = Math.round(toldMs / 1_000);
-  return `a statement${which} was told to stop ${seconds} s ago and does not, so this service ends. What was written is safe.`;
+  return {
+    why: 'stuck',
+    message: `a statement${which} was told to stop ${seconds} s ago and does not, so this service ends. What was written is safe.`,
+    requestIds: requestId === undefined ? [] : [requestId],
+  };
 }

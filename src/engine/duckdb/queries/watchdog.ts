@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { ApiError } from '../../../contract/errors.ts';
+import type { GiveUp } from '../../engine.ts';
 
 /** How often memory is checked while a query runs. */
 const SAMPLE_MS = 100;
@@ -41,7 +42,7 @@ export interface WatchdogOptions {
   /** Total memory, in bytes; default: that of the machine or the container. */
   totalBytes?: number;
   /** Ends the process: memory keeps growing although the queries of these requests were told to stop. */
-  giveUp: (message: string, requestIds: readonly string[]) => void;
+  giveUp: (reason: GiveUp) => void;
 }
 
 export interface Watchdog {
@@ -92,11 +93,12 @@ export function createWatchdog({
     last = bytes;
     if (bytes <= stopAt) return;
     if (bytes > endAt && stopped.size > 0) {
-      giveUp(
-        `queries took ${Math.round(bytes / 1024 ** 2)} MiB of memory and do not stop, so this service ends. ` +
-          'What was written is safe.',
-        [...stopped].flatMap(({ requestId }) => requestId ?? []),
-      );
+      const size = `${Math.round(bytes / 1024 ** 2)} MiB`;
+      giveUp({
+        why: 'memory',
+        message: `queries took ${size} of memory and do not stop, so this service ends. What was written is safe.`,
+        requestIds: [...stopped].flatMap(({ requestId }) => requestId ?? []),
+      });
       return;
     }
     if (stopped.size === 0) suspects = [...running];

@@ -1,15 +1,15 @@
 import { setImmediate as nextLoop } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { enterText, type Text } from '../../../src/contract/turns/long-texts.ts';
+import { type Body, enterBody } from '../../../src/contract/turns/long-bodies.ts';
 
 /** Who got a place, in order, with what frees it. The places are those of the process, so each test gives all back. */
 let inside: { caller: string; leave: () => void }[] = [];
 let outside: AbortController[] = [];
 
-function enter(caller: string, more: Partial<Text> = {}) {
+function enter(caller: string, more: Partial<Body> = {}) {
   const abort = new AbortController();
   outside.push(abort);
-  const result = enterText({ kind: 'statement', length: 100_000, caller, signal: abort.signal, ...more }).then(
+  const result = enterBody({ length: 100_000, isWrite: false, caller, signal: abort.signal, ...more }).then(
     (leave) => void inside.push({ caller, leave }),
   );
   // A test that cares looks at it.
@@ -32,13 +32,12 @@ afterEach(async () => {
 /** As many as one caller may have wait. */
 const WAITING_MAX = 65;
 
-describe('enterText()', () => {
-  test('lets short texts in at once, whoever waits', async () => {
+describe('enterBody()', () => {
+  test('lets short bodies in at once, whoever waits', async () => {
     for (let count = 0; count < 10; count++) enter('a');
     expect(await settled()).toBe('aa');
-    await enter('a', { length: 2_000 }).result;
-    await enter('a', { kind: 'body', length: 16_000 }).result;
-    expect(await settled()).toBe('aaaa');
+    await enter('a', { length: 16_000 }).result;
+    expect(await settled()).toBe('aaa');
   });
 
   test('keeps a place for another key, and then goes round', async () => {
@@ -52,8 +51,8 @@ describe('enterText()', () => {
     expect(await settled()).toBe('aabca');
   });
 
-  test('has places for writes of documents beside those for other texts', async () => {
-    for (let count = 0; count < 5; count++) enter('a', { kind: 'documents' });
+  test('has places for writes of documents beside those for other bodies', async () => {
+    for (let count = 0; count < 5; count++) enter('a', { isWrite: true });
     expect(await settled()).toBe('aaaaa');
     await enter('a').result;
   });
@@ -63,7 +62,7 @@ describe('enterText()', () => {
     await expect(enter('a').result).rejects.toMatchObject({
       code: 'resource_exceeded',
       status: 429,
-      message: `Too many long texts at once: 2 run and ${WAITING_MAX} wait, ${WAITING_MAX} of them yours. Try again later.`,
+      message: `Too many long requests at once: 2 run and ${WAITING_MAX} wait, ${WAITING_MAX} of them yours. Try again later.`,
       details: { retryAfterMs: expect.toSatisfy((ms: number) => ms >= 100) },
     });
     await enter('b').result;
