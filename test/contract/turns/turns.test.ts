@@ -2,7 +2,11 @@ import { setImmediate as nextLoop } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createPace, restFor, takeTurn } from '../../../src/contract/turns/turns.ts';
 
-afterEach(() => vi.useRealTimers());
+/** A step that began by one clock must not end by another: what comes after it would rest for their difference. */
+afterEach(async () => {
+  for (let loop = 0; loop < 5; loop++) await nextLoop();
+  vi.useRealTimers();
+});
 
 /** Turns of the loop, for as long as `work` takes. */
 async function loopsDuring(work: Promise<unknown>, count: (loop: number) => void): Promise<void> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
@@ -172,8 +173,10 @@ test('a collection that grows large is looked up by hash after a while', async (
     // Now looked up by its hash, which is wrong here, so it is not found.
     for (const _ of [0, 1, 2]) expect(await ask()).toEqual([]);
   } finally {
-    vi.useRealTimers();
     await fixture.close();
+    // A step of other work that began by one clock must not end by another.
+    await setImmediate();
+    vi.useRealTimers();
   }
 });
 
