@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
 import { longTest } from '../long.ts';
@@ -308,6 +308,21 @@ describe('colloquy serve', () => {
     const port = /:(\d+)\n/.exec(welcome)?.[1] ?? '';
     const second = await runAlone(['serve', '--port', port], { COLLOQUY_DATA_DIR: join(base, 'other') });
     expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/EADDRINUSE/) });
+  });
+
+  test('that somebody kills comes back on its port, and blames nobody', async () => {
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(welcome)?.[0] ?? '';
+    const pid = await servicePid();
+    process.kill(pid ?? 0, 'SIGKILL');
+    await vi.waitFor(async () => {
+      expect(await servicePid()).toEqual(expect.any(Number));
+      expect(await servicePid()).not.toBe(pid);
+    }, 30_000);
+    const client = createClient({ target: { url }, apiKey: key });
+    const { results } = await client.runQuery({ sql: { query: 'SELECT count(*) AS n FROM c' } });
+    expect(results).toEqual([{ n: 5 }]);
+    await client.close();
+    expect(existsSync(join(dataDir, 'stopped-by.json'))).toBe(false);
   });
 
   test('is not ended by colloquy stop, unless that is told to', async () => {

@@ -209,30 +209,26 @@ describe('query() at once with others', () => {
     expect(longest).toBeLessThan(2_000);
   });
 
-  longTest(
-    'does not claim to have stopped what runs on, goes on beside it, and reports it once',
-    async () => {
-      const reports: StuckStatement[] = [];
-      const onStuck = (stuck: StuckStatement) => reports.push(stuck);
-      const stubborn = await createFixture({ threads: 1, queriesMax: 2 }, 'right', { onStuck, stuckAfterMs: 300 });
-      await stubborn.rows('SELECT 1');
-      const caller = new AbortController();
-      const stuck = failure({ sql: STUBBORN, signal: caller.signal, requestId: 'r1' }, stubborn);
-      // By then it is within that step.
-      for (let looks = 0; looks < 5; looks++) await untilBusy();
-      caller.abort();
-      expect(await stubborn.rows('SELECT 42')).toEqual([[42]]);
-      const error = await stuck;
-      expect(error.code).toBe('aborted');
-      expect(error.message).toMatch(/told to stop, but still runs/);
-      await expect.poll(() => reports.length, { timeout: 10_000 }).toBe(1);
-      expect(reports).toEqual([{ sql: STUBBORN, toldMs: expect.any(Number), requestId: 'r1' }]);
-      expect(reports[0]?.toldMs).toBeGreaterThanOrEqual(300);
-      await stubborn.close();
-      expect(reports).toHaveLength(1);
-    },
-    30_000,
-  );
+  test('does not claim to have stopped what runs on, goes on beside it, and reports it once', async () => {
+    const reports: StuckStatement[] = [];
+    const onStuck = (stuck: StuckStatement) => reports.push(stuck);
+    const stubborn = await createFixture({ threads: 1, queriesMax: 2 }, 'right', { onStuck, stuckAfterMs: 300 });
+    await stubborn.rows('SELECT 1');
+    const caller = new AbortController();
+    const stuck = failure({ sql: STUBBORN, signal: caller.signal, requestId: 'r1' }, stubborn);
+    // By then it is within that step.
+    for (let looks = 0; looks < 5; looks++) await untilBusy();
+    caller.abort();
+    expect(await stubborn.rows('SELECT 42')).toEqual([[42]]);
+    const error = await stuck;
+    expect(error.code).toBe('aborted');
+    expect(error.message).toMatch(/told to stop, but still runs/);
+    await expect.poll(() => reports.length, { timeout: 10_000 }).toBe(1);
+    expect(reports).toEqual([{ sql: STUBBORN, toldMs: expect.any(Number), requestId: 'r1' }]);
+    expect(reports[0]?.toldMs).toBeGreaterThanOrEqual(300);
+    await stubborn.close();
+    expect(reports).toHaveLength(1);
+  }, 30_000);
 
   longTest(
     'close() stops what runs too long',
