@@ -46,7 +46,7 @@ export async function outcomeOf(child: ReturnType<typeof startOnTerminal>): Prom
 
 /**
  * Runs a command as `runProgram` does, but within this process, which saves its start. A service that it starts is a
- * process of its own. One at a time.
+ * process of its own. One at a time. Each command is also run by `runProgram`, or on a terminal, at least once.
  */
 export async function runHere(args: readonly string[], env: Variables): Promise<Outcome> {
   const [stdout, stderr] = [new Captured(), new Captured()];

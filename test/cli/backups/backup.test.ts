@@ -20,7 +20,7 @@ import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { probe } from '../../../src/local/probe.ts';
 import { longTest } from '../../long.ts';
-import { BIN, HAS_TERMINALS, outcomeOf, runHere, startOnTerminal, type Variables } from '../program.ts';
+import { BIN, HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
 
 const place = { workspace: 'commons', collection: 'docs' };
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   base = shared;
   dataDir = served;
   await (await fill(3_000_000)).close();
-  expect(await run(['backup', sample])).toMatchObject({ code: 0, stderr: '' });
+  expect(await runProgram(['backup', sample], env())).toMatchObject({ code: 0, stderr: '' });
 }, 60_000);
 afterAll(async () => {
   await leaveService(served, { startMs: 0 });
