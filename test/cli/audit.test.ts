@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
+import { runHere, runProgram, type Variables } from './program.ts';
 
 let base = '';
 let dataDir = '';
@@ -17,24 +15,17 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-function run(args: string[], env = {}): Promise<{ code: number; stdout: string; stderr: string }> {
-  const own = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: base,
-    COLLOQUY_DATA_DIR: dataDir,
-    COLLOQUY_THREADS: '1',
-    ...env,
-  };
-  return new Promise((done) => {
-    execFile(process.execPath, [BIN, ...args], { env: own }, (error, stdout, stderr) =>
-      done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
-}
+const env = () => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: base,
+  COLLOQUY_DATA_DIR: dataDir,
+  COLLOQUY_THREADS: '1',
+});
+const run = (args: string[], more: Variables = {}) => runHere(args, { ...env(), ...more });
 
 describe('colloquy audit', () => {
   test('says so where nothing is on record, and makes no folder', async () => {
-    const { code, stdout, stderr } = await run(['audit']);
+    const { code, stdout, stderr } = await runProgram(['audit'], env());
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('No calls on record');
     expect(existsSync(dataDir)).toBe(false);

@@ -3,7 +3,8 @@
 import { appendFileSync, existsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+// Not the package around it, which takes longer to load than all the rest.
+import duckdb from '@duckdb/node-bindings';
 
 const {
   COLLOQUY_DATA_DIR: folder = '',
@@ -26,9 +27,9 @@ if (DOUBLE_MODE === 'fails') {
 
 if (DOUBLE_MODE === 'disk-full') process.exit(74);
 
-let instance;
+let database;
 try {
-  instance = await DuckDBInstance.create(at('_colloquy.duckdb'));
+  database = await duckdb.open(at('_colloquy.duckdb'));
 } catch {
   process.stderr.write('the database is held by another process\n');
   process.exit(75);
@@ -39,7 +40,7 @@ if (DOUBLE_MODE !== 'keyless') writeFileSync(at('admin.key'), `${KEY}\n`, { mode
 function leave() {
   server.close();
   server.closeAllConnections();
-  instance.closeSync();
+  duckdb.close_sync(database);
   process.exit(0);
 }
 

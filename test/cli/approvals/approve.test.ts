@@ -11,6 +11,7 @@ import { BINARY, buildIfStale, dataFolder } from '../../scenarios/binary.ts';
 import { legacyStdio, modernStdio, openLegacy, openModern } from '../../scenarios/drivers.ts';
 import { type CallResult, type Session, serverEnvironment } from '../../scenarios/session.ts';
 import { pairAt } from '../../service/pages/browser.ts';
+import { HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
 
 beforeAll(buildIfStale, 60_000);
 
@@ -23,30 +24,12 @@ afterAll(async () => {
   await folder.remove();
 });
 
-async function run(args: string[], input: string | undefined = undefined) {
-  const child = spawn(process.execPath, [BINARY, ...args], { env: serverEnvironment(folder.path) });
-  child.stdin.end(input);
-  return finished(child);
-}
-
-async function finished(child: ChildProcess) {
-  const output = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk) => {
-    output.stdout += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    output.stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, ...output };
-}
-
-const SCRIPT = '/usr/bin/script';
+const run = (args: string[], more: Variables = {}) => runHere(args, { ...serverEnvironment(folder.path), ...more });
+const runAlone = (args: string[], input = '') => runProgram(args, serverEnvironment(folder.path), input);
 
 /** Runs the command on a terminal of its own; at each question a person types the next of `typed`. */
 async function runOnTerminal(args: string[], ...typed: (string | (() => Promise<string>))[]) {
-  const command = [process.execPath, BINARY, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { env: serverEnvironment(folder.path) });
+  const child = startOnTerminal(args, serverEnvironment(folder.path));
   let shown = '';
   child.stdout.on('data', async (chunk) => {
     shown += chunk;
@@ -56,7 +39,7 @@ async function runOnTerminal(args: string[], ...typed: (string | (() => Promise<
     const next = typed.shift();
     child.stdin.write(`${typeof next === 'function' ? await next() : next}\n`);
   });
-  return finished(child);
+  return outcomeOf(child);
 }
 
 const PLACE = { workspace: 'commons', collection: 'orders' };
@@ -78,7 +61,7 @@ describe('colloquy approve', () => {
   });
 
   it('prints the address that pairs a browser on a terminal only, and starts no service without one', async () => {
-    const refused = await run(['approve', '--browser'], 'y\n');
+    const refused = await runAlone(['approve', '--browser'], 'y\n');
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
@@ -88,7 +71,7 @@ describe('colloquy approve', () => {
     expect(await run(['approve', '--browser', 'AAAA'])).toMatchObject({ code: 2 });
   });
 
-  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')('pairs a browser, and forgets it', async () => {
+  it.runIf(HAS_TERMINALS)('pairs a browser, and forgets it', async () => {
     const shown = await runOnTerminal(['approve', '--browser'], '');
     expect(shown.code).toBe(0);
     const url = /http:\/\/127\.0\.0\.1:\d+\/pair\/[\w-]{43}/.exec(shown.stdout)?.[0];
@@ -100,10 +83,11 @@ describe('colloquy approve', () => {
   });
 
   it('works only on the machine of the service', async () => {
-    const child = spawn(process.execPath, [BINARY, 'approve'], {
-      env: { ...serverEnvironment(folder.path), COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' },
+    const elsewhere = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' };
+    expect(await run(['approve'], elsewhere)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/machine of the service/),
     });
-    expect(await finished(child)).toMatchObject({ code: 1, stderr: expect.stringMatching(/machine of the service/) });
   });
 });
 
@@ -120,7 +104,7 @@ describe.each(someOf([modernStdio, legacyStdio], 2))('colloquy approve, for a cl
     expect(listed.stdout).toMatch(new RegExp(`${code}  delete_collection, asked by "[^"]+" at [^,]+, until `));
     expect(listed.stdout).toContain('    Delete a collection: workspace "commons", collection "orders".\n');
     expect(listed.stdout).toMatch(/^ {4}It goes to the trash: an operator can restore it until/m);
-    const refused = await run(['approve', code], 'orders\ny\n');
+    const refused = await runAlone(['approve', code], 'orders\ny\n');
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
@@ -130,44 +114,38 @@ describe.each(someOf([modernStdio, legacyStdio], 2))('colloquy approve, for a cl
     expect(again.structured['error']).toMatchObject({ code: 'pending' });
   });
 
-  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
-    'takes what a person types on a terminal',
-    async () => {
-      const { code } = await pendingDelete(session);
-      const answers = async (typed: string, exit: number, says: RegExp) =>
-        expect(await runOnTerminal(['approve', code.toLowerCase()], typed)).toMatchObject({
-          code: exit,
-          stdout: expect.stringMatching(says),
-        });
-      const error = async () => (await session.call('delete_collection', PLACE)).structured['error'];
-      await answers('order', 1, /1 document in it will be gone\.[\s\S]*none of these/);
-      await answers('', 1, /The question waits/);
-      expect(await error()).toMatchObject({ code: 'pending' });
-      await answers('orders', 0, /Approved\. Tell the assistant/);
-      const done = await session.call('delete_collection', PLACE);
-      expect(done.structured).toMatchObject({ status: 'DELETED' });
-    },
-  );
+  it.runIf(HAS_TERMINALS)('takes what a person types on a terminal', async () => {
+    const { code } = await pendingDelete(session);
+    const answers = async (typed: string, exit: number, says: RegExp) =>
+      expect(await runOnTerminal(['approve', code.toLowerCase()], typed)).toMatchObject({
+        code: exit,
+        stdout: expect.stringMatching(says),
+      });
+    const error = async () => (await session.call('delete_collection', PLACE)).structured['error'];
+    await answers('order', 1, /1 document in it will be gone\.[\s\S]*none of these/);
+    await answers('', 1, /The question waits/);
+    expect(await error()).toMatchObject({ code: 'pending' });
+    await answers('orders', 0, /Approved\. Tell the assistant/);
+    const done = await session.call('delete_collection', PLACE);
+    expect(done.structured).toMatchObject({ status: 'DELETED' });
+  });
 
-  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
-    'shows a question again that changes while a person reads it',
-    async () => {
-      const place = { workspace: 'commons', collection: `growing-${driver.name.replace(/\W+/g, '-')}` };
-      const { code } = await pendingDelete(session, place);
-      const change = async () => {
-        await session.call('add_documents', { ...place, data: [{ _id: 'b' }] });
-        const again = await session.call('delete_collection', place);
-        expect(again.structured['approval']).toMatchObject({ code });
-        return place.collection;
-      };
-      const { stdout } = await runOnTerminal(['approve', code], change, '');
-      expect(stdout).toMatch(
-        /1 document in it will be gone[\s\S]*has changed meanwhile[\s\S]*2 documents in it will be gone[\s\S]*The question waits/,
-      );
-    },
-  );
+  it.runIf(HAS_TERMINALS)('shows a question again that changes while a person reads it', async () => {
+    const place = { workspace: 'commons', collection: `growing-${driver.name.replace(/\W+/g, '-')}` };
+    const { code } = await pendingDelete(session, place);
+    const change = async () => {
+      await session.call('add_documents', { ...place, data: [{ _id: 'b' }] });
+      const again = await session.call('delete_collection', place);
+      expect(again.structured['approval']).toMatchObject({ code });
+      return place.collection;
+    };
+    const { stdout } = await runOnTerminal(['approve', code], change, '');
+    expect(stdout).toMatch(
+      /1 document in it will be gone[\s\S]*has changed meanwhile[\s\S]*2 documents in it will be gone[\s\S]*The question waits/,
+    );
+  });
 
-  it.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')('hands a no on', async () => {
+  it.runIf(HAS_TERMINALS)('hands a no on', async () => {
     const { code } = await pendingDelete(session);
     expect(await runOnTerminal(['approve', code], 'no')).toMatchObject({
       code: 0,
@@ -236,7 +214,8 @@ describe.each([
 
 describe('--guard=off', () => {
   it('is in the log from the start', async () => {
-    expect((await run(['--guard=off'], '')).stderr).toContain('deletes run without asking a human');
-    expect((await run([], '')).stderr).not.toContain('deletes run');
+    const [off, on] = await Promise.all([runAlone(['--guard=off']), runAlone([])]);
+    expect(off.stderr).toContain('deletes run without asking a human');
+    expect(on.stderr).not.toContain('deletes run');
   });
 });

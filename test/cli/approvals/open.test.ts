@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { browserOpener } from '../../../src/config.ts';
-import { BINARY, buildIfStale, dataFolder } from '../../scenarios/binary.ts';
+import { buildIfStale, dataFolder } from '../../scenarios/binary.ts';
 import { serverEnvironment } from '../../scenarios/session.ts';
 import { pairAt } from '../../service/pages/browser.ts';
+import { HAS_TERMINALS, outcomeOf, runHere, startOnTerminal, type Variables } from '../program.ts';
 
 beforeAll(buildIfStale, 60_000);
 
@@ -20,24 +19,11 @@ afterAll(async () => {
   await folder.remove();
 });
 
-const SCRIPT = '/usr/bin/script';
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/pair\/[\w-]{43}/;
 
-async function run(args: string[], { env = {}, onTerminal = false } = {}) {
-  const command = [process.execPath, BINARY, ...args];
-  const words = command.map((word) => `'${word}'`).join(' ');
-  const [file, ...rest] = onTerminal ? [SCRIPT, '-qec', words, '/dev/null'] : command;
-  const child = spawn(file ?? '', rest, { env: { ...serverEnvironment(folder.path), ...env } });
-  const output = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    output.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    output.stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, ...output };
-}
+const env = (more: Variables = {}) => ({ ...serverEnvironment(folder.path), ...more });
+const run = (args: string[], more?: Variables) => runHere(args, env(more));
+const runOnTerminal = (args: string[], more?: Variables) => outcomeOf(startOnTerminal(args, env(more)));
 
 /** A program in place of the one that opens browsers: it records its arguments. */
 function fakeOpener() {
@@ -56,8 +42,8 @@ function fakeOpener() {
       resolve();
     });
   });
-  const env = { DISPLAY: ':0', PATH: `${bin}:/usr/bin:/bin` };
-  return { env, given: () => isGiven.then(() => readFileSync(given, 'utf8')) };
+  const opener = { DISPLAY: ':0', PATH: `${bin}:/usr/bin:/bin` };
+  return { opener, given: () => isGiven.then(() => readFileSync(given, 'utf8')) };
 }
 
 describe('browserOpener()', () => {
@@ -82,16 +68,15 @@ describe('colloquy open', () => {
   });
 
   it('works only on the machine of the service', async () => {
-    const env = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' };
-    expect(await run(['open'], { env })).toMatchObject({
+    expect(await run(['open'], { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'k' })).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/machine of the service/),
     });
   });
 
-  describe.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')('on a terminal', () => {
+  describe.runIf(HAS_TERMINALS)('on a terminal', () => {
     it('prints an address that shows the page, where there is no display', async () => {
-      const { code, stdout } = await run(['open'], { onTerminal: true });
+      const { code, stdout } = await runOnTerminal(['open']);
       expect(code).toBe(0);
       expect(stdout).toContain('Open this in your browser');
       const [url = ''] = ADDRESS.exec(stdout) ?? [];
@@ -100,10 +85,10 @@ describe('colloquy open', () => {
     });
 
     it('gives it to the program that opens browsers, unless it is only to be printed', async () => {
-      const { env, given } = fakeOpener();
-      const printed = await run(['open', '--print'], { env, onTerminal: true });
+      const { opener, given } = fakeOpener();
+      const printed = await runOnTerminal(['open', '--print'], opener);
       expect(printed.stdout).toMatch(/^Open this in your browser/);
-      const opened = await run(['open'], { env, onTerminal: true });
+      const opened = await runOnTerminal(['open'], opener);
       expect(opened.stdout).toMatch(/^The page was opened/);
       expect(await given()).toBe(ADDRESS.exec(opened.stdout)?.[0]);
     });

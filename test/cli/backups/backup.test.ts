@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -13,19 +14,34 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { probe } from '../../../src/local/probe.ts';
 import { longTest } from '../../long.ts';
+import { BIN, HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
 
-const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const place = { workspace: 'commons', collection: 'docs' };
 
 let base = '';
 let dataDir = '';
 let goal = '';
+
+/** A backup of two documents, and the folder that it was made of, which a service serves. */
+const shared = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-backups-')));
+const sample = join(shared, 'sample');
+const served = join(shared, 'data');
+beforeAll(async () => {
+  base = shared;
+  dataDir = served;
+  await (await fill(3_000_000)).close();
+  expect(await runProgram(['backup', sample], env())).toMatchObject({ code: 0, stderr: '' });
+}, 60_000);
+afterAll(async () => {
+  await leaveService(served, { startMs: 0 });
+  rmSync(shared, { recursive: true, force: true, maxRetries: 5 });
+});
 
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-backup-')));
@@ -33,31 +49,17 @@ beforeEach(() => {
   goal = join(base, 'kept');
 });
 afterEach(async () => {
-  await leaveService(dataDir, { startMs: 0 });
+  if (dataDir !== served) await leaveService(dataDir, { startMs: 0 });
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A backup of two documents. */
-const sample = mkdtempSync(join(tmpdir(), 'colloquy-sample-'));
-afterAll(() => rmSync(sample, { recursive: true, force: true, maxRetries: 5 }));
-
-/** `fileKib` limits the size of every file that the command, and the service it starts, write. */
-function run(args: string[], options: { env?: Record<string, string>; fileKib?: number } = {}) {
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: base,
-    COLLOQUY_DATA_DIR: dataDir,
-    COLLOQUY_THREADS: '1',
-    COLLOQUY_LOG_LEVEL: 'warn',
-    ...options.env,
-  };
-  const [command, given] =
-    options.fileKib === undefined
-      ? [process.execPath, [BIN, ...args]]
-      : ['bash', ['-c', `ulimit -f ${options.fileKib} && exec "$0" "$@"`, process.execPath, BIN, ...args]];
-  const { status, stdout, stderr } = spawnSync(command, given, { env, encoding: 'utf8', input: 'y\n' });
-  return { status, stdout, stderr };
-}
+const env = () => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: base,
+  COLLOQUY_DATA_DIR: dataDir,
+  COLLOQUY_THREADS: '1',
+});
+const run = (args: string[], more: Variables = {}) => runHere(args, { ...env(), ...more });
 
 function connect() {
   const apiKey = readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
@@ -65,129 +67,111 @@ function connect() {
 }
 
 async function fill(chars = 10) {
-  expect(run(['call', 'list_workspaces']).status).toBe(0);
+  expect((await run(['call', 'list_workspaces'])).code).toBe(0);
   const client = connect();
   await client.createCollection({ workspace: 'commons', name: 'docs' });
   // Text that does not compress.
-  const text = Array.from({ length: chars / 10 }, () => Math.random().toString(36).slice(2, 12)).join('');
+  const text = randomBytes(chars / 2).toString('hex');
   await client.addDocuments({ ...place, data: [{ _id: 'a', n: 1, text }, { _id: 'b' }] });
   return client;
 }
 
-const count = () => {
-  const { stdout } = run(['call', 'run_query', '{"query":"SELECT count(*) AS n FROM docs"}']);
+async function count(): Promise<number> {
+  const { stdout } = await run(['call', 'run_query', '{"query":"SELECT count(*) AS n FROM docs"}']);
   return Number(/"rows":\[\[(\d+)\]\]/.exec(stdout)?.[1]);
-};
+}
 const asides = () => readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
 const hidden = () => readdirSync(base).filter((name) => name.startsWith('.'));
 
-const SCRIPT = '/usr/bin/script';
-
 describe('colloquy backup and restore', () => {
-  test.skipIf(!existsSync(SCRIPT) || process.platform !== 'linux')(
-    'draws how far a restore is on a terminal, and nothing elsewhere for a short one',
-    { timeout: 90_000 },
-    async () => {
-      const client = await fill(3_000_000);
-      expect(run(['backup', goal]).status).toBe(0);
-      await client.close();
-      await leaveService(dataDir, { startMs: 0 });
-      expect(run(['restore', '--yes', goal])).toMatchObject({ status: 0, stderr: '' });
-      const command = `'${process.execPath}' '${BIN}' restore --yes '${goal}'`;
-      const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir };
-      const { stdout } = spawnSync(SCRIPT, ['-qec', command, '/dev/null'], { env, encoding: 'utf8' });
-      expect(stdout).toMatch(/\[#+-+\] \d+% copying and checking/);
-      // The progress bar is erased.
-      expect(stdout).toContain('\u001b[KRestored into');
-    },
-  );
+  test.runIf(HAS_TERMINALS)('draws how far a restore is on a terminal', async () => {
+    const drawn = startOnTerminal(['restore', '--yes', sample], env());
+    const { stdout } = await outcomeOf(drawn);
+    expect(stdout).toMatch(/\[#+-+\] \d+% copying and checking/);
+    // The progress bar is erased.
+    expect(stdout).toContain('\u001b[KRestored into');
+  });
 
   test('brings back what was stored, keys and all, and can be undone', { timeout: 90_000 }, async () => {
     const client = await fill();
-    const made = run(['backup', goal]);
-    expect(made).toMatchObject({ status: 0, stderr: '' });
+    const made = await run(['backup', goal]);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toMatch(/^Backup made: 2 documents in 1 collection, [\d.]+ kB, in "/);
     const names = ['_colloquy.duckdb', '_colloquy.duckdb.wal', 'admin.key', 'manifest.json'];
     expect(readdirSync(goal).sort()).toEqual(names);
     for (const name of names) expect(statSync(join(goal, name)).mode & 0o077).toBe(0);
-    cpSync(goal, sample, { recursive: true });
     const key = readFileSync(join(dataDir, 'admin.key'), 'utf8');
     await client.addDocuments({ ...place, data: [{ _id: 'c' }] });
     await client.close();
 
-    const refused = run(['restore', goal, '--yes']);
+    const refused = await run(['restore', goal, '--yes']);
     expect(refused).toMatchObject({
-      status: 1,
+      code: 1,
       stderr: expect.stringMatching(/a service \(process \d+\) runs.*colloquy stop/),
     });
-    run(['stop']);
-    expect(run(['restore', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('Add --yes') });
+    await run(['stop']);
+    expect(await run(['restore', goal])).toMatchObject({ code: 1, stderr: expect.stringContaining('Add --yes') });
     expect(asides()).toEqual([]);
 
     writeFileSync(join(dataDir, 'admin.key'), 'changed since\n');
-    const restored = run(['restore', goal, '--yes']);
-    expect(restored).toMatchObject({ status: 0, stderr: '' });
+    const restored = await run(['restore', goal, '--yes']);
+    expect(restored).toMatchObject({ code: 0, stderr: '' });
     expect(restored.stdout).toMatch(/^Restored into ".*": 2 documents in 1 collection/);
     const [, undo = ''] = /To undo: colloquy stop, then colloquy restore "(.*)"/.exec(restored.stdout) ?? [];
-    expect(count()).toBe(2);
+    expect(await count()).toBe(2);
     expect(readFileSync(join(dataDir, 'admin.key'), 'utf8')).toBe(key);
-    run(['stop']);
+    await run(['stop']);
 
-    const undone = run(['restore', undo, '--yes']);
-    expect(undone.status).toBe(0);
+    const undone = await run(['restore', undo, '--yes']);
+    expect(undone.code).toBe(0);
     expect(undone.stdout).toMatch(/^Restored into ".*": 3 documents in 1 collection, /);
-    expect(count()).toBe(3);
+    expect(await count()).toBe(3);
     expect(asides()).toHaveLength(2);
   });
 
-  longTest('restores into a folder that holds nothing, without a question', { timeout: 60_000 }, async () => {
-    await (await fill()).close();
-    run(['backup', goal]);
-    run(['stop']);
-    rmSync(dataDir, { recursive: true });
-    expect(run(['restore', join(goal, 'manifest.json')])).toMatchObject({ status: 0, stderr: '' });
-    expect(count()).toBe(2);
+  test('restores into a folder that holds nothing, without a question', async () => {
+    expect(await run(['restore', join(sample, 'manifest.json')])).toMatchObject({ code: 0, stderr: '' });
+    expect(await count()).toBe(2);
     expect(asides()).toEqual([]);
   });
 
-  longTest('counts what is in the trash apart', { timeout: 60_000 }, async () => {
-    const client = await fill();
+  test('counts what is in the trash apart', async () => {
+    dataDir = served;
+    const client = connect();
     await client.createCollection({ workspace: 'commons', name: 'gone' });
     await client.addDocuments({ workspace: 'commons', collection: 'gone', data: [{}, {}] });
     await client.deleteCollection({ workspace: 'commons', collection: 'gone' });
-    await client.deleteDocuments({ ...place, data: [{ _id: 'a' }] });
+    await client.deleteDocuments({ ...place, data: [{ _id: 'b' }] });
     await client.close();
     const held = '1 document in 1 collection, and 3 documents in the trash, ';
-    expect(run(['backup', goal]).stdout).toContain(`Backup made: ${held}`);
-    run(['stop']);
-    expect(run(['restore', goal, '--yes']).stdout).toContain(`": ${held}`);
+    expect((await run(['backup', goal])).stdout).toContain(`Backup made: ${held}`);
+    dataDir = join(base, 'data');
+    expect((await run(['restore', goal])).stdout).toContain(`": ${held}`);
   });
 
-  test('leaves no folder behind where nothing was restored', () => {
+  test('leaves no folder behind where nothing was restored', async () => {
     dataDir = join(base, 'new', 'data');
-    const missing = run(['restore', join(base, 'nowhere'), '--yes']);
-    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('nowhere": it does not exist.') });
+    const missing = await run(['restore', join(base, 'nowhere'), '--yes']);
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('nowhere": it does not exist.') });
     cpSync(sample, goal, { recursive: true });
     flip('_colloquy.duckdb', 5_000);
-    expect(run(['restore', goal, '--yes']).stderr).toContain('Nothing was changed');
+    expect((await run(['restore', goal, '--yes'])).stderr).toContain('Nothing was changed');
     expect(existsSync(join(base, 'new'))).toBe(false);
   });
 
-  longTest('refuses a goal that exists, and one that cannot be', { timeout: 60_000 }, async () => {
-    await (await fill()).close();
+  test('refuses a goal that exists, and one that cannot be', async () => {
+    dataDir = served;
     mkdirSync(goal);
-    expect(run(['backup', goal])).toMatchObject({ status: 1, stderr: expect.stringContaining('it exists') });
+    expect(await run(['backup', goal])).toMatchObject({ code: 1, stderr: expect.stringContaining('it exists') });
     expect(readdirSync(goal)).toEqual([]);
-    const nowhere = run(['backup', join(base, 'no', 'where')]);
-    expect(nowhere).toMatchObject({
-      status: 1,
+    expect(await run(['backup', join(base, 'no', 'where')])).toMatchObject({
+      code: 1,
       stderr: expect.stringContaining(`there is no folder "${join(base, 'no')}"`),
     });
-    const env = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'x' };
     for (const command of ['backup', 'restore']) {
-      const remote = run([command, join(base, 'x')], { env });
-      expect(remote).toMatchObject({
-        status: 1,
+      const elsewhere = { COLLOQUY_URL: 'https://example.com', COLLOQUY_API_KEY: 'x' };
+      expect(await run([command, join(base, 'x')], elsewhere)).toMatchObject({
+        code: 1,
         stderr: expect.stringContaining('at the machine of the service only'),
       });
     }
@@ -229,9 +213,9 @@ describe('colloquy backup and restore', () => {
     mkdirSync(dataDir, { mode: 0o700 });
     writeFileSync(join(dataDir, '_colloquy.duckdb'), 'what is stored now');
     damage();
-    const refused = run(['restore', goal, '--yes']);
+    const refused = await run(['restore', goal, '--yes']);
     expect(refused.stderr).toMatch(why);
-    expect(refused.status).toBe(1);
+    expect(refused.code).toBe(1);
     expect(readdirSync(dataDir)).toEqual(['_colloquy.duckdb']);
     expect(readFileSync(join(dataDir, '_colloquy.duckdb'), 'utf8')).toBe('what is stored now');
   });
@@ -242,11 +226,12 @@ describe('colloquy backup and restore', () => {
     { timeout: 60_000 },
     async () => {
       await (await fill(3_000_000)).close();
-      run(['stop']);
-      expect(run(['call', 'list_workspaces'], { fileKib: 1_024 }).status).toBe(0);
-      const full = run(['backup', goal]);
+      await run(['stop']);
+      const limited = ['-c', 'ulimit -f 1024 && exec "$0" "$@"', process.execPath, BIN, 'call', 'list_workspaces'];
+      expect(spawnSync('bash', limited, { env: env() }).status).toBe(0);
+      const full = await run(['backup', goal]);
       expect(full).toMatchObject({
-        status: 1,
+        code: 1,
         stderr: expect.stringMatching(/Cannot make the backup ".*kept": the disk is full/),
       });
       expect(existsSync(goal)).toBe(false);
@@ -255,23 +240,22 @@ describe('colloquy backup and restore', () => {
       const client = connect();
       await expect(client.addDocuments({ ...place, data: [{ _id: 'c' }] })).rejects.toThrow(/full/);
       await client.close();
-      expect(count()).toBe(2);
+      expect(await count()).toBe(2);
     },
   );
 
-  longTest('nothing begins anew where a restore was killed between its two moves', { timeout: 60_000 }, async () => {
-    await (await fill()).close();
-    await leaveService(dataDir, { startMs: 0 });
+  test('nothing begins anew where a restore was killed between its two moves', async () => {
+    expect((await run(['restore', sample])).code).toBe(0);
     const [staged, aside] = ['restoring-x', 'before-restore-x'].map((name) => join(dataDir, name));
     const moved = ['_colloquy.duckdb', 'admin.key'];
     for (const path of [staged ?? '', aside ?? '']) mkdirSync(path);
     for (const name of moved) renameSync(join(dataDir, name), join(aside ?? '', name));
-    const refused = run(['call', 'list_collections']);
-    expect(refused.status).toBe(1);
+    const refused = await run(['call', 'list_collections']);
+    expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/has moved what was stored into "before-restore-x".*move those files back/);
     expect(existsSync(join(dataDir, '_colloquy.duckdb'))).toBe(false);
     for (const name of moved) renameSync(join(aside ?? '', name), join(dataDir, name));
-    expect(count()).toBe(2);
+    expect(await count()).toBe(2);
   });
 
   longTest('a service that is killed leaves no half backup under its name', { timeout: 60_000 }, async () => {
@@ -285,8 +269,8 @@ describe('colloquy backup and restore', () => {
     await made;
     await client.close();
     // It may be complete by then; if so, it can be restored.
-    if (existsSync(goal)) expect(run(['restore', goal, '--yes']).status).toBe(0);
-    expect(count()).toBe(2);
+    if (existsSync(goal)) expect((await run(['restore', goal, '--yes'])).code).toBe(0);
+    expect(await count()).toBe(2);
   });
 });
 

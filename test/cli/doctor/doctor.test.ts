@@ -15,16 +15,15 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Client as McpClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { clockFinding, localFindings } from '../../../src/cli/doctor/doctor-local.ts';
+import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
-import { longTest } from '../../long.ts';
-
-const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
+import { BIN, runHere, runProgram } from '../program.ts';
 
 let base = '';
 let dataDir = '';
@@ -35,21 +34,11 @@ const environment = (env: Record<string, string> = {}) => ({
   COLLOQUY_THREADS: '1',
   ...env,
 });
-
-async function run(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [BIN, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
-  let stdout = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.resume();
-  const [code] = await once(child, 'close');
-  return { code, stdout };
-}
+const run = (args: string[], env: Record<string, string> = {}) => runHere(args, environment(env));
 
 /** What `doctor --json` finds: the states by name, and the hidden tools. */
-async function diagnosis(args: string[] = [], env: Record<string, string> = {}) {
-  const { code, stdout } = await run(['doctor', '--json', ...args], env);
+async function diagnosis(args: string[] = [], env: Record<string, string> = {}, by = runHere) {
+  const { code, stdout } = await by(['doctor', '--json', ...args], environment(env));
   const { ok, findings, hidden } = JSON.parse(stdout) as {
     ok: boolean;
     findings: { name: string; state: string; detail: string; remedy?: string }[];
@@ -65,7 +54,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await run(['stop']);
+  await leaveService(dataDir, { startMs: 0 });
   rmSync(base, { recursive: true, force: true });
 });
 
@@ -134,11 +123,9 @@ describe('colloquy doctor', () => {
     expect(code).toBe(0);
   });
 
-  longTest('says of a damaged database that a backup helps, and not a new start', async () => {
-    await run(['call', 'list_workspaces']);
-    await run(['stop']);
-    const file = join(dataDir, '_colloquy.duckdb');
-    writeFileSync(file, 'no database at all'.repeat(1_000));
+  test('says of a damaged database that a backup helps, and not a new start', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, '_colloquy.duckdb'), 'no database at all'.repeat(1_000));
     const { findings, code } = await diagnosis();
     const service = findings.find(({ name }) => name === 'service');
     expect(code).toBe(1);
@@ -147,10 +134,12 @@ describe('colloquy doctor', () => {
     expect(service?.remedy).not.toContain('colloquy stop');
   });
 
-  test('warns of a key file that others may read, and says how to close it', async () => {
+  test('warns of files that others may read, or that are newer than the clock', async () => {
     await run(['call', 'list_workspaces']);
     const key = join(dataDir, 'admin.key');
     chmodSync(key, 0o644);
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(key, later, later);
     const found = await diagnosis();
     expect(found).toMatchObject({ code: 0, states: { permissions: 'warn' } });
     expect(found.findings.find(({ name }) => name === 'permissions')).toMatchObject({
@@ -158,9 +147,11 @@ describe('colloquy doctor', () => {
       remedy: `chmod 600 "${key}"`,
     });
     expect(found.findings.find(({ name }) => name === 'socket')?.detail).toMatch(/^process \d+ listened at /);
+    const clock = found.findings.find(({ name, state }) => name === 'clock' && state === 'warn');
+    expect(clock?.detail).toMatch(/^files in the data folder are 3[56]\d\d s newer than the clock/);
   });
 
-  longTest('warns of the key file of another service that others may read', async () => {
+  test('warns of the key file of another service that others may read', async () => {
     const file = join(base, 'remote.key');
     writeFileSync(file, 'of-the-other\n');
     chmodSync(file, 0o644);
@@ -177,15 +168,6 @@ describe('colloquy doctor', () => {
     );
     chmodSync(file, 0o600);
     expect((await diagnosis(args)).states).toMatchObject({ permissions: 'ok' });
-  });
-
-  test('warns of files that are newer than the clock', async () => {
-    await run(['call', 'list_workspaces']);
-    const later = new Date(Date.now() + 3_600_000);
-    utimesSync(join(dataDir, 'admin.key'), later, later);
-    const { findings } = await diagnosis();
-    const clock = findings.find(({ name, state }) => name === 'clock' && state === 'warn');
-    expect(clock?.detail).toMatch(/^files in the data folder are 3[56]\d\d s newer than the clock/);
   });
 
   test('names what a killed restore has left', async () => {
@@ -270,7 +252,9 @@ describe('colloquy doctor', () => {
     const { port } = other.address() as AddressInfo;
     const host = kind === 'trusted' ? '127.0.0.2' : 'localhost';
     const env: Record<string, string> = kind === 'trusted' ? { NODE_EXTRA_CA_CERTS: cert } : {};
-    const found = await diagnosis([], { COLLOQUY_URL: `https://${host}:${port}`, COLLOQUY_API_KEY: 'x', ...env });
+    const remote = { COLLOQUY_URL: `https://${host}:${port}`, COLLOQUY_API_KEY: 'x' };
+    // Node.js reads such a variable when it starts.
+    const found = await diagnosis([], { ...remote, ...env }, kind === 'trusted' ? runProgram : runHere);
     other.close();
     expect(found).toMatchObject({ code: 1, states: { certificate: 'fail' } });
     expect(found.findings.find(({ name }) => name === 'certificate')).toMatchObject({

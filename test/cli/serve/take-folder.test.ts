@@ -91,13 +91,6 @@ describe('colloquy serve', () => {
     expect(results).toEqual([{ n: written }]);
   });
 
-  test('leaves a folder to another one', { timeout: 60_000 }, async () => {
-    run(['serve']);
-    const first = await until(isServe);
-    expect(await exitCode(run(['serve']))).toBe(1);
-    expect(await until(isServe)).toEqual(first);
-  });
-
   longTest('starts again after a kill while backups are being made beside it', { timeout: 180_000 }, async () => {
     run(['serve']);
     let served = pidOf(await until(isServe));

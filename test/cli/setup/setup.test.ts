@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -16,23 +14,12 @@ import { Client as McpClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BINARY, buildIfStale } from '../../scenarios/binary.ts';
+import { runHere, runProgram, type Variables } from '../program.ts';
 
 let home = '';
-const environment = (env: Record<string, string> = {}) => ({ PATH: process.env['PATH'] ?? '', HOME: home, ...env });
+const environment = (env: Variables = {}) => ({ PATH: process.env['PATH'] ?? '', HOME: home, ...env });
 
-async function run(args: string[], env: Record<string, string> = {}) {
-  const options = { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] as const };
-  const child = spawn(process.execPath, [BINARY, ...args], { ...options, stdio: [...options.stdio] });
-  let [stdout, stderr] = ['', ''];
-  child.stdout?.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, stdout, stderr };
-}
+const run = (args: string[], env?: Variables) => runHere(args, environment(env));
 
 function given(path: string, text: string): string {
   const file = join(home, path);
@@ -52,7 +39,7 @@ afterEach(async () => {
 
 describe('colloquy setup', () => {
   test('finds nothing on an empty machine, and makes nothing', async () => {
-    const { code, stdout } = await run(['setup']);
+    const { code, stdout } = await runProgram(['setup'], environment());
     expect(code).toBe(1);
     expect(stdout).toContain('No assistant was found. Looked for Claude Code, Claude Desktop, Cursor,');
     expect(readdirSync(home)).toEqual([]);

@@ -209,29 +209,25 @@ describe('query() at once with others', () => {
     expect(longest).toBeLessThan(2_000);
   });
 
-  longTest(
-    'does not claim to have stopped what runs on, goes on beside it, and reports it once',
-    async () => {
-      const reports: GiveUp[] = [];
-      const giveUp = (reason: GiveUp) => reports.push(reason);
-      const stubborn = await createFixture({ threads: 1, queriesMax: 2 }, 'right', { giveUp, stuckAfterMs: 300 });
-      await stubborn.rows('SELECT 1');
-      const caller = new AbortController();
-      const stuck = failure({ sql: STUBBORN, signal: caller.signal, requestId: 'r1' }, stubborn);
-      // By then it is within that step.
-      for (let looks = 0; looks < 5; looks++) await untilBusy();
-      caller.abort();
-      expect(await stubborn.rows('SELECT 42')).toEqual([[42]]);
-      const error = await stuck;
-      expect(error.code).toBe('aborted');
-      expect(error.message).toMatch(/told to stop, but still runs/);
-      await expect.poll(() => reports.length, { timeout: 10_000 }).toBe(1);
-      expect(reports).toMatchObject([{ why: 'stuck', requestIds: ['r1'] }]);
-      await stubborn.close();
-      expect(reports).toHaveLength(1);
-    },
-    30_000,
-  );
+  test('does not claim to have stopped what runs on, goes on beside it, and reports it once', async () => {
+    const reports: GiveUp[] = [];
+    const giveUp = (reason: GiveUp) => reports.push(reason);
+    const stubborn = await createFixture({ threads: 1, queriesMax: 2 }, 'right', { giveUp, stuckAfterMs: 300 });
+    await stubborn.rows('SELECT 1');
+    const caller = new AbortController();
+    const stuck = failure({ sql: STUBBORN, signal: caller.signal, requestId: 'r1' }, stubborn);
+    // By then it is within that step.
+    for (let looks = 0; looks < 5; looks++) await untilBusy();
+    caller.abort();
+    expect(await stubborn.rows('SELECT 42')).toEqual([[42]]);
+    const error = await stuck;
+    expect(error.code).toBe('aborted');
+    expect(error.message).toMatch(/told to stop, but still runs/);
+    await expect.poll(() => reports.length, { timeout: 10_000 }).toBe(1);
+    expect(reports).toMatchObject([{ why: 'stuck', requestIds: ['r1'] }]);
+    await stubborn.close();
+    expect(reports).toHaveLength(1);
+  }, 30_000);
 
   longTest(
     'close() stops what runs too long',

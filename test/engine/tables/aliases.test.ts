@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
 import { openEngine } from '../../../src/engine/duckdb/open.ts';
 import type { Change, Engine } from '../../../src/engine/engine.ts';
-import { longTest } from '../../long.ts';
+import { isLong } from '../../long.ts';
 import { propertyRuns } from '../../property.ts';
 
 let folder: string;
@@ -150,14 +150,17 @@ describe('an alias of several collections', () => {
     );
   });
 
-  longTest('of many collections with many fields answers and follows', { timeout: 180_000 }, async () => {
-    const names = Array.from({ length: 100 }, (_, n) => `many${n}`);
+  test('of many collections with many fields answers and follows', { timeout: 180_000 }, async () => {
+    const count = isLong ? 100 : 20;
+    const names = Array.from({ length: count }, (_, n) => `many${n}`);
     await engine.commit([...names.map(collection), alias('many', ...names)]);
     for (const [n, name] of names.entries()) {
       await add(name, { n, ...Object.fromEntries(Array.from({ length: 10 }, (_, k) => [`f${n}_${k}`, k])) });
     }
-    expect(await rowsOf('SELECT count(*), sum(n), sum(f42_7) FROM many')).toEqual([[100, 4950, 7]]);
-    expect((await engine.query({ sql: 'FROM many LIMIT 1' })).columns).toHaveLength(3 + 1_000);
+    expect(await rowsOf('SELECT count(*), sum(n), sum(f12_7) FROM many')).toEqual([
+      [count, (count * (count - 1)) / 2, 7],
+    ]);
+    expect((await engine.query({ sql: 'FROM many LIMIT 1' })).columns).toHaveLength(3 + 10 * count);
   });
 });
 
@@ -184,7 +187,8 @@ function normal(value: JsonValue, isDocument = false): unknown {
 }
 
 describe('while queries run', () => {
-  longTest('each sees the old or the new, and none fails', { timeout: 120_000 }, async () => {
+  test('each sees the old or the new, and none fails', { timeout: 120_000 }, async () => {
+    const turns = isLong ? 40 : 10;
     const stop = new AbortController();
     await add('a', ...Array.from({ length: 50 }, () => ({ from: 'old' })));
     await engine.commit([alias('now', 'a')]);
@@ -200,7 +204,7 @@ describe('while queries run', () => {
     });
     // In each turn a new collection is filled, the alias is pointed at it, and the previous collection is deleted.
     let before = 'a';
-    for (let turn = 0; turn < 40; turn++) {
+    for (let turn = 0; turn < turns; turn++) {
       const next = `t${turn}`;
       await engine.commit([collection(next)]);
       const documents = Array.from({ length: 50 }, () => ({ from: next, [`field${turn}`]: turn }));
@@ -211,7 +215,7 @@ describe('while queries run', () => {
     }
     stop.abort();
     await Promise.all(readers);
-    expect(seen.size).toBeGreaterThan(5);
+    expect(seen.size).toBeGreaterThan(turns / 8);
   });
 
   test('columns come and change types, and none fails', { timeout: 120_000 }, async () => {

@@ -240,6 +240,28 @@ describe('the HTTP core', () => {
   });
 });
 
+describe('the time of the last use', () => {
+  const timeOf = async (email: string) =>
+    (await service.call('GET', `${USERS}/${email}/apikeys`)).body.data[0].last_access_time;
+
+  it('follows', async () => {
+    const key = await addUser(service, 'busy@example.com', 'member');
+    expect(await timeOf('busy@example.com')).toBeNull();
+    await statusOf(key);
+    const earlier = await timeOf('busy@example.com');
+    await sleep(5);
+    await statusOf(key);
+    expect((await timeOf('busy@example.com')) > earlier).toBe(true);
+  });
+
+  longTest('is the same once it was stored, after some seconds', async () => {
+    await statusOf(await addUser(service, 'stored@example.com', 'member'));
+    const used = await timeOf('stored@example.com');
+    await sleep(5_500);
+    expect(await timeOf('stored@example.com')).toBe(used);
+  });
+});
+
 describe('over restarts', () => {
   const started: TestService[] = [];
   afterEach(async () => {
@@ -267,22 +289,6 @@ describe('over restarts', () => {
     const stored = await readFile(filesOf(second.folder).databaseFile);
     expect(stored.includes(key)).toBe(false);
     expect(stored.includes(key.slice(4, 20))).toBe(false);
-  });
-
-  longTest('the time of the last use follows, and is stored after some seconds', async () => {
-    const first = await restart();
-    const key = await addUser(first, 'busy@example.com', 'member');
-    const timeOf = async () =>
-      (await first.call('GET', `${USERS}/busy@example.com/apikeys`)).body.data[0].last_access_time;
-    expect(await timeOf()).toBeNull();
-    await statusOf(key, first);
-    const earlier = await timeOf();
-    await sleep(5);
-    await statusOf(key, first);
-    expect((await timeOf()) > earlier).toBe(true);
-    const later = await timeOf();
-    await sleep(5_500);
-    expect(await timeOf()).toBe(later);
   });
 
   it("the data folder's key is listed; deleted, it is dead, and the next start makes another", async () => {

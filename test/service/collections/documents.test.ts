@@ -46,6 +46,34 @@ async function select(sql: string): Promise<Record<string, unknown>[]> {
   return answer.body.results;
 }
 
+describe('the list of documents', () => {
+  const send = async (rawBody: string) => (await service.call('POST', docs, undefined, { rawBody })).body;
+
+  it.each([
+    ['with other members around it', '{"x":[1],"data":[{"_id":"a"}],"y":{"data":[{"_id":"no"}]}}', ['a']],
+    ['given twice: the last counts', '{"data":[{"_id":"a"}],"data":[{"_id":"b"},{"_id":"c"}]}', ['b', 'c']],
+    ['whose key has an escape', '{"d\\u0061ta":[{"_id":"a"}]}', ['a']],
+    ['before one whose key has an escape', '{"data":[{"_id":"a"}],"d\\u0061ta":[{"_id":"b"}]}', ['b']],
+    ['after one whose key has an escape', '{"d\\u0061ta":[{"_id":"b"}],"data":[{"_id":"a"}]}', ['a']],
+    ['after a byte order mark', '\ufeff{"data":[{"_id":"a"}]}', ['a']],
+    ['with white space everywhere', ' { "data" : [ { "_id" : "a" } , { "_id" : "b" } ] } ', ['a', 'b']],
+  ])('%s', async (_, rawBody, ids) => {
+    expect((await send(rawBody)).data.map((row: Row) => row._id)).toEqual(ids);
+  });
+
+  it.each([
+    ['{"data":[{"_id":"a"} {"_id":"b"}]}', 'position 21'],
+    ['{"data":[{"_id":"a"},]}', 'position 21'],
+    ['{"data":[,{"_id":"a"}]}', 'position 9'],
+    ['{"data":[{"_id":"a"}]', 'position 21'],
+    ['{"data":[{"_id":"a"}]}}', 'position 22'],
+    ['{"data":[{"_id":"a"}},{"_id":"b"}]}', 'position 20'],
+    ['{"x":01,"data":[]}', 'position 6'],
+  ])('%s is refused with the place of the fault', async (rawBody, position) => {
+    expect((await send(rawBody)).message).toContain(position);
+  });
+});
+
 describe('addDocuments', () => {
   it('answers one row per document, in order, with all keys', async () => {
     const answer = await add('{"_id":"a","n":1}', '{"n":2}', '{"_id":"a","n":3}', '7', '{"_id":8}');

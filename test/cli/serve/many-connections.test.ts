@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { createClient } from '../../src/http/client.ts';
-import { BINARY, buildIfStale } from '../scenarios/binary.ts';
+import { createClient } from '../../../src/http/client.ts';
+import { BINARY, buildIfStale } from '../../scenarios/binary.ts';
 
 const FILES = 200;
 

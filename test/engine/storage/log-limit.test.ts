@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { Store } from '../../../src/engine/duckdb/storage/store.ts';
+import { longTest } from '../../long.ts';
 import { LIMITS as USUAL } from '../fixture.ts';
 import { temporaryFolder } from '../harness.ts';
 
@@ -114,42 +115,46 @@ test('a log that is too long waits for a query from before the last change, and 
  */
 const PIECE = 122_880;
 
-test('a long log goes into the file without moving a row, and so does a short one beside a query; after it, rows move', {
-  timeout: 60_000,
-}, async () => {
-  await store.transaction(async (sql) => {
-    await sql(`CREATE TABLE docs AS SELECT r AS id FROM range(${4 * PIECE}) x(r)`);
-    await sql('CREATE TABLE filler (x VARCHAR)');
-  });
-  await fillLog();
-  await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(LIMITS.memoryBytes / 4);
-  const last = 4 * PIECE - 1;
-  const placeOfLast = async () => {
-    const rows = await store.read((sql) => sql(`SELECT rowid FROM docs WHERE id = ${last}`));
-    return Number(rows[0]?.[0]);
-  };
-  const merged = async (write: () => Promise<void>) => {
-    await write();
-    await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(MIB);
-  };
-  await store.transaction((sql) => sql(`DELETE FROM docs WHERE id < ${2 * PIECE}`));
-  let end: () => void = () => undefined;
-  const mayEnd = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const query = store.reading(() => mayEnd);
-  await merged(async () => {
+longTest(
+  'a long log goes into the file without moving a row, and so does a short one beside a query; after it, rows move',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    await store.transaction(async (sql) => {
+      await sql(`CREATE TABLE docs AS SELECT r AS id FROM range(${4 * PIECE}) x(r)`);
+      await sql('CREATE TABLE filler (x VARCHAR)');
+    });
     await fillLog();
-    // Writes wait for a merge that is due.
-    await store.transaction((sql) => sql('DELETE FROM filler'));
-  });
-  expect(await placeOfLast()).toBe(last);
-  await merged(writeSome);
-  expect(await placeOfLast()).toBe(last);
-  const late: string[] = [];
-  const another = store.reading(async () => late.push('read'));
-  end();
-  await Promise.all([query, another]);
-  await merged(writeSome);
-  expect(await placeOfLast()).toBeLessThan(last - PIECE);
-});
+    await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(LIMITS.memoryBytes / 4);
+    const last = 4 * PIECE - 1;
+    const placeOfLast = async () => {
+      const rows = await store.read((sql) => sql(`SELECT rowid FROM docs WHERE id = ${last}`));
+      return Number(rows[0]?.[0]);
+    };
+    const merged = async (write: () => Promise<void>) => {
+      await write();
+      await expect.poll(logBytes, { timeout: 30_000 }).toBeLessThan(MIB);
+    };
+    await store.transaction((sql) => sql(`DELETE FROM docs WHERE id < ${2 * PIECE}`));
+    let end: () => void = () => undefined;
+    const mayEnd = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const query = store.reading(() => mayEnd);
+    await merged(async () => {
+      await fillLog();
+      // Writes wait for a merge that is due.
+      await store.transaction((sql) => sql('DELETE FROM filler'));
+    });
+    expect(await placeOfLast()).toBe(last);
+    await merged(writeSome);
+    expect(await placeOfLast()).toBe(last);
+    const late: string[] = [];
+    const another = store.reading(async () => late.push('read'));
+    end();
+    await Promise.all([query, another]);
+    await merged(writeSome);
+    expect(await placeOfLast()).toBeLessThan(last - PIECE);
+  },
+);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { someOf } from '../../long.ts';
 import { createDocs, doc, openSmall, rowsOf, temporaryFolder } from '../harness.ts';
 import { exited, runScript } from '../script.ts';
 
@@ -62,12 +63,13 @@ const script = (file: string, way: keyof typeof WAYS) => `
 
 // A full disk is simulated by a limit on the size of a process's files, which Windows does not have.
 describe.runIf(process.platform !== 'win32')('a disk that fills up', () => {
-  test.each([
+  const cases = [
     ['while the log is written', 24 * MIB, 'documents'],
     ['while the log is merged into the main file', 72 * MIB, 'documents'],
     ['while the log of a single statement is written', 24 * MIB, 'text'],
     ['while that log is merged into the main file', 72 * MIB, 'text'],
-  ] as const)(
+  ] as const;
+  test.each(someOf(cases, cases.length))(
     '%s: writes say so, queries go on, and what was stored stays',
     { timeout: 120_000 },
     async (_, bytes, way) => {

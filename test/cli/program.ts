@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Writable } from 'node:stream';
+import { type Invocation, readInvocation } from '../../src/commands.ts';
+
+export const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
+
+export type Variables = Readonly<Record<string, string>>;
+
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the program in a process of its own, without a terminal. */
+export async function runProgram(args: readonly string[], env: Variables, input = ''): Promise<Outcome> {
+  const child = spawn(process.execPath, [BIN, ...args], { env, stdio: 'pipe' });
+  child.stdin.on('error', () => {}).end(input);
+  return outcomeOf(child);
+}
+
+const SCRIPT = '/usr/bin/script';
+export const HAS_TERMINALS = process.platform === 'linux' && existsSync(SCRIPT);
+
+/** Starts the program on a terminal of its own. */
+export function startOnTerminal(args: readonly string[], env: Variables) {
+  const words = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
+  return spawn(SCRIPT, ['-qec', words, '/dev/null'], { env, stdio: 'pipe' });
+}
+
+/** What a process prints, and how it ends. */
+export async function outcomeOf(child: ReturnType<typeof startOnTerminal>): Promise<Outcome> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr };
+}
+
+/**
+ * Runs a command as `runProgram` does, but within this process, which saves its start. A service that it starts is a
+ * process of its own. One at a time. Each command is also run by `runProgram`, or on a terminal, at least once.
+ */
+export async function runHere(args: readonly string[], env: Variables): Promise<Outcome> {
+  const [stdout, stderr] = [new Captured(), new Captured()];
+  const before = { ...process.env };
+  const streams = { stdout: process.stdout, stderr: process.stderr };
+  const handlers = SIGNALS.map((name) => [name, process.listeners(name)] as const);
+  try {
+    setVariables(env);
+    setStreams({ stdout, stderr });
+    const code = await runCommand(readInvocation(args));
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    setStreams(streams);
+    setVariables(before);
+    for (const [name, own] of handlers) {
+      for (const handler of process.listeners(name)) if (!own.includes(handler)) process.off(name, handler);
+    }
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+class Captured extends Writable {
+  text = '';
+  override _write(chunk: unknown, _: unknown, done: () => void): void {
+    this.text += String(chunk);
+    done();
+  }
+}
+
+/** In place: what asks the system for the home folder gets it from there. */
+function setVariables(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, env);
+}
+
+function setStreams(streams: { stdout: unknown; stderr: unknown }): void {
+  for (const [name, value] of Object.entries(streams)) {
+    Object.defineProperty(process, name, { value, configurable: true, enumerable: true });
+  }
+}
+
+async function runCommand(invocation: Invocation): Promise<number> {
+  switch (invocation.command) {
+    case 'exit':
+      process.stdout.write(invocation.stdout);
+      process.stderr.write(invocation.stderr);
+      return invocation.exitCode;
+    case 'setup':
+      return (await import('../../src/cli/setup/setup.ts')).setup(invocation, BIN);
+    case 'call':
+      return (await import('../../src/cli/call.ts')).call(invocation, BIN);
+    case 'stop':
+      return (await import('../../src/cli/serve/stop.ts')).stop(invocation);
+    case 'doctor':
+      return (await import('../../src/cli/doctor/doctor.ts')).doctor(invocation, BIN);
+    case 'trash':
+      return (await import('../../src/cli/trash.ts')).trash(invocation, BIN);
+    case 'backup':
+      return (await import('../../src/cli/backups/backup.ts')).backup(invocation, BIN);
+    case 'restore':
+      return (await import('../../src/cli/backups/restore.ts')).restore(invocation);
+    case 'audit':
+      return (await import('../../src/cli/audit.ts')).audit(invocation);
+    case 'approve':
+      return (await import('../../src/cli/approvals/approve.ts')).approve(invocation, BIN);
+    case 'open':
+      return (await import('../../src/cli/approvals/open.ts')).openPage(invocation, BIN);
+    case 'stdio':
+    case 'serve':
+    case 'demo':
+      throw new Error(`"${invocation.command}" needs a process of its own`);
+  }
+}
