@@ -1,76 +1,46 @@
-// Runs the long suites: `npm run test:long` in their short form, each within a budget; `npm run test:long -- full` in
-// their long form, which takes more than an hour.
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+// Runs the long suites (`long-suites.mjs`): `npm run test:long` in their short form, each within its budget;
+// `npm run test:long -- full` in their long form, which takes more than an hour.
+import { spawn } from 'node:child_process';
+import { root, SUITES } from './long-suites.mjs';
 
 const isFull = process.argv[2] === 'full';
-const root = fileURLToPath(new URL('..', import.meta.url));
-const vitest = (config, ...rest) => [
-  process.execPath,
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--config',
-  config,
-  ...rest,
-];
-const long = (...files) => vitest('vitest.long.config.ts', ...files);
 
-/** What it is, how many seconds its short form may take on two cores, and its commands. */
-const SUITES = [
-  { name: 'patterns are linear', seconds: 90, short: long('test/structure') },
-  {
-    name: 'properties',
-    seconds: 180,
-    short: long('test/engine/storage-property', 'test/service/model', 'test/engine/gate/gate-fuzz'),
-    env: { COLLOQUY_PROPERTY_RUNS: '1000' },
-  },
-  {
-    name: 'hostile requests, and functions at their edges',
-    seconds: 240,
-    short: long('test/fuzz', 'test/engine/queries', 'test/service/hostile'),
-    full: ['npm', 'run', 'fuzz', '--', '10000'],
-  },
-  {
-    name: 'crashes',
-    seconds: 120,
-    short: long('test/crash'),
-    full: ['npm', 'run', 'crash', '--', '60'],
-  },
-  {
-    name: 'full disks and long logs',
-    seconds: 180,
-    short: long('test/engine/storage/', 'test/engine/tables', 'test/cli/full-disk'),
-  },
-  { name: 'services that hang, crash or idle', seconds: 240, short: long('test/cli/comes-back', 'test/local') },
-  { name: 'every transport and protocol', seconds: 240, short: long('test/scenarios') },
-  { name: 'what npm test tries in part', seconds: 900, short: vitest('vitest.config.ts') },
-  {
-    name: 'the engine without shortcuts',
-    seconds: 300,
-    short: vitest(
-      'vitest.config.ts',
-      ...['tables', 'queries', 'gate', 'storage', 'results'].map((f) => `test/engine/${f}/`),
-    ),
-    always: { TESTS: '', SHORTCUTS: 'off' },
-  },
-];
-
-let failed = 0;
-for (const { name, seconds, short, full, env, always } of SUITES) {
-  const startedAt = performance.now();
-  const [command, ...args] = isFull && full !== undefined ? full : short;
-  console.log(`\n${name}: ${[command, ...args].join(' ')}`);
-  const { status, signal } = spawnSync(command, args, {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, TESTS: 'long', ...always, ...(isFull ? env : {}) },
-    ...(isFull ? {} : { timeout: seconds * 1_000, killSignal: 'SIGKILL' }),
+/** Resolves to whether the command succeeded, or to undefined if it, with all that it started, was ended in time. */
+function run([command, ...args], env, seconds) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: 'inherit', env, detached: true });
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+      process.kill(-child.pid, 'SIGKILL');
+    };
+    const timer = seconds === undefined ? undefined : setTimeout(end, seconds * 1_000);
+    process.once('exit', end);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      process.removeListener('exit', end);
+      resolve(isOver ? undefined : code === 0);
+    });
   });
+}
+
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+let failed = 0;
+for (const { name, seconds, long, usual = [], env, longEnv, further = [] } of SUITES) {
+  const startedAt = performance.now();
+  const config = long === undefined ? 'vitest.config.ts' : 'vitest.long.config.ts';
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', config, ...(long ?? usual)];
+  let hasPassed = true;
+  for (const command of [vitest, ...(isFull ? further : [])]) {
+    console.log(`\n${name}: ${command.join(' ')}`);
+    const all = { ...process.env, TESTS: 'long', ...env, ...(isFull ? longEnv : {}) };
+    hasPassed &&= await run(command, all, isFull ? undefined : seconds);
+  }
   const took = Math.round((performance.now() - startedAt) / 1_000);
-  const limit = isFull ? '' : ` of ${seconds} s`;
-  const outcome = signal !== null ? 'over its budget' : status === 0 ? 'passed' : 'FAILED';
-  console.log(`${name}: ${outcome} in ${took} s${limit}`);
-  if (status !== 0) failed += 1;
+  const outcome = hasPassed === undefined ? 'over its budget' : hasPassed ? 'passed' : 'FAILED';
+  console.log(`${name}: ${outcome} in ${took} s${isFull ? '' : ` of ${seconds} s`}`);
+  if (!hasPassed) failed += 1;
 }
 console.log(`\n${SUITES.length - failed} of ${SUITES.length} long suites passed`);
 process.exit(failed === 0 ? 0 : 1);

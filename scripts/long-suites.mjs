@@ -1,0 +1,51 @@
+// The long suites: what each is, how many seconds its short form may take on two cores, and what it runs.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** The paths of all files with tests. */
+export const testFiles = readdirSync(join(root, 'test'), { recursive: true })
+  .map((file) => `test/${String(file).replaceAll('\\', '/')}`)
+  .filter((file) => file.endsWith('.test.ts'));
+
+/** Tests that have more to try than `npm test` does. */
+const inPart = testFiles
+  .filter((file) => !file.endsWith('.long.test.ts'))
+  .filter((file) => /\/(?:long|property)\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+
+/**
+ * `long`: files named `*.long.test.ts`, by the beginning of their paths. `usual`: other tests. `further`: commands that
+ * only the long form runs, after these.
+ */
+export const SUITES = [
+  { name: 'patterns are linear', seconds: 90, long: ['test/structure/'] },
+  {
+    name: 'properties',
+    seconds: 180,
+    long: ['test/engine/storage-property', 'test/service/model', 'test/engine/gate/'],
+    longEnv: { COLLOQUY_PROPERTY_RUNS: '1000' },
+  },
+  {
+    name: 'hostile requests, and functions at their edges',
+    seconds: 240,
+    long: ['test/fuzz/', 'test/engine/queries/', 'test/service/hostile'],
+    further: [['npm', 'run', 'fuzz', '--', '10000']],
+  },
+  {
+    name: 'crashes, full disks, and files that shrink',
+    seconds: 180,
+    long: ['test/crash/', 'test/cli/full-disk', 'test/engine/storage/'],
+    further: [['npm', 'run', 'crash', '--', '60']],
+  },
+  { name: 'services that hang, crash or idle', seconds: 240, long: ['test/cli/comes-back', 'test/local/'] },
+  { name: 'every transport and protocol', seconds: 240, long: ['test/scenarios/'] },
+  { name: 'what npm test tries in part', seconds: 420, usual: inPart },
+  {
+    name: 'the engine without shortcuts',
+    seconds: 300,
+    usual: ['tables', 'queries', 'gate', 'storage', 'results'].map((folder) => `test/engine/${folder}/`),
+    env: { TESTS: '', SHORTCUTS: 'off' },
+  },
+];
