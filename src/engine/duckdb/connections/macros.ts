@@ -15,20 +15,16 @@ function creating(name: string): string {
 
 /**
  * Creates the macros that a session's connection lacks, and drops those that stand in the place of operators that the
- * statement does not need guarded; without `isBegun`, on one that is in no transaction.
+ * statement does not need guarded.
  */
-export async function makeMacros(
-  connection: DuckDBConnection,
-  names: ReadonlySet<string>,
-  isBegun = true,
-): Promise<void> {
+export async function makeMacros(connection: DuckDBConnection, names: ReadonlySet<string>): Promise<void> {
   const own = made.get(connection) ?? new Set();
   if (names.size === 0 && own.size === 0) return;
   const lacking = [...names].filter((name) => !own.has(name));
   const standing = [...own].filter((name) => MATCHING_MACROS.has(name) && !names.has(name));
   if (lacking.length === 0 && standing.length === 0) return;
   // Not in the session's transaction, which is read-only and rolled back.
-  if (isBegun) await connection.run('ROLLBACK');
+  await connection.run('ROLLBACK');
   for (const name of standing) {
     await connection.run(`DROP MACRO temp.main."${operatorOf(name)}"`);
     own.delete(name);
@@ -38,5 +34,5 @@ export async function makeMacros(
     own.add(name);
   }
   made.set(connection, own);
-  if (isBegun) await connection.run(BEGIN);
+  await connection.run(BEGIN);
 }

@@ -1,8 +1,10 @@
-import type { DuckDBResult } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
 import { makeMacros } from '../connections/macros.ts';
+import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
 import { answerShow } from '../gate/show.ts';
 import type { ResultStore } from '../results/result-store.ts';
@@ -96,6 +98,26 @@ async function outcomeOf(
   };
 }
 
+/**
+ * Runs what a lookup made of a statement; undefined if that fails: the error, if it is one of what was written, has to be
+ * in terms of that.
+ */
+async function runLookup(
+  connection: DuckDBConnection,
+  lookup: Opened,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<ReadRows | undefined> {
+  try {
+    return await runStatement(connection, lookup, reading, signal);
+  } catch (error) {
+    const mayBeOfLookup = error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
+    if (signal.aborted || !mayBeOfLookup) throw error;
+    await resume(connection);
+    return undefined;
+  }
+}
+
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */
 function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   const { known, lookups, names, places } = parts;
@@ -109,8 +131,9 @@ function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
     if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
     await makeMacros(connection, macros);
     const reading = readingOf(parts, request, values, opened);
+    const lookup = await lookups.try(connection, opened, values, signal);
     const read =
-      (await lookups.try(connection, opened, reading, signal)) ??
+      (lookup && (await runLookup(connection, lookup, reading, signal))) ??
       (await runStatement(connection, opened, reading, signal));
     known.add(sql, opened);
     return outcomeOf(request, opened, read, queuedMicros);

@@ -2,7 +2,6 @@ import { type DuckDBConnection, VARCHAR } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, serialize } from '../gate/parse.ts';
-import { type Reading, type ReadRows, runStatement } from '../queries/run-statement.ts';
 import { CATALOG, foldName, ID_COLUMN, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
 import { applySplices } from '../sql/splices.ts';
@@ -18,30 +17,23 @@ import type { Typed } from '../values/typed-json.ts';
  */
 export interface Lookups {
   /**
-   * Runs the statement that way. Undefined if it is not such a statement, or fails that way, which its caller must be
-   * told of in terms of what was written: run it as it is.
+   * What to run instead; undefined if it is not such a statement. An error of what is run instead is not in terms of
+   * what was written: run that, then.
    */
   try(
     connection: DuckDBConnection,
     opened: Opened,
-    reading: Reading,
+    values: ReadonlyMap<string, Typed>,
     signal: AbortSignal,
-  ): Promise<ReadRows | undefined>;
-}
-
-/** A statement that looks its document up. */
-interface Lookup {
-  opened: Opened;
-  /** The parameter that gives the id, if one does: it must be a text. */
-  parameters: readonly string[];
-  /** Counts the collection's rows. */
-  size: string;
+  ): Promise<Opened | undefined>;
 }
 
 /** A lookup that has yet to be checked (`isSameButForTable`). */
 interface Draft {
   sql: string;
+  /** The parameter that gives the id, if one does: it must be a text. */
   parameters: readonly string[];
+  /** Counts the collection's rows. */
   size: string;
   /** A statement of our own that selects from the same subquery. */
   template: string;
@@ -51,52 +43,42 @@ interface Draft {
 
 /** How long the size of a collection that is too small is believed. */
 const SMALL_MS = 30_000;
-const LARGE = -1;
 
 /** A collection with at least `rowsMin` rows is large enough. */
 export function createLookups(names: Names, rowsMin: number): Lookups {
-  const lookups = new WeakMap<Opened, Lookup | null>();
-  const smallUntil = new WeakMap<Lookup, number>();
+  const drafts = new WeakMap<Opened, Draft | null>();
+  /** Once in a large collection, always: a lookup is right in one of any size. */
+  const checked = new WeakMap<Opened, Opened | null>();
+  const smallUntil = new WeakMap<Draft, number>();
 
-  const lookupOf = async (connection: DuckDBConnection, opened: Opened, signal: AbortSignal) => {
-    const found = lookups.get(opened);
+  const draftOf = (opened: Opened) => {
+    const found = drafts.get(opened);
     if (found !== undefined) return found;
-    const made = await checkedLookup(connection, opened, names, signal);
-    lookups.set(opened, made);
+    const made = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
+    drafts.set(opened, made);
     return made;
   };
 
-  /** Once large, always: a lookup is right in a collection of any size. */
-  const isLarge = async (connection: DuckDBConnection, lookup: Lookup) => {
-    const until = smallUntil.get(lookup) ?? 0;
-    if (until === LARGE) return true;
-    if (until > performance.now()) return false;
-    const result = await connection.runAndReadAll(lookup.size);
+  const isLarge = async (connection: DuckDBConnection, draft: Draft) => {
+    if ((smallUntil.get(draft) ?? 0) > performance.now()) return false;
+    const result = await connection.runAndReadAll(draft.size);
     const isNow = Number(result.getRows()[0]?.[0] ?? 0) >= rowsMin;
-    smallUntil.set(lookup, isNow ? LARGE : performance.now() + SMALL_MS);
+    if (!isNow) smallUntil.set(draft, performance.now() + SMALL_MS);
     return isNow;
   };
 
   return {
-    async try(connection, opened, reading, signal) {
-      const lookup = await lookupOf(connection, opened, signal);
-      if (lookup === null || !isText(lookup.parameters, reading.values)) return undefined;
-      if (!(await isLarge(connection, lookup))) return undefined;
-      try {
-        return await runStatement(connection, lookup.opened, reading, signal);
-      } catch (error) {
-        if (signal.aborted || !mayBeOfLookup(error)) throw error;
-        lookups.set(opened, null);
-        await resume(connection);
-        return undefined;
-      }
+    async try(connection, opened, values, signal) {
+      const draft = draftOf(opened);
+      if (draft === null || !isText(draft.parameters, values)) return undefined;
+      const before = checked.get(opened);
+      if (before !== undefined) return before ?? undefined;
+      if (!(await isLarge(connection, draft))) return undefined;
+      const made = await checkedLookup(connection, opened, draft, signal);
+      checked.set(opened, made);
+      return made ?? undefined;
     },
   };
-}
-
-/** Whether an error may not occur in the statement as written; if it does, that error is the one to report. */
-function mayBeOfLookup(error: unknown): boolean {
-  return error instanceof ApiError && (error.code === 'query_error' || error.code === 'internal');
 }
 
 /** What a query may contain: anything else, such as a sample, could depend on rows that its WHERE leaves out. */
@@ -221,21 +203,29 @@ function draftLookup({ statement, passed }: Opened, names: Names): Draft | null 
   };
 }
 
-/** The lookup of a statement, checked against what the engine's parser reads; null if it has none. */
+/** The lookup of a statement, checked against what the engine's parser reads; null if it is not the same. */
 async function checkedLookup(
   connection: DuckDBConnection,
   opened: Opened,
-  names: Names,
+  draft: Draft,
   signal: AbortSignal,
-): Promise<Lookup | null> {
-  const draft = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
-  if (draft === null) return null;
-  const { sql, parameters, size, template } = draft;
-  // Both in one text, since a call costs more than parsing a short text; our own comes first, so nothing can affect it.
-  const { statements = [] } = await serialize(connection, opened.statement, `${template};\n${sql}`, signal);
-  const [own, second, ...more] = statements;
-  if (more.length > 0 || !isSameButForTable(draft, opened.passed.tree, second, own)) return null;
-  return { opened: { ...opened, passed: { ...opened.passed, sql } }, parameters, size };
+): Promise<Opened | null> {
+  try {
+    // The tree of a known statement is not kept.
+    const { tree, sql } = opened.passed;
+    const passed = tree ?? (await serialize(connection, opened.statement, sql, signal)).statements?.[0];
+    // Both in one text, since a call costs more than parsing a short text; our own comes first, so nothing can affect it.
+    const text = `${draft.template};\n${draft.sql}`;
+    const { statements = [] } = await serialize(connection, opened.statement, text, signal);
+    const [own, second, ...more] = statements;
+    if (more.length > 0 || !isSameButForTable(draft, passed, second, own)) return null;
+    return { ...opened, passed: { ...opened.passed, sql: draft.sql } };
+  } catch (error) {
+    // With our own text, it may have too many parts.
+    if (signal.aborted || !(error instanceof ApiError)) throw error;
+    await resume(connection);
+    return null;
+  }
 }
 
 /** Sorted names of a statement's parameters: they are numbered in order of use, which differs in a lookup. */
