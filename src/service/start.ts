@@ -328,9 +328,9 @@ async function startOn(
     await retention.stop();
     results.stop();
     resultFiles.stop();
-    await keyAccess.flush();
-    await usage.flush();
-    await lambdaStats.flush();
+    await keyAccess.close();
+    await usage.close();
+    await lambdaStats.close();
     await lambdaStates
       .flush()
       .catch((error: unknown) => log.error({ err: error }, 'cannot store whether Query Lambdas bind'));

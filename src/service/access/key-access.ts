@@ -12,7 +12,7 @@ export interface KeyAccess {
   /** ISO-8601; null: never. */
   lastOf(key: ApiKeyRecord): string | null;
   /** Stores what is not stored yet. */
-  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export function openKeyAccess(catalog: Catalog, log: Logger): KeyAccess {
@@ -31,6 +31,6 @@ export function openKeyAccess(catalog: Catalog, log: Logger): KeyAccess {
   return {
     used: (hash) => late.set(hash, new Date().toISOString()),
     lastOf: (key) => late.get(key.hash) ?? key.lastAccessAt ?? null,
-    flush: late.flush,
+    close: late.close,
   };
 }

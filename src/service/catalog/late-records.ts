@@ -28,6 +28,8 @@ export interface LateRecords<Value> {
   forget(key: string): void;
   /** Stores what is not stored yet; a failure is logged. */
   flush(): Promise<void>;
+  /** Stores them a last time: nothing is stored after it, nor tried again. */
+  close(): Promise<void>;
 }
 
 export function createLateRecords<Value>({
@@ -41,9 +43,10 @@ export function createLateRecords<Value>({
   /** Being stored. */
   let storing = new Map<string, Value>();
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   const storeIn = (ms: number) => {
-    timer = setTimeout(() => void flush(), ms).unref();
+    if (!isClosed) timer = setTimeout(() => void flush(), ms).unref();
   };
 
   async function flush(): Promise<void> {
@@ -79,5 +82,9 @@ export function createLateRecords<Value>({
       storing.delete(key);
     },
     flush,
+    close() {
+      isClosed = true;
+      return flush();
+    },
   };
 }

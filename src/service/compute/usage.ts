@@ -20,7 +20,7 @@ export interface Usage {
   /** Counts documents that came from the text of a file, by outcome. */
   tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
   /** Stores what is not stored yet. */
-  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 const NONE: UsageFigures = {
@@ -90,6 +90,6 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
         },
       });
     },
-    flush: late.flush,
+    close: late.close,
   };
 }

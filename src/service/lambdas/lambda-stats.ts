@@ -18,7 +18,7 @@ export interface LambdaStats {
   /** The version was deleted; if it is posted again, its figures start from nothing. */
   forget(version: LambdaVersionRecord): void;
   /** Stores what is not stored yet. */
-  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 const NONE: RunFigures = { lastExecuted: null, lastExecutedBy: null, lastError: null, lastErrorMessage: null };
@@ -49,7 +49,7 @@ export function openLambdaStats(catalog: Catalog, log: Logger): LambdaStats {
       late.set(versionKey(version), { ...of(version), lastExecuted: now, lastExecutedBy: by, ...failure });
     },
     forget: (version) => late.forget(versionKey(version)),
-    flush: late.flush,
+    close: late.close,
   };
 }
 

@@ -101,6 +101,17 @@ describe('createLateRecords()', () => {
     expect([stored('a'), stored('b'), late.get('b')]).toEqual(['kept', undefined, undefined]);
   });
 
+  it('tries no more once it is closed, though that failed', async () => {
+    const { late } = open();
+    fails = true;
+    late.set('a', 'v');
+    await late.close();
+    late.set('b', 'w');
+    const tried = commits;
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect([tried, commits]).toEqual([1, 1]);
+  });
+
   it('stores at once what is to be known at once', async () => {
     const { late, stored } = open();
     late.set('a', 'v', true);
