@@ -176,10 +176,11 @@ describe('colloquy call', () => {
   });
 
   test('refuses to delete without a terminal', async () => {
-    const refused = await runAlone(['call', 'delete_workspace', '{"workspace":"shop"}'], {}, 'y\nshop\n');
+    await run(['call', 'create_workspace', '{"name":"stays"}']);
+    const refused = await runAlone(['call', 'delete_workspace', '{"workspace":"stays"}'], {}, 'y\nstays\n');
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not confirmed[\s\S]*--guard=off/) });
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'declined' } });
-    expect((await run(['call', 'list_workspaces'])).stdout).toContain('"shop"');
+    expect((await run(['call', 'list_workspaces'])).stdout).toContain('"stays"');
   });
 
   test.each([
@@ -223,6 +224,7 @@ describe('colloquy call', () => {
   });
 
   test('is refused by a service that no longer knows the key of the folder; once that is stopped, a new one makes a key', async () => {
+    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
     writeFileSync(join(dataDir, 'admin.key'), 'not-the-key', { mode: 0o600 });
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
@@ -248,7 +250,7 @@ describe('colloquy stop', () => {
   });
 });
 
-describe('colloquy serve', () => {
+describe('colloquy serve, once started,', () => {
   sharedFolder('serve');
 
   let served: ChildProcess;
@@ -312,20 +314,26 @@ describe('colloquy serve', () => {
 
   test('that somebody kills comes back on its port, and blames nobody', async () => {
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(welcome)?.[0] ?? '';
+    const client = createClient({ target: { url }, apiKey: key });
+    await client.createWorkspace({ name: 'kept' });
     const pid = await servicePid();
     process.kill(pid ?? 0, 'SIGKILL');
     await vi.waitFor(async () => {
       expect(await servicePid()).toEqual(expect.any(Number));
       expect(await servicePid()).not.toBe(pid);
     }, 30_000);
-    const client = createClient({ target: { url }, apiKey: key });
-    const { results } = await client.runQuery({ sql: { query: 'SELECT count(*) AS n FROM c' } });
-    expect(results).toEqual([{ n: 5 }]);
+    expect(await client.getWorkspace({ workspace: 'kept' })).toMatchObject({ name: 'kept' });
     await client.close();
     expect(existsSync(join(dataDir, 'stopped-by.json'))).toBe(false);
   });
+});
+
+describe('colloquy serve', () => {
+  sharedFolder('ended');
 
   test('is not ended by colloquy stop, unless that is told to', async () => {
+    const served = start(['serve']);
+    await printed(served, /Ctrl-C/);
     const pid = await servicePid();
     expect(await run(['stop'])).toMatchObject({
       code: 1,
