@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
 import { longTest } from '../long.ts';
-import { BIN, runHere, runProgram, type Variables } from './program.ts';
+import { BINARY } from '../scenarios/binary.ts';
+import { runHere, runProgram, type Variables } from './program.ts';
 
 /** A folder of several tests, and a service on it. */
 const shared = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-shared-')));
@@ -26,7 +27,7 @@ const run = (args: string[], more?: Variables) => runHere(args, env(more));
 const runAlone = (args: string[], more?: Variables, input?: string) => runProgram(args, env(more), input);
 
 function start(args: string[]): ChildProcess {
-  const child = spawn(process.execPath, [BIN, ...args], { env: env(), stdio: 'pipe' });
+  const child = spawn(process.execPath, [BINARY, ...args], { env: env(), stdio: 'pipe' });
   children.add(child);
   child.once('close', () => children.delete(child));
   return child;
@@ -140,7 +141,7 @@ describe('colloquy call, where no service runs,', () => {
   });
 
   test('says why the data folder cannot be used', async () => {
-    const { code, stderr } = await run(['call', 'list_workspaces'], { COLLOQUY_DATA_DIR: BIN });
+    const { code, stderr } = await run(['call', 'list_workspaces'], { COLLOQUY_DATA_DIR: BINARY });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/Cannot use the data folder/)]);
   });
 
