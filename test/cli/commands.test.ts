@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
 import { longTest } from '../long.ts';
-import { BIN, runHere, runProgram, type Variables } from './program.ts';
+import { BINARY } from '../scenarios/binary.ts';
+import { runHere, runProgram, type Variables } from './program.ts';
 
 /** A folder of several tests, and a service on it. */
 const shared = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-shared-')));
@@ -26,7 +27,7 @@ const run = (args: string[], more?: Variables) => runHere(args, env(more));
 const runAlone = (args: string[], more?: Variables, input?: string) => runProgram(args, env(more), input);
 
 function start(args: string[]): ChildProcess {
-  const child = spawn(process.execPath, [BIN, ...args], { env: env(), stdio: 'pipe' });
+  const child = spawn(process.execPath, [BINARY, ...args], { env: env(), stdio: 'pipe' });
   children.add(child);
   child.once('close', () => children.delete(child));
   return child;
@@ -140,7 +141,7 @@ describe('colloquy call, where no service runs,', () => {
   });
 
   test('says why the data folder cannot be used', async () => {
-    const { code, stderr } = await run(['call', 'list_workspaces'], { COLLOQUY_DATA_DIR: BIN });
+    const { code, stderr } = await run(['call', 'list_workspaces'], { COLLOQUY_DATA_DIR: BINARY });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/Cannot use the data folder/)]);
   });
 
@@ -176,10 +177,11 @@ describe('colloquy call', () => {
   });
 
   test('refuses to delete without a terminal', async () => {
-    const refused = await runAlone(['call', 'delete_workspace', '{"workspace":"shop"}'], {}, 'y\nshop\n');
+    await run(['call', 'create_workspace', '{"name":"stays"}']);
+    const refused = await runAlone(['call', 'delete_workspace', '{"workspace":"stays"}'], {}, 'y\nstays\n');
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not confirmed[\s\S]*--guard=off/) });
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'declined' } });
-    expect((await run(['call', 'list_workspaces'])).stdout).toContain('"shop"');
+    expect((await run(['call', 'list_workspaces'])).stdout).toContain('"stays"');
   });
 
   test.each([
@@ -223,6 +225,7 @@ describe('colloquy call', () => {
   });
 
   test('is refused by a service that no longer knows the key of the folder; once that is stopped, a new one makes a key', async () => {
+    expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 0 });
     writeFileSync(join(dataDir, 'admin.key'), 'not-the-key', { mode: 0o600 });
     expect(await run(['call', 'list_workspaces'])).toMatchObject({ code: 1 });
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: expect.stringContaining('has left') });
@@ -248,7 +251,7 @@ describe('colloquy stop', () => {
   });
 });
 
-describe('colloquy serve', () => {
+describe('colloquy serve, once started,', () => {
   sharedFolder('serve');
 
   let served: ChildProcess;
@@ -312,20 +315,26 @@ describe('colloquy serve', () => {
 
   test('that somebody kills comes back on its port, and blames nobody', async () => {
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(welcome)?.[0] ?? '';
+    const client = createClient({ target: { url }, apiKey: key });
+    await client.createWorkspace({ name: 'kept' });
     const pid = await servicePid();
     process.kill(pid ?? 0, 'SIGKILL');
     await vi.waitFor(async () => {
       expect(await servicePid()).toEqual(expect.any(Number));
       expect(await servicePid()).not.toBe(pid);
     }, 30_000);
-    const client = createClient({ target: { url }, apiKey: key });
-    const { results } = await client.runQuery({ sql: { query: 'SELECT count(*) AS n FROM c' } });
-    expect(results).toEqual([{ n: 5 }]);
+    expect(await client.getWorkspace({ workspace: 'kept' })).toMatchObject({ name: 'kept' });
     await client.close();
     expect(existsSync(join(dataDir, 'stopped-by.json'))).toBe(false);
   });
+});
+
+describe('colloquy serve', () => {
+  sharedFolder('ended');
 
   test('is not ended by colloquy stop, unless that is told to', async () => {
+    const served = start(['serve']);
+    await printed(served, /Ctrl-C/);
     const pid = await servicePid();
     expect(await run(['stop'])).toMatchObject({
       code: 1,

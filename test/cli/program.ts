@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { type Invocation, readInvocation } from '../../src/commands.ts';
-
-export const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
+import { BINARY } from '../scenarios/binary.ts';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -17,7 +15,7 @@ export interface Outcome {
 
 /** Runs the program in a process of its own, without a terminal. */
 export async function runProgram(args: readonly string[], env: Variables, input = ''): Promise<Outcome> {
-  const child = spawn(process.execPath, [BIN, ...args], { env, stdio: 'pipe' });
+  const child = spawn(process.execPath, [BINARY, ...args], { env, stdio: 'pipe' });
   child.stdin.on('error', () => {}).end(input);
   return outcomeOf(child);
 }
@@ -27,7 +25,7 @@ export const HAS_TERMINALS = process.platform === 'linux' && existsSync(SCRIPT);
 
 /** Starts the program on a terminal of its own. */
 export function startOnTerminal(args: readonly string[], env: Variables) {
-  const words = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
+  const words = [process.execPath, BINARY, ...args].map((word) => `'${word}'`).join(' ');
   return spawn(SCRIPT, ['-qec', words, '/dev/null'], { env, stdio: 'pipe' });
 }
 
@@ -96,25 +94,25 @@ async function runCommand(invocation: Invocation): Promise<number> {
       process.stderr.write(invocation.stderr);
       return invocation.exitCode;
     case 'setup':
-      return (await import('../../src/cli/setup/setup.ts')).setup(invocation, BIN);
+      return (await import('../../src/cli/setup/setup.ts')).setup(invocation, BINARY);
     case 'call':
-      return (await import('../../src/cli/call.ts')).call(invocation, BIN);
+      return (await import('../../src/cli/call.ts')).call(invocation, BINARY);
     case 'stop':
       return (await import('../../src/cli/serve/stop.ts')).stop(invocation);
     case 'doctor':
-      return (await import('../../src/cli/doctor/doctor.ts')).doctor(invocation, BIN);
+      return (await import('../../src/cli/doctor/doctor.ts')).doctor(invocation, BINARY);
     case 'trash':
-      return (await import('../../src/cli/trash.ts')).trash(invocation, BIN);
+      return (await import('../../src/cli/trash.ts')).trash(invocation, BINARY);
     case 'backup':
-      return (await import('../../src/cli/backups/backup.ts')).backup(invocation, BIN);
+      return (await import('../../src/cli/backups/backup.ts')).backup(invocation, BINARY);
     case 'restore':
       return (await import('../../src/cli/backups/restore.ts')).restore(invocation);
     case 'audit':
       return (await import('../../src/cli/audit.ts')).audit(invocation);
     case 'approve':
-      return (await import('../../src/cli/approvals/approve.ts')).approve(invocation, BIN);
+      return (await import('../../src/cli/approvals/approve.ts')).approve(invocation, BINARY);
     case 'open':
-      return (await import('../../src/cli/approvals/open.ts')).openPage(invocation, BIN);
+      return (await import('../../src/cli/approvals/open.ts')).openPage(invocation, BINARY);
     case 'stdio':
     case 'serve':
     case 'demo':

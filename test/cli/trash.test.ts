@@ -6,7 +6,8 @@ import { leaveService } from '../../src/cli/serve/leave-service.ts';
 import { trash } from '../../src/cli/trash.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
-import { BIN, runHere, runProgram, type Variables } from './program.ts';
+import { BINARY } from '../scenarios/binary.ts';
+import { runHere, runProgram, type Variables } from './program.ts';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-trash-')));
 const place = { workspace: 'commons', collection: 'docs' };
@@ -110,7 +111,7 @@ describe('colloquy trash', () => {
       await client.deleteCollection(place);
       return 'y';
     };
-    expect(await trash({ config, action: 'empty', id: undefined, yes: false }, BIN, ask)).toBe(0);
+    expect(await trash({ config, action: 'empty', id: undefined, yes: false }, BINARY, ask)).toBe(0);
     expect(await client.listTrash({})).toMatchObject([{ kind: 'collection', name: 'docs', documents: 1 }]);
   });
 

@@ -7,18 +7,23 @@ import { SCENARIOS } from './scenarios.ts';
 import type { Driver, Session } from './session.ts';
 import { STORIES } from './stories.ts';
 
-/** Runs every scenario with each driver, on a folder per driver. */
+/**
+ * Runs every scenario with each driver, on a folder per driver. They share the session that each opens first, unless it
+ * has a human: a process less to start, and a conversation about one thing has no part in the next.
+ */
 export function play(drivers: readonly Driver[]): void {
   beforeAll(buildIfStale, 60_000);
 
   describe.each(drivers)('$name', (driver) => {
     let folder: Awaited<ReturnType<typeof dataFolder>>;
     let stop: (() => Promise<void>) | undefined;
+    let shared: Session | undefined;
     beforeAll(async () => {
       folder = await dataFolder();
       stop = await driver.serve?.(folder.path);
     }, 30_000);
     afterAll(async () => {
+      await shared?.close();
       await stop?.();
       await folder.remove();
     });
@@ -29,13 +34,19 @@ export function play(drivers: readonly Driver[]): void {
     }));
     it.each(scenarios.filter(({ ownProcess }) => ownProcess !== true || driver.serve === undefined))(
       '$name',
-      async ({ run, index }) => {
+      async ({ run, index, ownSession }) => {
         const sessions: Session[] = [];
+        let mayShare = ownSession !== true;
         try {
           await run({
             dataDir: folder.path,
             workspace: `ws${index}`,
             open: async (human) => {
+              if (human === undefined && mayShare) {
+                mayShare = false;
+                shared ??= await driver.open({ dataDir: folder.path });
+                return shared;
+              }
               const session = await driver.open({ dataDir: folder.path, ...(human === undefined ? {} : { human }) });
               sessions.push(session);
               return session;

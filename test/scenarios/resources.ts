@@ -30,6 +30,7 @@ function leastOf(value: string) {
 
 const lambdas: Scenario = {
   name: 'offers lambdas and documentation as resources',
+  ownSession: true,
   async run({ open, workspace }) {
     const session = await open();
     const version = await filled(session, workspace);

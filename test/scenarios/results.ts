@@ -92,6 +92,7 @@ const limits: Scenario = {
 
 const exporting: Scenario = {
   name: 'exports a kept result, and gives it as a resource',
+  ownSession: true,
   async run({ open }) {
     const session = await open();
     const { query_id } = (await ok(session, 'run_query', { query: SQL })).structured;

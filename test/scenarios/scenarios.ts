@@ -21,6 +21,8 @@ export interface Scenario {
   name: string;
   /** Only for drivers whose sessions each have a server process of their own. */
   ownProcess?: true;
+  /** Lists resources, and a client need not ask again for a list that it has got. */
+  ownSession?: true;
   run(stage: Stage): Promise<void>;
 }
 
@@ -310,6 +312,7 @@ const cannotAsk: Scenario = {
 
 const resources: Scenario = {
   name: 'offers workspaces and collections as resources',
+  ownSession: true,
   async run({ open, workspace }) {
     const session = await open();
     await filled(session, workspace, [{ _id: '1', user: { name: 'Ada' } }]);

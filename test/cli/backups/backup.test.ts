@@ -20,7 +20,8 @@ import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { probe } from '../../../src/local/probe.ts';
 import { longTest } from '../../long.ts';
-import { BIN, HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
+import { BINARY } from '../../scenarios/binary.ts';
+import { HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
 
 const place = { workspace: 'commons', collection: 'docs' };
 
@@ -227,7 +228,7 @@ describe('colloquy backup and restore', () => {
     async () => {
       await (await fill(3_000_000)).close();
       await run(['stop']);
-      const limited = ['-c', 'ulimit -f 1024 && exec "$0" "$@"', process.execPath, BIN, 'call', 'list_workspaces'];
+      const limited = ['-c', 'ulimit -f 1024 && exec "$0" "$@"', process.execPath, BINARY, 'call', 'list_workspaces'];
       expect(spawnSync('bash', limited, { env: env() }).status).toBe(0);
       const full = await run(['backup', goal]);
       expect(full).toMatchObject({

@@ -23,7 +23,8 @@ import { clockFinding, localFindings } from '../../../src/cli/doctor/doctor-loca
 import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
-import { BIN, runHere, runProgram } from '../program.ts';
+import { BINARY } from '../../scenarios/binary.ts';
+import { runHere, runProgram } from '../program.ts';
 
 let base = '';
 let dataDir = '';
@@ -280,7 +281,7 @@ describe('with a key of a remote service', () => {
   beforeAll(async () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-remote-')));
     const env = { ...environment(), HOME: folder, COLLOQUY_DATA_DIR: folder };
-    service = spawn(process.execPath, [BIN, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    service = spawn(process.execPath, [BINARY, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
     let text = '';
     for await (const chunk of service.stdout ?? []) {
       text += chunk;
@@ -302,7 +303,7 @@ describe('with a key of a remote service', () => {
 
   async function connected(env: Record<string, string>): Promise<McpClient> {
     const client = new McpClient({ name: 'test', version: '1' });
-    const options = { command: process.execPath, args: [BIN], env: environment(env), stderr: 'ignore' as const };
+    const options = { command: process.execPath, args: [BINARY], env: environment(env), stderr: 'ignore' as const };
     await client.connect(new StdioClientTransport(options));
     return client;
   }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type JsonObject, type JsonValue, parseJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { canonical } from '../documents.ts';
@@ -7,13 +7,19 @@ import { columnsOf, createDocs, doc, openSmall, readBack, rowsOf, statusesOf, te
 let engine: Engine;
 let folder: ReturnType<typeof temporaryFolder>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = temporaryFolder();
   engine = await openSmall(folder.file);
   await createDocs(engine);
 });
+beforeEach(() =>
+  engine.commit([
+    { do: 'dropCollection', table: 't' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+  ]),
+);
 
-afterEach(async () => {
+afterAll(async () => {
   await engine.close();
   folder.dispose();
 });
@@ -326,9 +332,10 @@ describe('writes at the same time', () => {
   });
 
   test('a write that waits while its collection is dropped is told so', async () => {
-    const writes = [1, 2, 3].map((n) => engine.addDocuments('t', [doc('a', { n })]));
-    const drop = engine.commit([{ do: 'dropCollection', table: 't' }]);
-    const late = engine.addDocuments('t', [doc('a', { n: 4 })]);
+    await engine.commit([{ do: 'createCollection', table: 'gone', workspace: 'commons', name: 'gone' }]);
+    const writes = [1, 2, 3].map((n) => engine.addDocuments('gone', [doc('a', { n })]));
+    const drop = engine.commit([{ do: 'dropCollection', table: 'gone' }]);
+    const late = engine.addDocuments('gone', [doc('a', { n: 4 })]);
     await Promise.all([...writes, drop]);
     await expect(late).rejects.toMatchObject({ code: 'not_found' });
   });
