@@ -67,6 +67,8 @@ try {
     // The engine's native code stays a dependency; everything else is bundled, including the many small files around
     // the engine, which take longer to load than all the rest.
     external: ['@duckdb/node-bindings'],
+    // Its entry for Node.js asks for its other files in a way that no bundler sees.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     // CommonJS packages inside an ES module still need `require`.
     banner: {
       js: "import{createRequire as __colloquyRequire}from'node:module';const require=__colloquyRequire(import.meta.url);",

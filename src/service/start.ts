@@ -331,9 +331,7 @@ async function startOn(
     await keyAccess.close();
     await usage.close();
     await lambdaStats.close();
-    await lambdaStates
-      .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'cannot store whether Query Lambdas bind'));
+    await lambdaStates.close();
     await app.close();
     // The engine may take its time to merge its log.
     supervision.close();

@@ -1,6 +1,6 @@
+import { getNodeValue, type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 import type { ConfigFormat, Entry } from './format.ts';
 import { Refusal } from './format.ts';
-import { type JsonMember, type JsonNode, parseJsonText } from './jsonc.ts';
 
 /** Plain JSON, as JSON.parse reads it. */
 export const json: ConfigFormat = jsonFormat({ lenient: false });
@@ -8,14 +8,15 @@ export const json: ConfigFormat = jsonFormat({ lenient: false });
 export const jsonc: ConfigFormat = jsonFormat({ lenient: true });
 
 const EMPTY = '{}\n';
+const DEPTH_MAX = 200;
 
 function jsonFormat(rules: { lenient: boolean }): ConfigFormat {
   // An empty file counts as an empty configuration, as it does for the assistants.
-  const parse = (text: string) => parseJsonText(text.trim() === '' ? '{}' : text, rules);
+  const parse = (text: string) => parsed(text.trim() === '' ? '{}' : text, rules);
   return {
     read(text) {
       const { root, comments } = parse(text);
-      return { value: root.value, comments };
+      return { value: getNodeValue(root), comments };
     },
     put(given, path, entry) {
       const text = given.trim() === '' ? EMPTY : given;
@@ -27,32 +28,68 @@ function jsonFormat(rules: { lenient: boolean }): ConfigFormat {
       return inserted(text, node, key, value, styleOf(text, root));
     },
     commentsWithin(text, path) {
-      const { root } = parse(text);
-      const { node: table } = nearest(root, path.slice(0, -1));
-      const member = table.members?.find(({ key }) => key === path.at(-1));
-      if (member === undefined) return 0;
-      const end = commaBehind(text, member.node.end) ?? member.node.end;
-      return parse(`{${text.slice(member.start, end)}\n}`).comments.length;
+      const { node, missing } = nearest(parse(text).root, path);
+      if (node.parent === undefined || missing.length > 0) return 0;
+      const end = commaBehind(text, endOf(node)) ?? endOf(node);
+      return parse(`{${text.slice(node.parent.offset, end)}\n}`).comments.length;
     },
     remove(text, path) {
-      const { root } = parse(text);
-      const { node: table } = nearest(root, path.slice(0, -1));
-      const index = table.members?.findIndex(({ key }) => key === path.at(-1)) ?? -1;
-      return removed(text, table, index);
+      const { node, missing } = nearest(parse(text).root, path);
+      if (node.parent === undefined || missing.length > 0) throw new Refusal('the entry is not in it');
+      return removed(text, node.parent);
     },
   };
 }
 
+/** The tree of a text, and its comments as written. Throws `Refusal` with line and column. */
+function parsed(text: string, { lenient }: { lenient: boolean }): { root: Node; comments: string[] } {
+  const options = { disallowComments: !lenient, allowTrailingComma: lenient };
+  const comments: string[] = [];
+  const fail = (why: string, line: number, column: number) => {
+    throw new Refusal(`${why} at line ${line + 1}, column ${column + 1}`);
+  };
+  const enter: JSONVisitor['onArrayBegin'] = (_offset, _length, line, column, path) => {
+    if (path().length > DEPTH_MAX) fail('it is nested too deep', line, column);
+  };
+  visit(
+    text,
+    {
+      onComment: (offset, length) => void comments.push(text.slice(offset, offset + length)),
+      onObjectBegin: enter,
+      onArrayBegin: enter,
+      onError: (code, offset, _length, line, column) =>
+        fail(
+          offset < text.length ? `it is not JSON (${printParseErrorCode(code)})` : 'it ends too early',
+          line,
+          column,
+        ),
+    },
+    options,
+  );
+  const root = parseTree(text, [], options);
+  if (root === undefined) throw new Refusal('it is not JSON');
+  return { root, comments };
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length;
+}
+
+/** The members of an object: nodes of a name and its value. */
+function membersOf({ type, children = [] }: Node): Node[] {
+  return type === 'object' ? children : [];
+}
+
 /** The innermost existing value on the way to `path`, and the keys missing below it. */
-function nearest(root: JsonNode, path: readonly string[]): { node: JsonNode; missing: readonly string[] } {
+function nearest(root: Node, path: readonly string[]): { node: Node; missing: readonly string[] } {
   let node = root;
   for (const [depth, key] of path.entries()) {
-    const found = node.members?.filter((member) => member.key === key) ?? [];
+    const found = membersOf(node).filter(({ children }) => children?.[0]?.value === key);
     // Which of them counts depends on the parser.
     if (found.length > 1) throw new Refusal(`"${key}" stands in it more than once`);
-    const [member] = found;
-    if (member === undefined) return { node, missing: path.slice(depth) };
-    node = member.node;
+    const value = found[0]?.children?.[1];
+    if (value === undefined) return { node, missing: path.slice(depth) };
+    node = value;
   }
   return { node, missing: [] };
 }
@@ -65,9 +102,9 @@ interface Style {
   isCompact: boolean;
 }
 
-function styleOf(text: string, root: JsonNode): Style {
-  const [first] = root.members ?? [];
-  const indent = first === undefined ? undefined : indentAt(text, first.start);
+function styleOf(text: string, root: Node): Style {
+  const [first] = membersOf(root);
+  const indent = first === undefined ? undefined : indentAt(text, first.offset);
   return {
     eol: text.includes('\r\n') ? '\r\n' : '\n',
     indent: indent ?? '  ',
@@ -91,29 +128,29 @@ function shown(value: unknown, indent: string, { eol, indent: unit, isCompact }:
   return JSON.stringify(value, null, unit).replaceAll('\n', `${eol}${indent}`);
 }
 
-function replaced(text: string, node: JsonNode, entry: Entry, style: Style): string {
-  return `${text.slice(0, node.start)}${shown(entry, lineIndent(text, node.start), style)}${text.slice(node.end)}`;
+function replaced(text: string, node: Node, entry: Entry, style: Style): string {
+  return `${text.slice(0, node.offset)}${shown(entry, lineIndent(text, node.offset), style)}${text.slice(endOf(node))}`;
 }
 
-function inserted(text: string, table: JsonNode, key: string, value: unknown, style: Style): string {
-  const last = table.members?.at(-1);
-  const outer = lineIndent(text, table.start);
-  const indent = (last && indentAt(text, last.start)) ?? `${outer}${style.indent}`;
+function inserted(text: string, table: Node, key: string, value: unknown, style: Style): string {
+  const last = membersOf(table).at(-1);
+  const outer = lineIndent(text, table.offset);
+  const indent = (last && indentAt(text, last.offset)) ?? `${outer}${style.indent}`;
   const member = `${JSON.stringify(key)}:${style.isCompact ? '' : ' '}${shown(value, indent, style)}`;
   if (last === undefined) {
-    const at = behindComments(text, table.start + 1, table.end - 1, { isWholeTable: true });
+    const at = behindComments(text, table.offset + 1, endOf(table) - 1, { isWholeTable: true });
     const [before, after] = style.isCompact ? ['', ''] : [`${style.eol}${indent}`, `${style.eol}${outer}`];
-    return `${text.slice(0, at)}${before}${member}${after}${text.slice(table.end - 1)}`;
+    return `${text.slice(0, at)}${before}${member}${after}${text.slice(endOf(table) - 1)}`;
   }
-  const comma = commaBehind(text, last.node.end);
-  const from = comma === undefined ? last.node.end : comma + 1;
+  const comma = commaBehind(text, endOf(last));
+  const from = comma === undefined ? endOf(last) : comma + 1;
   // A comment after the last member, on its line, belongs to that member.
-  const at = behindComments(text, from, table.end - 1, { isWholeTable: false });
-  const begin = style.isCompact || indentAt(text, last.start) === undefined ? '' : `${style.eol}${indent}`;
+  const at = behindComments(text, from, endOf(table) - 1, { isWholeTable: false });
+  const begin = style.isCompact || indentAt(text, last.offset) === undefined ? '' : `${style.eol}${indent}`;
   const separator = comma === undefined ? ',' : '';
   const gap = begin === '' && !style.isCompact ? ' ' : begin;
   const tail = comma === undefined ? '' : ',';
-  return `${text.slice(0, last.node.end)}${separator}${text.slice(last.node.end, at)}${gap}${member}${tail}${text.slice(at)}`;
+  return `${text.slice(0, endOf(last))}${separator}${text.slice(endOf(last), at)}${gap}${member}${tail}${text.slice(at)}`;
 }
 
 /** Position of the comma after a value; undefined if there is none. */
@@ -131,20 +168,19 @@ function behindComments(text: string, from: number, to: number, { isWholeTable }
   return from + (rule.exec(text.slice(from, to))?.[0].length ?? 0);
 }
 
-function removed(text: string, table: JsonNode, index: number): string {
-  const members = table.members ?? [];
-  const member = members[index];
-  if (member === undefined) throw new Refusal('the entry is not in it');
-  const start = text.slice(0, member.start).trimEnd().length;
-  const comma = commaBehind(text, member.node.end);
-  const rest = text.slice(comma === undefined ? member.node.end : comma + 1);
-  const before = comma === undefined ? withoutLastComma(text, members[index - 1], start) : text.slice(0, start);
+function removed(text: string, member: Node): string {
+  const members = member.parent?.children ?? [];
+  const previous = members[members.indexOf(member) - 1];
+  const start = text.slice(0, member.offset).trimEnd().length;
+  const comma = commaBehind(text, endOf(member));
+  const rest = text.slice(comma === undefined ? endOf(member) : comma + 1);
+  const before = comma === undefined ? withoutLastComma(text, previous, start) : text.slice(0, start);
   if (members.length === 1 && /^\s*\}/.test(rest) && before.endsWith('{')) return `${before}${rest.trimStart()}`;
   return `${before}${rest}`;
 }
 
 /** The text before a last member that is removed, without the comma between it and the member before. */
-function withoutLastComma(text: string, previous: JsonMember | undefined, end: number): string {
-  const comma = previous === undefined ? undefined : commaBehind(text, previous.node.end);
+function withoutLastComma(text: string, previous: Node | undefined, end: number): string {
+  const comma = previous === undefined ? undefined : commaBehind(text, endOf(previous));
   return comma === undefined ? text.slice(0, end) : `${text.slice(0, comma)}${text.slice(comma + 1, end)}`;
 }

@@ -4,6 +4,8 @@ import type { Catalog } from './catalog.ts';
 
 /** After a failure. */
 const RETRY_MS = 30_000;
+/** Most values stored in one step, since other changes wait for it. */
+const STEP_MAX = 100;
 
 interface Options<Value> {
   catalog: Catalog;
@@ -52,21 +54,25 @@ export function createLateRecords<Value>({
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    let taken = new Map<string, Value>();
-    try {
-      await catalog.change(() => {
-        taken = new Map(pending);
-        storing = taken;
-        pending.clear();
-        return { changes: changesOf(taken), result: undefined };
-      });
-    } catch (error) {
-      for (const [key, value] of taken) if (!pending.has(key)) pending.set(key, value);
-      log.error({ err: error }, `cannot store ${what}`);
-      if (timer === undefined) storeIn(RETRY_MS);
-    }
-    // The next may have begun.
-    if (storing === taken) storing = new Map();
+    do {
+      let taken = new Map<string, Value>();
+      try {
+        await catalog.change(() => {
+          taken = new Map([...pending].slice(0, STEP_MAX));
+          storing = taken;
+          for (const key of taken.keys()) pending.delete(key);
+          return { changes: changesOf(taken), result: undefined };
+        });
+      } catch (error) {
+        for (const [key, value] of taken) if (!pending.has(key)) pending.set(key, value);
+        log.error({ err: error }, `cannot store ${what}`);
+        if (timer === undefined) storeIn(RETRY_MS);
+        return;
+      } finally {
+        // The next may have begun.
+        if (storing === taken) storing = new Map();
+      }
+    } while (pending.size > 0);
   }
 
   return {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import type { Engine, Unbound } from '../../engine/engine.ts';
 import { type Catalog, put } from '../catalog/catalog.ts';
+import { createLateRecords } from '../catalog/late-records.ts';
 import type { LambdaVersionRecord } from '../catalog/records.ts';
 import { versionKey } from './lambda-records.ts';
 
@@ -12,7 +13,7 @@ export interface LambdaStates {
   /** What it depends on whether SQL with these names binds, as a text that differs when that does. */
   basisOf(names: readonly string[]): string;
   /** Stores what is not stored yet. */
-  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** What binding a version said, and on what basis. */
@@ -27,8 +28,6 @@ export interface LambdaStatesOptions {
 }
 
 const STORE_DELAY_MS = 5_000;
-/** Most versions stored in one step, since other changes wait for it. */
-const STEP_MAX = 100;
 
 /**
  * Binds a version again when it is asked about and a collection or alias that it names, or its columns, have changed
@@ -36,11 +35,20 @@ const STEP_MAX = 100;
  * counts. Answers are stored like `LambdaStats`, so that a start does not bind everything again.
  */
 export function createLambdaStates({ engine, catalog, versions, log }: LambdaStatesOptions): LambdaStates {
-  /** By the version's key: not stored yet. */
-  const pending = new Map<string, Bound>();
+  const late = createLateRecords<Bound>({
+    catalog,
+    log,
+    what: 'whether Query Lambdas bind',
+    delayMs: STORE_DELAY_MS,
+    changesOf: (values) =>
+      [...values].flatMap(([key, bound]) => {
+        // A version deleted in the meantime must not come back.
+        const record = catalog.all('lambdaVersion').get(key);
+        return record === undefined ? [] : [put('lambdaVersion', key, { ...record, ...bound })];
+      }),
+  });
   /** Those that are being bound: whoever asks meanwhile waits for the same. */
   const binding = new Map<string, { on: string; unbound: Promise<string | null> }>();
-  let timer: NodeJS.Timeout | undefined;
 
   async function bind(version: LambdaVersionRecord): Promise<string | null> {
     try {
@@ -63,10 +71,7 @@ export function createLambdaStates({ engine, catalog, versions, log }: LambdaSta
   async function bindAgain(version: LambdaVersionRecord, key: string, boundOn: string, last: Bound) {
     try {
       const unbound = await bind(version);
-      pending.set(key, { unbound, boundOn });
-      timer ??= setTimeout(() => {
-        flush().catch((cause: unknown) => log.error({ err: cause }, 'cannot store whether Query Lambdas bind'));
-      }, STORE_DELAY_MS).unref();
+      late.set(key, { unbound, boundOn });
       return unbound;
     } catch (error) {
       log.warn({ err: error, version: version.version }, 'cannot tell whether a Query Lambda binds');
@@ -76,32 +81,15 @@ export function createLambdaStates({ engine, catalog, versions, log }: LambdaSta
     }
   }
 
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    while (pending.size > 0) {
-      const step = [...pending].slice(0, STEP_MAX);
-      await catalog.change(() => {
-        const known = catalog.all('lambdaVersion');
-        const changes = step.flatMap(([key, bound]) => {
-          const record = known.get(key);
-          return record === undefined ? [] : [put('lambdaVersion', key, { ...record, ...bound })];
-        });
-        return { changes, result: undefined };
-      });
-      for (const [key, bound] of step) if (pending.get(key) === bound) pending.delete(key);
-    }
-  }
-
   const basisOf = (names: readonly string[]) => `${versions} ${engine.definitionOf(names)}`;
   return {
     basisOf,
-    flush,
+    close: late.close,
     async unboundOf(version) {
       const key = versionKey(version);
       // Read beforehand, so that names which change during the binding cause another one.
       const on = basisOf(version.names);
-      const last = pending.get(key) ?? version;
+      const last = late.get(key) ?? version;
       if (last.boundOn === on) return last.unbound;
       const current = binding.get(key);
       if (current?.on === on) return current.unbound;

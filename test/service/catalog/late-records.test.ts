@@ -83,6 +83,13 @@ describe('createLateRecords()', () => {
     expect(stored('a')).toBe('second');
   });
 
+  it('stores many in several commits, so that other changes need not wait for all', async () => {
+    const { late, stored } = open();
+    for (let n = 0; n < 250; n++) late.set(`k${n}`, 'v');
+    await late.flush();
+    expect([commits, stored('k0'), stored('k249')]).toEqual([3, 'v', 'v']);
+  });
+
   it('tries again by itself after a failure, without what was forgotten meanwhile', async () => {
     const { late, stored } = open();
     fails = true;

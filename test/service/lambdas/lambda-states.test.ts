@@ -127,7 +127,7 @@ describe('the state of a version', () => {
     await catalog.change(() => ({ changes, result: undefined }));
     const stored = () => all.map((one) => catalog.all('lambdaVersion').get(`commons.${one.lambda}::v`) ?? one);
     const before = await Promise.all(all.map((one) => states.unboundOf(one)));
-    await states.flush();
+    await states.close();
     await engine.close();
     engine = await openSmall(folder.file);
     restart();
