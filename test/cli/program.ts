@@ -49,6 +49,7 @@ export async function outcomeOf(child: ReturnType<typeof startOnTerminal>): Prom
 export async function runHere(args: readonly string[], env: Variables): Promise<Outcome> {
   const [stdout, stderr] = [new Captured(), new Captured()];
   const before = { ...process.env };
+  const mask = process.umask(0o022);
   const streams = { stdout: process.stdout, stderr: process.stderr };
   const handlers = SIGNALS.map((name) => [name, process.listeners(name)] as const);
   try {
@@ -57,6 +58,7 @@ export async function runHere(args: readonly string[], env: Variables): Promise<
     const code = await runCommand(readInvocation(args));
     return { code, stdout: stdout.text, stderr: stderr.text };
   } finally {
+    process.umask(mask);
     setStreams(streams);
     setVariables(before);
     for (const [name, own] of handlers) {

@@ -16,11 +16,11 @@ describe('closeToOthers()', () => {
   test('closes the files that are there and those that come, and follows no link', async () => {
     const folder = await openFolder(join(base, 'data'));
     const outside = join(base, 'outside.txt');
-    await writeFile(outside, '', { mode: 0o644 });
-    await writeFile(folder.databaseFile, '', { mode: 0o644 });
-    await symlink(outside, join(folder.path, 'link'));
     const before = process.umask(0o022);
     try {
+      await writeFile(outside, '', { mode: 0o644 });
+      await writeFile(folder.databaseFile, '', { mode: 0o644 });
+      await symlink(outside, join(folder.path, 'link'));
       await closeToOthers(folder);
       await writeFile(`${folder.databaseFile}.wal`, '');
     } finally {
