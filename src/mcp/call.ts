@@ -4,7 +4,7 @@ import { nearest } from '../contract/nearest.ts';
 import type { Client } from '../http/client.ts';
 import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
-import { fence, lineText, type ToolResult } from './fence.ts';
+import { type Fenced, fence, lineText, type ToolResult } from './fence.ts';
 import type { Blast } from './guard/blast.ts';
 import { type Human, nobody, outgrown, type Question } from './guard/guard.ts';
 import type { Means } from './means.ts';
@@ -60,7 +60,8 @@ async function runOnce({
   const progress = reports?.report ?? (() => undefined);
   let client: Client | undefined;
   let blast: Blast | undefined;
-  const secrets = secretsOfCall(means.secretOf);
+  const secrets = tool.secretArguments?.length ? secretsOfCall(means.secretOf) : undefined;
+  const hide = secrets?.hide ?? ((answer: Fenced) => answer);
   try {
     input = tool.read(args, secrets);
     client = await connect();
@@ -80,13 +81,13 @@ async function runOnce({
         return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
       }
     }
-    return fence(secrets.hide(await tool.run(context, input, blast)));
+    return fence(hide(await tool.run(context, input, blast)));
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(secrets.hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
+    return fence(hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
   } finally {
     reports?.end();
   }

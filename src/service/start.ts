@@ -254,7 +254,7 @@ async function startOn(
   const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
-  const local = new WeakSet<Socket>();
+  const localSockets = new WeakSet<Socket>();
   const app = options.buildApp({
     engine,
     catalog,
@@ -284,7 +284,7 @@ async function startOn(
     command: options.command,
     cors: options.cors ?? false,
     trustedProxies: options.trustedProxies,
-    isLocal: (socket) => local.has(socket),
+    localSockets,
     leave: () => closeInBackground('asked to'),
     mounts,
   });
@@ -294,7 +294,7 @@ async function startOn(
       await listen(
         address,
         (req, res) => app.routing(req, res),
-        (socket) => local.add(socket),
+        (socket) => localSockets.add(socket),
       ),
     );
   }

@@ -27,12 +27,12 @@ export function readArguments(
   const sent = flattened(known, given);
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
-  const takesSecrets = known.some(({ schema }) => holdsSecret(schema));
+  const takesSecrets = secrets !== undefined && known.some(({ schema }) => holdsSecret(schema));
   for (const argument of known) {
     const settled = settle(argument.schema, sent[argument.name]);
     const path = argument.name;
     problems.push(...unknownFields(argument.schema, settled, path));
-    if (secrets !== undefined && takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
+    if (takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
     // What a reference stands for may be the JSON of an object, too.
     const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
     const parsed = argument.schema.safeParse(value);

@@ -53,12 +53,13 @@ export function registerToolCalls(
       if (refusal !== undefined) return refusal;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, offered));
     }
+    const asks = tool.blast !== undefined && guard !== 'off';
     const run = (round: Round) =>
       runTool({
         tool,
         args: params.arguments ?? {},
         connect,
-        human: guard === 'off' ? nobody : elicitingHuman(approvals, round, { ...assistant, clientName: nameOf(ctx) }),
+        human: asks ? elicitingHuman(approvals, round, { ...assistant, clientName: nameOf(ctx) }) : nobody,
         signal: ctx.mcpReq.signal,
         progress: progressOf(ctx),
         means,
@@ -66,7 +67,7 @@ export function registerToolCalls(
         caller: callerOf(ctx),
         onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),
       }).then(tellAfter(changes, tool, params.arguments));
-    const canAsk = canShowForms(capabilitiesOf(ctx));
+    const canAsk = asks && canShowForms(capabilitiesOf(ctx));
     if (era === 'modern') {
       return run({ canAsk, state: ctx.mcpReq.requestState(), responses: ctx.mcpReq.inputResponses });
     }

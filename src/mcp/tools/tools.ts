@@ -28,6 +28,7 @@ type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 function toolOf(rowTool: RowTool): Tool {
   const { row, listing } = rowTool;
   const canTell = holdsSecret(row.result);
+  const issues = issuesSecret(row);
   return {
     listing,
     effect: row.effect,
@@ -45,7 +46,7 @@ function toolOf(rowTool: RowTool): Tool {
       : {}),
     run: async (context, input, blast) => {
       const { client, signal } = context;
-      if (issuesSecret(row)) return callIssuing(rowTool, context, input);
+      if (issues) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
       const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });

@@ -11,8 +11,7 @@ import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { requireAllowed } from '../access/allowlist.ts';
-import { authenticate, type Principal, requireCaller } from '../access/auth.ts';
-import { lowerFirst, permits, requireRole } from '../access/roles.ts';
+import { authenticate, lowerFirst, type Principal, permits, requireCaller, requireRole } from '../access/auth.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
 import { handlers } from '../handlers.ts';
 import { tooManyDocuments } from '../ingest/intake.ts';
@@ -35,8 +34,8 @@ export interface AppContext extends ServiceContext {
   cors: boolean;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly AddressRange[];
-  /** Whether a connection came over the local socket. */
-  isLocal: (socket: Socket) => boolean;
+  /** Connections that came over the local socket. */
+  localSockets: WeakSet<Socket>;
   /** Closes the service; called after the request to do so was answered. */
   leave: () => void;
   /** Whether `serve` runs the service; a newer program then leaves it alone. */
@@ -145,7 +144,7 @@ function placeOf(ctx: AppContext, passes: OriginPasses, request: FastifyRequest)
 function hopsOf(ctx: AppContext, request: FastifyRequest): Hops {
   const { 'x-forwarded-for': forwardedFor } = request.headers;
   const { socket } = request.raw;
-  return { isLocal: ctx.isLocal(socket), peer: socket.remoteAddress, forwardedFor: forwardedFor?.toString() };
+  return { isLocal: ctx.localSockets.has(socket), peer: socket.remoteAddress, forwardedFor: forwardedFor?.toString() };
 }
 
 function acceptJson(app: FastifyInstance, states: WeakMap<FastifyRequest, RequestState>): void {

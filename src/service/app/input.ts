@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
 import type { Row } from '../../contract/row.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import { lowerFirst } from '../access/roles.ts';
+import { lowerFirst } from '../access/auth.ts';
 
 const ISSUES_SHOWN_MAX = 3;
 

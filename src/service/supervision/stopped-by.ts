@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ApiError } from '../../contract/errors.ts';
 import type { EndNote, Why } from './end-note.ts';
@@ -20,21 +19,6 @@ const STOPS_MAX = 200;
 const OUT_OF_HEAP = 'SIGABRT';
 const HOUR_MS = 3_600_000;
 const HOLD_MS = 10 * 60_000;
-/** Longer requests are known by their length, beginning and end. */
-const EDGE_BYTES = 32 * 1024;
-
-/** A short text that is the same for the same parts, and tells nothing of them. */
-export function fingerprint(...parts: (string | Buffer)[]): string {
-  const texts = parts.map((part) => `${part.length} ${edgesOf(part)}`);
-  return hash('sha256', texts.join(''), 'hex').slice(0, 32);
-}
-
-function edgesOf(part: string | Buffer): string {
-  const text = (start: number, end?: number) =>
-    typeof part === 'string' ? part.slice(start, end) : part.toString('latin1', start, end);
-  if (part.length <= 2 * EDGE_BYTES) return text(0);
-  return text(0, EDGE_BYTES) + text(part.length - EDGE_BYTES);
-}
 
 /**
  * What a process left in flight, given what is known of its end: nothing if that was somebody else's doing, such as a

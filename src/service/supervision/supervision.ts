@@ -5,18 +5,8 @@ import { cutWithoutKeys } from '../../contract/without-keys.ts';
 import type { Engine, GiveUp } from '../../engine/engine.ts';
 import type { Principal } from '../access/auth.ts';
 import { readEndNote, writeEndNote } from './end-note.ts';
-import { type Flight, leftInFlight, openFlights, type Work } from './flights.ts';
-import {
-  fingerprint,
-  heldBack,
-  heldOf,
-  readStops,
-  refusal,
-  refusedOf,
-  type Stop,
-  stopsOf,
-  stopsText,
-} from './stopped-by.ts';
+import { type Flight, fingerprint, leftInFlight, openFlights, type Work } from './flights.ts';
+import { heldBack, heldOf, readStops, refusal, refusedOf, type Stop, stopsOf, stopsText } from './stopped-by.ts';
 import { watchThread } from './thread-watch.ts';
 
 /** Files of the data folder. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract, OPERATIONS, type Operation } from '../../../src/contract/contract.ts';
 import { fillPath } from '../../../src/contract/path.ts';
 import { ROLES, type Role, type Row } from '../../../src/contract/row.ts';
-import { permits } from '../../../src/service/access/roles.ts';
+import { permits } from '../../../src/service/access/auth.ts';
 import { startTestService, type TestService } from '../harness.ts';
 import { addUser } from '../people.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';

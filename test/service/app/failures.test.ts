@@ -117,7 +117,7 @@ describe('buildApp() before the service is ready', () => {
       lifecycle,
       cors: false,
       trustedProxies: [],
-      isLocal: () => false,
+      localSockets: new WeakSet(),
       leave: () => undefined,
       mounts: [],
     };

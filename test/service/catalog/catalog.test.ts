@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, StoredRecord } from '../../../src/engine/engine.ts';
-import { permits } from '../../../src/service/access/roles.ts';
+import { permits } from '../../../src/service/access/auth.ts';
 import { openCatalog, put, remove, SCHEMA_VERSION } from '../../../src/service/catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from '../../../src/service/catalog/metadata.ts';
 

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Why } from '../../../src/service/supervision/end-note.ts';
 import type { Work } from '../../../src/service/supervision/flights.ts';
-import { leftInFlight, openFlights, SLOT_BYTES } from '../../../src/service/supervision/flights.ts';
+import { fingerprint, leftInFlight, openFlights, SLOT_BYTES } from '../../../src/service/supervision/flights.ts';
 import {
-  fingerprint,
   heldOf,
   readStops,
   refusal,
