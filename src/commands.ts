@@ -19,18 +19,24 @@ export interface AuditFilter {
 /** What the command line asks for. `exit`: only print a text and end. */
 export type Invocation =
   | { command: 'stdio' | 'demo'; config: Config }
+  /** `force`: also a service that was started with `serve`, which is refused otherwise. */
   | { command: 'stop'; config: Config; force: boolean }
   | { command: 'serve'; config: Config; role: ServeRole }
   | { command: 'doctor'; config: Config; json: boolean; clockIsRight: boolean }
+  /** Without a tool: list them. `input`: JSON text of the arguments (default: none). */
   | { command: 'call'; config: Config; tool: string | undefined; input: string | undefined }
   | ({ command: 'trash'; config: Config } & TrashRequest)
+  /** `print`: the address, instead of starting a browser. */
   | { command: 'open'; config: Config; print: boolean }
   | ({ command: 'approve'; config: Config } & ApproveRequest)
   | ({ command: 'setup'; config: Config } & SetupRequest)
   | { command: 'audit'; config: Config; filter: AuditFilter }
+  /** `path` is the folder of the backup; `yes`: do not ask. */
   | { command: 'backup'; config: Config; path: string }
   | { command: 'restore'; config: Config; path: string; yes: boolean }
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
+
+export type InvocationOf<Command extends Invocation['command']> = Extract<Invocation, { command: Command }>;
 
 export interface TrashRequest {
   action: (typeof TRASH_ACTIONS)[number];

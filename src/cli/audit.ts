@@ -1,27 +1,20 @@
 import { existsSync } from 'node:fs';
-import type { AuditFilter } from '../commands.ts';
+import type { AuditFilter, InvocationOf } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json/json.ts';
 import { nearest } from '../contract/nearest.ts';
 import { readAuditLog } from '../local/audit-log.ts';
 import { toolCards } from '../mcp/tools/tool-cards.ts';
-import type { Config } from '../settings.ts';
-import { errorLine, plainText } from './log.ts';
+import { plainText } from './log.ts';
+import { forPerson } from './person.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
-
-export interface AuditCommand {
-  config: Pick<Config, 'dataDir'>;
-  filter: AuditFilter;
-}
 
 const ARGUMENTS_CHARS = 120;
 
 /** Prints the audit log of the data folder, newest call last. */
-export async function audit({ config, filter }: AuditCommand): Promise<number> {
-  // The reader of the output may go away (`| head`).
-  process.stdout.once('error', () => process.exit(1));
-  try {
+export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number> {
+  return forPerson(async () => {
     const { records, unreadable } = existsSync(config.dataDir)
       ? readAuditLog(config.dataDir)
       : { records: [], unreadable: 0 };
@@ -32,10 +25,7 @@ export async function audit({ config, filter }: AuditCommand): Promise<number> {
     if (chosen.length === 0 && !filter.json) process.stderr.write(`No calls on record in "${config.dataDir}".\n`);
     process.stdout.write(chosen.map((entry) => `${filter.json ? stringifyJson(entry) : lineOf(entry)}\n`).join(''));
     return 0;
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return 1;
-  }
+  });
 }
 
 /** Throws `invalid_input` for a name that is neither a tool nor in the records, which may have unknown tools. */

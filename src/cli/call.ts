@@ -1,3 +1,4 @@
+import type { InvocationOf } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { counted } from '../contract/in-words.ts';
 import { parseJson, stringifyJson } from '../contract/json/json.ts';
@@ -7,34 +8,29 @@ import type { Means } from '../mcp/means.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
-import { errorLine, personLog, plainText } from './log.ts';
+import { personLog, plainText } from './log.ts';
 import { auditOf, fileMeans, secretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
+import { forPerson } from './person.ts';
 import { shownProgress } from './progress.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
-
-export interface CallCommand {
-  config: Config;
-  /** Absent: list the tools. */
-  tool: string | undefined;
-  /** JSON text of the arguments; absent: none. */
-  input: string | undefined;
-}
 
 /**
  * Runs one tool as an assistant would, and prints its answer to standard output as one JSON document, even if the tool
  * failed: the error then also goes to standard error, and the exit code is 1. If the tool cannot be called at all, only
  * standard error says so. Deleting asks at the terminal, and is refused if there is none, unless the guard is off.
  */
-export async function call({ config, tool, input }: CallCommand, bin: string): Promise<number> {
-  if (tool === undefined) {
+export function call({ config, tool, input }: InvocationOf<'call'>, bin: string): Promise<number> {
+  return forPerson(async () => {
+    if (tool !== undefined) return callOne(config, tool, input, bin);
     process.stdout.write(toolList(config));
     return 0;
-  }
+  });
+}
+
+async function callOne(config: Config, tool: string, input: string | undefined, bin: string): Promise<number> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  // The reader of the output may go away (`| head`).
-  process.stdout.once('error', () => process.exit(1));
   const shown = shownProgress(process.stderr);
   let client: Client | undefined;
   let audit: ReturnType<typeof auditOf>;
@@ -67,11 +63,8 @@ export async function call({ config, tool, input }: CallCommand, bin: string): P
     if (answer.isError) return 1;
     for (const { label, secret } of secrets) process.stdout.write(`${plainText(label)}: ${plainText(secret)}\n`);
     return 0;
-  } catch (error) {
-    shown.clear();
-    process.stderr.write(errorLine(error));
-    return 1;
   } finally {
+    shown.clear();
     await audit?.settled();
     await client?.close();
   }

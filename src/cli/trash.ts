@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { TrashRequest } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { bytesText, counted } from '../contract/in-words.ts';
 import type { TrashEntry } from '../contract/trash.ts';
 import type { Client } from '../http/client.ts';
 import type { Config } from '../settings.ts';
-import { connectService, requireLocalService } from './connect.ts';
-import { errorLine, personLog, plainText } from './log.ts';
+import { requireLocalService } from './connect.ts';
+import { plainText } from './log.ts';
+import { forPerson, withService } from './person.ts';
 import { askAtTerminal, isYes } from './terminal.ts';
 
 /**
@@ -14,26 +14,19 @@ import { askAtTerminal, isYes } from './terminal.ts';
  * make the exit code 1, as does a restore that leaves documents in the trash. Removing asks at the terminal, and is
  * refused if there is none, unless `yes` is set. `ask` stands for the terminal.
  */
-export async function trash(
+export function trash(
   request: TrashRequest & { config: Config },
   bin: string,
   ask: typeof askAtTerminal = askAtTerminal,
 ): Promise<number> {
   const { config, action } = request;
-  // The reader of the output may go away (`| head`).
-  process.stdout.once('error', () => process.exit(1));
-  let client: Client | undefined;
-  try {
+  return forPerson(async () => {
     requireLocalService(config, 'The trash is reached');
-    client = await connectService(config, bin, personLog(config), randomUUID());
-    if (action === 'list') return await list(client);
-    return action === 'restore' ? await restore(client, request.id ?? '') : await empty(client, request, ask);
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return 1;
-  } finally {
-    await client?.close();
-  }
+    return withService(config, bin, (client) => {
+      if (action === 'list') return list(client);
+      return action === 'restore' ? restore(client, request.id ?? '') : empty(client, request, ask);
+    });
+  });
 }
 
 async function list(client: Client): Promise<number> {

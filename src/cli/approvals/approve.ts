@@ -8,7 +8,8 @@ import { openFolder } from '../../local/folder.ts';
 import { probe } from '../../local/probe.ts';
 import type { Config } from '../../settings.ts';
 import { requireLocalService } from '../connect.ts';
-import { errorLine, plainText } from '../log.ts';
+import { plainText } from '../log.ts';
+import { forPerson } from '../person.ts';
 import { askAtTerminal, isYes } from '../terminal.ts';
 import { forgetBrowsers, pairBrowser } from './pair-browser.ts';
 
@@ -16,28 +17,23 @@ import { forgetBrowsers, pairBrowser } from './pair-browser.ts';
  * Lets the person at the terminal answer a question of an assistant whose client cannot ask. Without a terminal nothing
  * is answered: a model with a shell must not answer for its human. Errors go to standard error, with exit code 1.
  */
-export async function approve(request: ApproveRequest & { config: Config }, bin: string): Promise<number> {
-  const { config, action, code } = request;
-  let client: Client | undefined;
-  try {
+export function approve({ config, action, code }: ApproveRequest & { config: Config }, bin: string): Promise<number> {
+  return forPerson(async () => {
     requireLocalService(config, 'Questions are answered');
-    if (action === 'pair') return await pairBrowser(config, bin);
-    if (action === 'forget') return await forgetBrowsers(config, bin);
-    client = await runningService(config.dataDir);
-    if (code === undefined) return list(client === undefined ? [] : await client.listApprovals({}));
-    if (client === undefined) {
-      throw new ApiError(
-        'not_found',
-        `Nothing waits: no service runs on "${config.dataDir}". The assistant can ask again.`,
-      );
+    if (action === 'pair') return pairBrowser(config, bin);
+    if (action === 'forget') return forgetBrowsers(config, bin);
+    const client = await runningService(config.dataDir);
+    try {
+      if (code === undefined) return list((await client?.listApprovals({})) ?? []);
+      if (client !== undefined) return await answer(client, await client.getApproval({ code }));
+    } finally {
+      await client?.close();
     }
-    return await answer(client, await client.getApproval({ code }));
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return 1;
-  } finally {
-    await client?.close();
-  }
+    throw new ApiError(
+      'not_found',
+      `Nothing waits: no service runs on "${config.dataDir}". The assistant can ask again.`,
+    );
+  });
 }
 
 /** A client of the service running on the folder. None is started: without a running service there are no questions. */

@@ -1,23 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { InvocationOf } from '../../commands.ts';
 import { browserOpener } from '../../config.ts';
-import type { Config } from '../../settings.ts';
 import { requireLocalService } from '../connect.ts';
-import { errorLine } from '../log.ts';
+import { forPerson } from '../person.ts';
 import { pairingAddress } from './pair-browser.ts';
-
-export interface OpenCommand {
-  config: Config;
-  /** Print the address instead of starting a browser. */
-  print: boolean;
-}
 
 /**
  * Opens the page of the shared local service, started if necessary, in the browser of the person at the terminal, by an
  * address that works once. Without a terminal none is made. Errors go to standard error, with exit code 1.
  */
-export async function openPage({ config, print }: OpenCommand, bin: string): Promise<number> {
-  try {
+export function openPage({ config, print }: InvocationOf<'open'>, bin: string): Promise<number> {
+  return forPerson(async () => {
     requireLocalService(config, 'The page is opened');
     const url = await pairingAddress(config, bin);
     const isOpened = !print && (await openBrowser(url));
@@ -26,10 +20,7 @@ export async function openPage({ config, print }: OpenCommand, bin: string): Pro
       : 'Open this in your browser, on this machine';
     process.stdout.write(`${first}, within five minutes; it works once:\n\n  ${url}\n`);
     return 0;
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return 1;
-  }
+  });
 }
 
 /** Whether the system's opener could be started; what it then does is not known. */

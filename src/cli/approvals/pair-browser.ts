@@ -1,8 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
-import type { Client } from '../../http/client.ts';
 import type { Config } from '../../settings.ts';
-import { connectService } from '../connect.ts';
-import { personLog } from '../log.ts';
+import { withService } from '../person.ts';
 
 /**
  * An address that pairs the browser that opens it, for the person at the terminal. Without a terminal none is made: a
@@ -12,7 +10,8 @@ export async function pairingAddress(config: Config, bin: string): Promise<strin
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new ApiError('forbidden', 'No browser was paired: this needs a person at a terminal. Run it in one.');
   }
-  const { url } = await withService(config, bin, (client) => client.pairBrowser({}));
+  // The service stays: the page is its.
+  const { url } = await withService(config, bin, (client) => client.pairBrowser({}), { stays: true });
   return url ?? '';
 }
 
@@ -27,17 +26,7 @@ export async function pairBrowser(config: Config, bin: string): Promise<number> 
 
 /** Ends every pairing. Needs no person at a terminal, since it only takes rights away. */
 export async function forgetBrowsers(config: Config, bin: string): Promise<number> {
-  const { browsers } = await withService(config, bin, (client) => client.forgetBrowsers({}));
+  const { browsers } = await withService(config, bin, (client) => client.forgetBrowsers({}), { stays: true });
   process.stdout.write(`Forgotten: ${browsers} ${browsers === 1 ? 'browser' : 'browsers'}. None is paired now.\n`);
   return 0;
-}
-
-async function withService<T>(config: Config, bin: string, work: (client: Client) => Promise<T>): Promise<T> {
-  // For a person, who does not care that a service was started.
-  const client = await connectService(config, bin, personLog(config));
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-  }
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { Backup } from '../../contract/backup.ts';
 import { bytesText, counted } from '../../contract/in-words.ts';
 import type { Client } from '../../http/client.ts';
 import type { Config } from '../../settings.ts';
-import { connectService, requireLocalService } from '../connect.ts';
-import { errorLine, personLog, plainText } from '../log.ts';
+import { requireLocalService } from '../connect.ts';
+import { plainText } from '../log.ts';
+import { forPerson, withService } from '../person.ts';
 import { shownProgress } from '../progress.ts';
 
 /** A backup takes as long as the disk needs. */
@@ -20,34 +20,28 @@ const STEPS = {
  * Makes the local service, which is started if necessary, copy all that it stores into a new folder. Errors go to
  * standard error and make the exit code 1; if it is interrupted, nothing is left behind.
  */
-export async function backup({ config, path }: { config: Config; path: string }, bin: string): Promise<number> {
+export function backup({ config, path }: { config: Config; path: string }, bin: string): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const shown = shownProgress(process.stderr);
-  let client: Client | undefined;
-  let looks: Promise<void> | undefined;
-  const done = new AbortController();
-  try {
+  return forPerson(async () => {
     requireLocalService(config, 'A backup is made');
-    client = await connectService(config, bin, personLog(config), randomUUID());
-    looks = showProgress(client, path, shown, done.signal);
-    const made = await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
-    done.abort();
-    await looks;
+    const made = await withService(config, bin, async (client) => {
+      const done = new AbortController();
+      const looks = showProgress(client, path, done.signal);
+      try {
+        return await client.createBackup({ path }, { timeoutMs: TIMEOUT_MS, signal: stop.signal });
+      } finally {
+        done.abort();
+        await looks;
+      }
+    });
     process.stdout.write(
       plainText(
         `Backup made: ${heldText(made)}, ${bytesText(made.bytes ?? 0)}, in "${path}".\nIt holds keys: keep it as private as the data folder. "colloquy restore ${path}" puts it back.\n`,
       ),
     );
     return 0;
-  } catch (error) {
-    done.abort();
-    await looks;
-    process.stderr.write(errorLine(error));
-    return 1;
-  } finally {
-    await client?.close();
-  }
+  });
 }
 
 /** `2 documents in 1 collection, and 3 documents in the trash`. */
@@ -57,12 +51,8 @@ export function heldText(held: Pick<Backup, 'documents' | 'collections' | 'trash
   return `${counted(held.documents ?? 0, 'documents')} in ${counted(held.collections ?? 0, 'collections')}${inTrash}`;
 }
 
-async function showProgress(
-  client: Client,
-  path: string,
-  shown: ReturnType<typeof shownProgress>,
-  until: AbortSignal,
-): Promise<void> {
+async function showProgress(client: Client, path: string, until: AbortSignal): Promise<void> {
+  const shown = shownProgress(process.stderr);
   while (!until.aborted) {
     await new Promise<void>((resolve) => {
       setTimeout(resolve, LOOK_MS).unref();

@@ -1,31 +1,28 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { InvocationOf } from '../../commands.ts';
 import { bytesText } from '../../contract/in-words.ts';
 import { ASIDE, closeToOthers, type DataFolder, openFolder, STAGED } from '../../local/folder.ts';
 import { liveCounts, type Manifest, readManifest } from '../../service/backups/backup-files.ts';
-import type { Config } from '../../settings.ts';
 import { requireLocalService } from '../connect.ts';
-import { errorLine, plainText } from '../log.ts';
+import { plainText } from '../log.ts';
+import { forPerson } from '../person.ts';
 import { shownProgress } from '../progress.ts';
 import { askAtTerminal, isYes } from '../terminal.ts';
 import { heldText } from './backup.ts';
 import { checkVersions, describeAside, refuseWhileServed, removeStaging, stage, swap } from './restore-files.ts';
-
-export interface RestoreCommand {
-  config: Config;
-  /** Folder of the backup. */
-  path: string;
-  /** Do not ask. */
-  yes: boolean;
-}
 
 /**
  * Replaces what the data folder stores by a backup; the old files are moved aside, never deleted. Nothing changes
  * before the backup was copied, compared with its manifest and opened. Asks at the terminal, and is refused if there is
  * none, unless `yes` is set. Errors go to standard error and make the exit code 1.
  */
-export async function restore({ config, path, yes }: RestoreCommand): Promise<number> {
+export function restore(command: InvocationOf<'restore'>): Promise<number> {
+  return forPerson(() => replaceBy(command));
+}
+
+async function replaceBy({ config, path, yes }: InvocationOf<'restore'>): Promise<number> {
   const shown = shownProgress(process.stderr);
   let staging: string | undefined;
   let made: string[] = [];
@@ -53,11 +50,8 @@ export async function restore({ config, path, yes }: RestoreCommand): Promise<nu
       print(`What was there is in "${aside}".\nTo undo: colloquy stop, then colloquy restore "${aside}"\n`);
     }
     return 0;
-  } catch (error) {
-    shown.clear();
-    process.stderr.write(errorLine(error));
-    return 1;
   } finally {
+    shown.clear();
     if (staging !== undefined) await removeStaging(staging);
     // Folders made for a restore that changed nothing; rmdir keeps any that is not empty.
     for (const path of made) await rmdir(path).catch(() => undefined);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { BUILD, VERSION } from '../../config.ts';
 import type { About } from '../../contract/about.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -8,9 +7,10 @@ import { refusedCertificate } from '../../http/transport.ts';
 import { isOlder, isOutdated } from '../../local/version.ts';
 import { type Hidden, hiddenTools, offeredTools } from '../../mcp/offer.ts';
 import type { Config } from '../../settings.ts';
-import { connectService, requireLocalService } from '../connect.ts';
-import { errorLine, personLog, plainText } from '../log.ts';
+import { requireLocalService } from '../connect.ts';
+import { plainText } from '../log.ts';
 import { offerOf } from '../offer.ts';
+import { forPerson, withService } from '../person.ts';
 import { absentFolder, allowedFolders, clockFinding, keyFileFinding, localFindings } from './doctor-local.ts';
 import type { Finding } from './finding.ts';
 
@@ -30,7 +30,7 @@ export async function doctor(
   { config, json, clockIsRight }: { config: Config; json: boolean; clockIsRight: boolean },
   bin: string,
 ): Promise<number> {
-  if (clockIsRight && !(await isClockConfirmed(config, bin))) return 1;
+  if (clockIsRight && (await confirmClock(config, bin)) !== 0) return 1;
   const diagnosis = await diagnose(config, bin, false);
   const isBroken = diagnosis.findings.some(({ state }) => state === 'fail');
   const text = json ? JSON.stringify({ ok: !isBroken, ...diagnosis }, null, 2) : report(diagnosis);
@@ -39,19 +39,12 @@ export async function doctor(
 }
 
 /** Tells the local service that the clock is right. Errors go to standard error. */
-async function isClockConfirmed(config: Config, bin: string): Promise<boolean> {
-  let client: Client | undefined;
-  try {
+function confirmClock(config: Config, bin: string): Promise<number> {
+  return forPerson(async () => {
     requireLocalService(config, 'The clock is confirmed');
-    client = await connectService(config, bin, personLog(config), randomUUID());
-    await client.confirmClock({});
-    return true;
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return false;
-  } finally {
-    await client?.close();
-  }
+    await withService(config, bin, (client) => client.confirmClock({}));
+    return 0;
+  });
 }
 
 /**
@@ -85,26 +78,27 @@ async function lookAtService(
   bin: string,
 ): Promise<{ findings: Finding[]; roles: string[] | undefined }> {
   const where = config.url === undefined ? 'the local service' : `"${config.url}"`;
-  let client: Client | undefined;
   try {
-    const log = personLog(config);
-    client = await connectService({ ...config, requestTimeoutMs: WAIT_MS }, bin, log, randomUUID());
-    const startedAt = performance.now();
-    const user = await client.getCurrentUser({});
-    const elapsedMs = Math.round(performance.now() - startedAt);
-    const about = await aboutOf(client);
-    const answers = `${where} answers (${elapsedMs} ms)`;
-    const findings = [
-      serviceFinding(answers, about, config.url === undefined),
-      keyFinding(user.email, user.roles),
-      clockFinding(about?.time, about?.clock_before),
-    ];
-    return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
+    return await withService({ ...config, requestTimeoutMs: WAIT_MS }, bin, (client) =>
+      lookThrough(client, where, config),
+    );
   } catch (error) {
     return { findings: [failure(error, where, config)], roles: undefined };
-  } finally {
-    await client?.close();
   }
+}
+
+async function lookThrough(client: Client, where: string, { url }: Config) {
+  const startedAt = performance.now();
+  const user = await client.getCurrentUser({});
+  const elapsedMs = Math.round(performance.now() - startedAt);
+  const about = await aboutOf(client);
+  const answers = `${where} answers (${elapsedMs} ms)`;
+  const findings = [
+    serviceFinding(answers, about, url === undefined),
+    keyFinding(user.email, user.roles),
+    clockFinding(about?.time, about?.clock_before),
+  ];
+  return { findings: findings.filter((one) => one !== undefined), roles: user.roles ?? undefined };
 }
 
 /** The service's `getAbout`; undefined for another implementation of the API, which has no such endpoint. */

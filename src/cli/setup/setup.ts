@@ -7,6 +7,7 @@ import { commandLine, type ServerCommand, serverCommand } from '../connect-lines
 import { diagnose, findingLines } from '../doctor/doctor.ts';
 import { errorLine, plainText } from '../log.ts';
 import { offerOf } from '../offer.ts';
+import { forPerson } from '../person.ts';
 import { askAtTerminal, isYes } from '../terminal.ts';
 import { ASSISTANTS, type AssistantKind, entryFor, isHere, SERVER_NAME } from './clients.ts';
 import { carryOut, isRefused, linesToPaste, type Plan, planFor, shownChange, tryFor, withoutSecrets } from './plan.ts';
@@ -19,9 +20,9 @@ type Request = SetupRequest & { config: Config };
  * the terminal has agreed, or with `yes`; a copy of the original file stays beside it. The exit code is 1 if something
  * was refused or nobody could be asked, and 2 for an unknown assistant.
  */
-export async function setup(request: Request, bin: string): Promise<number> {
+export function setup(request: Request, bin: string): Promise<number> {
   const folders = userFolders();
-  try {
+  return forPerson(async () => {
     const unknown = request.clients.find((id) => !ASSISTANTS.some((kind) => kind.id === id));
     if (unknown !== undefined) return refuseAssistant(unknown);
     const wanted = ASSISTANTS.filter(({ id }) => request.clients.length === 0 || request.clients.includes(id));
@@ -30,12 +31,9 @@ export async function setup(request: Request, bin: string): Promise<number> {
     for (const kind of missing) {
       print(`${kind.name} was not found: there is no ${JSON.stringify(kind.signs(folders)[0])}. Start it once first.`);
     }
-    if (request.undo) return await undo(request, here, folders);
-    return await connect(request, { here, wanted, folders }, bin);
-  } catch (error) {
-    process.stderr.write(errorLine(error));
-    return 1;
-  }
+    if (request.undo) return undo(request, here, folders);
+    return connect(request, { here, wanted, folders }, bin);
+  });
 }
 
 function refuseAssistant(id: string): number {

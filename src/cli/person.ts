@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '../http/client.ts';
+import type { Config } from '../settings.ts';
+import { connectService } from './connect.ts';
+import { errorLine, personLog } from './log.ts';
+
+/** Runs a command for a person: an error goes to standard error, on one line, and makes the exit code 1. */
+export async function forPerson(work: () => Promise<number>): Promise<number> {
+  // The reader of the output may go away (`| head`).
+  process.stdout.once('error', () => process.exit(1));
+  try {
+    return await work();
+  } catch (error) {
+    process.stderr.write(errorLine(error));
+    return 1;
+  }
+}
+
+/** Runs `work` with a client of the service; a local one that is started for that leaves afterwards, unless it `stays`. */
+export async function withService<T>(
+  config: Config,
+  bin: string,
+  work: (client: Client) => Promise<T>,
+  { stays = false } = {},
+): Promise<T> {
+  const client = await connectService(config, bin, personLog(config), stays ? undefined : randomUUID());
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
