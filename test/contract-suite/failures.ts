@@ -1,6 +1,6 @@
 import type { NotFoundKey } from '../../src/contract/errors.ts';
 
-/** How a failure looks on the wire, according to wire.md's table. */
+/** How a failure looks on the wire, according to the interface description's table. */
 export const UNKNOWN_KEY = { as: 'nobody', status: 401, type: 'AUTHEXCEPTION' } as const;
 export const READER = { as: 'read-only', status: 403, type: 'FORBIDDEN' } as const;
 export const INVALID = { status: 400, type: 'INVALIDINPUT' } as const;

@@ -34,12 +34,12 @@ export function checkRequest(row: Row, input: object, exchange: Exchange, key: s
 }
 
 /**
- * Asserts that a raw answer has the envelope and the keys of wire.md, and parses under the row's schema without unknown
+ * Asserts that a raw answer has the envelope and the keys of the interface description, and parses under the row's schema without unknown
  * keys. Returns the result, without its envelope.
  */
 export function checkResult(row: Row, answer: JsonValue): JsonValue {
   const wire = WIRE.get(row.number ?? 0);
-  if (wire === undefined) throw new Error(`wire.md's #${row.number} is not written down`);
+  if (wire === undefined) throw new Error(`#${row.number} of the interface is not written down`);
   expect(wire.envelope).toBe(row.envelope);
   if (wire.envelope === 'data') expect(keysOf(answer)).toEqual(['data']);
   const result = wire.envelope === 'data' ? (answer as { data: JsonValue }).data : answer;

@@ -92,7 +92,7 @@ async function fail(operation: Operation): Promise<void> {
 }
 
 describe('the contract suite', () => {
-  it('has an example and a line of wire.md for each of the 62 rows', () => {
+  it('has an example and a line in wire.ts for each of the 62 rows', () => {
     expect(OPERATIONS).toHaveLength(62);
     expect(Object.keys(EXAMPLES).sort()).toEqual([...OPERATIONS].sort());
     const numbers = OPERATIONS.map((operation) => contract[operation].number).sort((a, b) => a - b);

@@ -1,5 +1,5 @@
 /**
- * What wire.md says about an answer, stated here independently of the contract, so that a mistake in the contract is
+ * What the interface description says of an answer, stated here independently of the contract, so that a mistake in the contract is
  * found.
  */
 export interface WireAnswer {
@@ -74,7 +74,7 @@ export const WIRE: ReadonlyMap<number, WireAnswer> = new Map([
   ...list(WORKSPACE, 61, 62),
 ]);
 
-/** Keys inside results, where wire.md or api.md lists them: by their place in the result. */
+/** Keys inside results, where the interface description lists them: by their place in the result. */
 const INNER_OF: readonly [numbers: readonly number[], keys: Readonly<Record<string, string>>][] = [
   [[1, 41, 46], { stats: 'elapsed_time_ms throttled_time_micros', column_fields: 'name type' }],
   [[3, 4, 5], { data: '_collection _id status error patch_id' }],

@@ -8,7 +8,7 @@ import { addUser } from '../people.ts';
 import { ERROR_KEYS, keysOf } from '../shapes.ts';
 
 /**
- * The endpoints, by number, that each role may call in addition to those of the previous role: from wire.md's table,
+ * The endpoints, by number, that each role may call in addition to those of the previous role: from the interface description's table,
  * not from the rows.
  */
 const MAY: Readonly<Record<Role, readonly number[]>> = {

@@ -30,14 +30,22 @@ interface Context {
   off?: readonly ShortcutName[] | undefined;
 }
 
+/** In place of a shortcut that is not used: it does nothing. */
+const NONE: Shortcuts = {
+  knownStatements: { try: () => undefined, add: () => undefined },
+  lookups: { try: async () => undefined },
+  knownIds: { try: () => undefined, add: () => undefined, stored: () => undefined, close: async () => undefined },
+  unparsed: { try: async () => undefined },
+  columnUpdates: { try: async () => undefined },
+};
+
 export function createShortcuts({ names, limits, source, log, off = [] }: Context): Shortcuts {
-  const unlessOff = <S extends { try: unknown }>(name: ShortcutName, shortcut: S): S =>
-    off.includes(name) ? { ...shortcut, try: () => undefined } : shortcut;
-  return {
-    knownStatements: unlessOff('knownStatements', createKnownStatements(names)),
-    lookups: unlessOff('lookups', createLookups(names, limits.lookupRowsMin)),
-    knownIds: unlessOff('knownIds', createKnownIds(source, log)),
-    unparsed: unlessOff('unparsed', unparsed),
-    columnUpdates: unlessOff('columnUpdates', columnUpdates),
+  const all: Shortcuts = {
+    knownStatements: createKnownStatements(names),
+    lookups: createLookups(names, limits.lookupRowsMin),
+    knownIds: createKnownIds(source, log),
+    unparsed,
+    columnUpdates,
   };
+  return { ...all, ...Object.fromEntries(off.map((name) => [name, NONE[name]])) };
 }
