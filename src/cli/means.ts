@@ -7,11 +7,11 @@ import type { Audit } from '../mcp/audit.ts';
 import type { Means } from '../mcp/means.ts';
 import type { Config } from '../settings.ts';
 
-type Places = Pick<Config, 'dataDir' | 'secretDir'>;
-type FilePlaces = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
+type Folders = Pick<Config, 'dataDir' | 'secretDir'>;
+type FileFolders = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
 
 /** How secrets get past the assistant that started this process: by files in the data folder, and by references. */
-export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
+export function secretMeans({ dataDir, secretDir }: Folders): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
   const folder = secretDir ?? join(dataDir, 'secrets');
   return {
     keepSecret: (label, secret) => keepKey(dataDir, label, secret),
@@ -23,9 +23,9 @@ export function secretMeans({ dataDir, secretDir }: Places): Required<Pick<Means
  * The same for assistants that reach this process over the network. They do not belong to whoever started it, so
  * references work only if the operator has set a folder for them.
  */
-export function remoteSecretMeans(places: Places): Pick<Means, 'keepSecret' | 'secretOf'> {
-  const { keepSecret, secretOf } = secretMeans(places);
-  return places.secretDir === undefined ? { keepSecret } : { keepSecret, secretOf };
+export function remoteSecretMeans(folders: Folders): Pick<Means, 'keepSecret' | 'secretOf'> {
+  const { keepSecret, secretOf } = secretMeans(folders);
+  return folders.secretDir === undefined ? { keepSecret } : { keepSecret, secretOf };
 }
 
 /** The audit log of a process, and how to close it; undefined if it is switched off. */
@@ -40,7 +40,7 @@ export function auditOf(
 }
 
 /** What tools need to read files: nothing, if the operator allows no folder. */
-export function fileMeans({ allowDirs: folders = [], dataDir }: FilePlaces): Pick<Means, 'openFile'> {
+export function fileMeans({ allowDirs: folders = [], dataDir }: FileFolders): Pick<Means, 'openFile'> {
   if (folders.length === 0) return {};
   return {
     openFile: async (request) =>

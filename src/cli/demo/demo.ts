@@ -56,10 +56,10 @@ async function play(story: readonly Step[], folder: string, signal: AbortSignal)
       'What follows happens for real: an MCP client has started the server, loads a week of earthquakes',
       'from a file, and checks every answer against the records in that file.',
     );
-    const place = { workspace: 'demo', collection: 'earthquakes' };
-    await session.call('create_workspace', { name: place.workspace });
-    await session.call('create_collection', { workspace: place.workspace, name: place.collection });
-    const { text, isError } = await session.call('load_file', { ...place, path: 'earthquakes.json' });
+    const target = { workspace: 'demo', collection: 'earthquakes' };
+    await session.call('create_workspace', { name: target.workspace });
+    await session.call('create_collection', { workspace: target.workspace, name: target.collection });
+    const { text, isError } = await session.call('load_file', { ...target, path: 'earthquakes.json' });
     if (isError) throw new Error(`The records could not be loaded: ${text}`);
     for (const [index, step] of story.entries()) await playStep(session, step, { number: index + 1, quakes });
   } finally {
@@ -83,9 +83,9 @@ type Session = Awaited<ReturnType<typeof openSession>>;
 /** Starts the built server as an MCP client does, over stdio. */
 async function openSession(bin: string, folder: string, signal: AbortSignal) {
   const client = new Client({ name: 'colloquy-demo', version: '1' }, { capabilities: { elicitation: { form: {} } } });
-  const places = ['--data-dir', join(folder, 'data'), '--allow-dirs', join(folder, 'files')];
+  const folders = ['--data-dir', join(folder, 'data'), '--allow-dirs', join(folder, 'files')];
   // The service exits soon by itself, even if the demo was killed before it could clean up.
-  const args = [bin, ...places, '--idle-secs', '60', '--log-level', 'error'];
+  const args = [bin, ...folders, '--idle-secs', '60', '--log-level', 'error'];
   let human: Step['human'];
   let questions: string[] = [];
   client.setRequestHandler('elicitation/create', ({ params }) => {

@@ -122,21 +122,21 @@ export function openFlights(file: string | undefined): Flights {
     fd,
     begin(work) {
       if (free.length === 0) free.push(++slots);
-      const place = { slot: free.pop() as number };
+      const held = { slot: free.pop() as number };
       const flight: Flight = {
         work,
         run: (work) =>
-          current.run(place, () => {
+          current.run(held, () => {
             see();
             return work();
           }),
         changed() {
-          if (place.slot > 0) put(place.slot, work);
+          if (held.slot > 0) put(held.slot, work);
         },
         end() {
-          const { slot } = place;
+          const { slot } = held;
           if (slot === 0) return;
-          place.slot = 0;
+          held.slot = 0;
           write(fd, NOTHING, LENGTH_BYTES, slot);
           free.push(slot);
         },
