@@ -11,7 +11,7 @@ export interface KeyAccess {
   used(hash: string): void;
   /** ISO-8601; null: never. */
   lastOf(key: ApiKeyRecord): string | null;
-  /** Stores what is not stored yet. */
+  /** Stores what is not stored yet; nothing is stored after it. */
   close(): Promise<void>;
 }
 

@@ -54,7 +54,8 @@ export function createLateRecords<Value>({
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    do {
+    // What is set meanwhile waits for its own time: requests that never pause would else be stored one by one.
+    for (let steps = Math.max(1, Math.ceil(pending.size / STEP_MAX)); steps > 0; steps--) {
       let taken = new Map<string, Value>();
       try {
         await catalog.change(() => {
@@ -72,7 +73,7 @@ export function createLateRecords<Value>({
         // The next may have begun.
         if (storing === taken) storing = new Map();
       }
-    } while (pending.size > 0);
+    }
   }
 
   return {

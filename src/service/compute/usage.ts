@@ -19,7 +19,7 @@ export interface Usage {
   purged(collection: CollectionRecord, purged: { docCount: number; bytes: number }): void;
   /** Counts documents that came from the text of a file, by outcome. */
   tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
-  /** Stores what is not stored yet. */
+  /** Stores what is not stored yet; nothing is stored after it. */
   close(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ export interface LambdaStates {
   unboundOf(version: LambdaVersionRecord): Promise<string | null>;
   /** What it depends on whether SQL with these names binds, as a text that differs when that does. */
   basisOf(names: readonly string[]): string;
-  /** Stores what is not stored yet. */
+  /** Stores what is not stored yet; nothing is stored after it. */
   close(): Promise<void>;
 }
 

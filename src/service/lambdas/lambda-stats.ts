@@ -17,7 +17,7 @@ export interface LambdaStats {
   ran(version: LambdaVersionRecord, by: string, error?: Error): void;
   /** The version was deleted; if it is posted again, its figures start from nothing. */
   forget(version: LambdaVersionRecord): void;
-  /** Stores what is not stored yet. */
+  /** Stores what is not stored yet; nothing is stored after it. */
   close(): Promise<void>;
 }
 

@@ -108,6 +108,22 @@ describe('createLateRecords()', () => {
     expect([stored('a'), stored('b'), late.get('b')]).toEqual(['kept', undefined, undefined]);
   });
 
+  it('stores what is set while it stores after the delay, not at once', async () => {
+    const { late, stored } = open();
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    late.set('a', 'first');
+    const flushing = late.flush();
+    await vi.advanceTimersByTimeAsync(0);
+    late.set('b', 'meanwhile');
+    release();
+    await flushing;
+    expect([commits, stored('b')]).toEqual([1, undefined]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([commits, stored('b')]).toEqual([2, 'meanwhile']);
+  });
+
   it('tries no more once it is closed, though that failed', async () => {
     const { late } = open();
     fails = true;
