@@ -9,6 +9,13 @@ export const jsonc: ConfigFormat = jsonFormat({ lenient: true });
 
 const EMPTY = '{}\n';
 const DEPTH_MAX = 200;
+/** What errors of the parser mean, by their names. */
+const MISSING: Readonly<Record<string, string>> = {
+  CommaExpected: 'a comma is missing',
+  ColonExpected: 'a colon is missing',
+  PropertyNameExpected: 'a name in quotes is missing',
+  EndOfFileExpected: 'something follows its end',
+};
 
 function jsonFormat(rules: { lenient: boolean }): ConfigFormat {
   // An empty file counts as an empty configuration, as it does for the assistants.
@@ -59,7 +66,7 @@ function parsed(text: string, { lenient }: { lenient: boolean }): { root: Node; 
       onArrayBegin: enter,
       onError: (code, offset, _length, line, column) =>
         fail(
-          offset < text.length ? `it is not JSON (${printParseErrorCode(code)})` : 'it ends too early',
+          offset < text.length ? (MISSING[printParseErrorCode(code)] ?? 'it is not JSON') : 'it ends too early',
           line,
           column,
         ),
