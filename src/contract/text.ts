@@ -28,3 +28,8 @@ export function between(text: string, before: string, after: string): string | u
   const end = text.indexOf(after, before.length);
   return end === -1 ? undefined : text.slice(before.length, end);
 }
+
+/** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
+export function lowerFirst(title: string): string {
+  return title.charAt(0).toLowerCase() + title.slice(1);
+}

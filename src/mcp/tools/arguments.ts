@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, parseJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
-import { holdsSecret, secrecyOf } from '../../contract/secret.ts';
+import { secrecyOf } from '../../contract/secret.ts';
 import type { CallSecrets } from '../secrets.ts';
 import type { Argument } from './catalog.ts';
 import type { Arguments } from './relations.ts';
@@ -15,8 +15,8 @@ const ISSUES_MAX = 5;
  *
  * Unknown arguments, and unknown fields in them, are refused with the nearest known ones; free-form values such as
  * documents are not checked for them. Three slips that models make are corrected: null for an absent argument, an array
- * or object sent as JSON text, and flattened fields sent inside the object that the API has for them. `secrets`
- * replaces references to secrets.
+ * or object sent as JSON text, and flattened fields sent inside the object that the API has for them. `secrets`,
+ * for tools that take any, replaces references to them.
  */
 export function readArguments(
   tool: string,
@@ -27,12 +27,11 @@ export function readArguments(
   const sent = flattened(known, given);
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
-  const takesSecrets = secrets !== undefined && known.some(({ schema }) => holdsSecret(schema));
   for (const argument of known) {
     const settled = settle(argument.schema, sent[argument.name]);
     const path = argument.name;
     problems.push(...unknownFields(argument.schema, settled, path));
-    if (takesSecrets) problems.push(...misplaced(argument.schema, settled, path));
+    if (secrets !== undefined) problems.push(...misplaced(argument.schema, settled, path));
     // What a reference stands for may be the JSON of an object, too.
     const value = secrets === undefined ? settled : settle(argument.schema, secrets.resolve(argument.schema, settled));
     const parsed = argument.schema.safeParse(value);

@@ -2,6 +2,7 @@ import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import { ROLES, type Role, type Row } from '../../contract/row.ts';
+import { lowerFirst } from '../../contract/text.ts';
 import { type Catalog, put } from '../catalog/catalog.ts';
 import type { UserRecord } from '../catalog/records.ts';
 import type { KeyAccess } from './key-access.ts';
@@ -100,9 +101,4 @@ export function requireRole(user: UserRecord, row: Pick<Row, 'title' | 'role'>):
     'forbidden',
     `Cannot ${lowerFirst(row.title)}: it needs the role "${row.role}", and the user "${user.email}" of this API key has ${has}. Use a key of a user with that role, or ask an admin for it.`,
   );
-}
-
-/** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
-export function lowerFirst(title: string): string {
-  return title.charAt(0).toLowerCase() + title.slice(1);
 }

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
 import type { Row } from '../../contract/row.ts';
+import { lowerFirst } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import { lowerFirst } from '../access/auth.ts';
 
 const ISSUES_SHOWN_MAX = 3;
 

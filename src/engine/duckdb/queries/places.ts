@@ -53,7 +53,7 @@ export interface PlacesContext {
    */
   giveUp?: (reason: GiveUp) => void;
   /** How long a statement that was told to stop may go on (default 10,000). */
-  stuckAfterMs?: number | undefined;
+  stuckAfterMs?: number;
 }
 
 interface Parts {
