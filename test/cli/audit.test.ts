@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runHere, runProgram, type Variables } from './program.ts';
+import { runHere, runProgram, type Variables, variablesOf } from './program.ts';
 
 let base = '';
 let dataDir = '';
@@ -15,12 +15,7 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-const env = () => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: base,
-  COLLOQUY_DATA_DIR: dataDir,
-  COLLOQUY_THREADS: '1',
-});
+const env = () => variablesOf(base, dataDir);
 const run = (args: string[], more: Variables = {}) => runHere(args, { ...env(), ...more });
 
 describe('colloquy audit', () => {

@@ -8,7 +8,7 @@ import { createClient } from '../../src/http/client.ts';
 import { probe } from '../../src/local/probe.ts';
 import { longTest } from '../long.ts';
 import { BINARY } from '../scenarios/binary.ts';
-import { runHere, runProgram, type Variables } from './program.ts';
+import { runHere, runProgram, type Variables, variablesOf } from './program.ts';
 
 /** A folder of several tests, and a service on it. */
 const shared = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-shared-')));
@@ -16,13 +16,7 @@ let base = '';
 let dataDir = '';
 const children = new Set<ChildProcess>();
 
-const env = (more: Variables = {}) => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: base,
-  COLLOQUY_DATA_DIR: dataDir,
-  COLLOQUY_THREADS: '1',
-  ...more,
-});
+const env = (more: Variables = {}) => ({ ...variablesOf(base, dataDir), ...more });
 const run = (args: string[], more?: Variables) => runHere(args, env(more));
 const runAlone = (args: string[], more?: Variables, input?: string) => runProgram(args, env(more), input);
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { probe } from '../../src/local/probe.ts';
+import { variablesOf } from './program.ts';
 
 const BIN = resolve(import.meta.dirname, '../../dist/colloquy.js');
 
@@ -15,7 +16,7 @@ let dataDir = '';
 function call(tool: string, input: object, isFull: boolean): Promise<{ code: number; stdout: string; stderr: string }> {
   const limit = isFull ? 'ulimit -f 0 && ' : '';
   const args = ['-c', `${limit}exec "$0" "$@"`, process.execPath, BIN, 'call', tool, JSON.stringify(input)];
-  const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_THREADS: '1' };
+  const env = variablesOf(base, dataDir);
   return new Promise((done) => {
     execFile('bash', args, { env }, (error, stdout, stderr) =>
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),

@@ -3,9 +3,15 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { type Invocation, readInvocation } from '../../src/commands.ts';
+import { runCommand } from '../../src/run-command.ts';
 import { BINARY } from '../scenarios/binary.ts';
 
 export type Variables = Readonly<Record<string, string>>;
+
+/** What a program needs that keeps to these folders. */
+export function variablesOf(home: string, dataDir: string) {
+  return { PATH: process.env['PATH'] ?? '', HOME: home, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_THREADS: '1' };
+}
 
 export interface Outcome {
   code: number | null;
@@ -55,7 +61,7 @@ export async function runHere(args: readonly string[], env: Variables): Promise<
   try {
     setVariables(env);
     setStreams({ stdout, stderr });
-    const code = await runCommand(readInvocation(args));
+    const code = await runCommand(hereOnly(readInvocation(args)), BINARY);
     return { code, stdout: stdout.text, stderr: stderr.text };
   } finally {
     process.umask(mask);
@@ -89,35 +95,8 @@ function setStreams(streams: { stdout: unknown; stderr: unknown }): void {
   }
 }
 
-async function runCommand(invocation: Invocation): Promise<number> {
-  switch (invocation.command) {
-    case 'exit':
-      process.stdout.write(invocation.stdout);
-      process.stderr.write(invocation.stderr);
-      return invocation.exitCode;
-    case 'setup':
-      return (await import('../../src/cli/setup/setup.ts')).setup(invocation, BINARY);
-    case 'call':
-      return (await import('../../src/cli/call.ts')).call(invocation, BINARY);
-    case 'stop':
-      return (await import('../../src/cli/serve/stop.ts')).stop(invocation);
-    case 'doctor':
-      return (await import('../../src/cli/doctor/doctor.ts')).doctor(invocation, BINARY);
-    case 'trash':
-      return (await import('../../src/cli/trash.ts')).trash(invocation, BINARY);
-    case 'backup':
-      return (await import('../../src/cli/backups/backup.ts')).backup(invocation, BINARY);
-    case 'restore':
-      return (await import('../../src/cli/backups/restore.ts')).restore(invocation);
-    case 'audit':
-      return (await import('../../src/cli/audit.ts')).audit(invocation);
-    case 'approve':
-      return (await import('../../src/cli/approvals/approve.ts')).approve(invocation, BINARY);
-    case 'open':
-      return (await import('../../src/cli/approvals/open.ts')).openPage(invocation, BINARY);
-    case 'stdio':
-    case 'serve':
-    case 'demo':
-      throw new Error(`"${invocation.command}" needs a process of its own`);
-  }
+function hereOnly(invocation: Invocation): Invocation {
+  const { command } = invocation;
+  if (command !== 'stdio' && command !== 'serve' && command !== 'demo') return invocation;
+  throw new Error(`"${command}" needs a process of its own`);
 }

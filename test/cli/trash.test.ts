@@ -7,19 +7,13 @@ import { trash } from '../../src/cli/trash.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { BINARY } from '../scenarios/binary.ts';
-import { runHere, runProgram, type Variables } from './program.ts';
+import { runHere, runProgram, type Variables, variablesOf } from './program.ts';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-trash-')));
 const place = { workspace: 'commons', collection: 'docs' };
 afterAll(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
 
-const env = (dataDir: string, more: Variables = {}) => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: base,
-  COLLOQUY_DATA_DIR: dataDir,
-  COLLOQUY_THREADS: '1',
-  ...more,
-});
+const env = (dataDir: string, more: Variables = {}) => ({ ...variablesOf(base, dataDir), ...more });
 
 /** Starts the service of a folder, and connects to it as its operator, with the admin key. */
 async function connect(dataDir: string, more?: Variables): Promise<Client> {

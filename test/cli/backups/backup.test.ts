@@ -21,7 +21,15 @@ import { createClient } from '../../../src/http/client.ts';
 import { probe } from '../../../src/local/probe.ts';
 import { longTest } from '../../long.ts';
 import { BINARY } from '../../scenarios/binary.ts';
-import { HAS_TERMINALS, outcomeOf, runHere, runProgram, startOnTerminal, type Variables } from '../program.ts';
+import {
+  HAS_TERMINALS,
+  outcomeOf,
+  runHere,
+  runProgram,
+  startOnTerminal,
+  type Variables,
+  variablesOf,
+} from '../program.ts';
 
 const place = { workspace: 'commons', collection: 'docs' };
 
@@ -54,12 +62,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 });
 
-const env = () => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: base,
-  COLLOQUY_DATA_DIR: dataDir,
-  COLLOQUY_THREADS: '1',
-});
+const env = () => variablesOf(base, dataDir);
 const run = (args: string[], more: Variables = {}) => runHere(args, { ...env(), ...more });
 
 function connect() {

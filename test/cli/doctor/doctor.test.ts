@@ -24,17 +24,11 @@ import { leaveService } from '../../../src/cli/serve/leave-service.ts';
 import { createClient } from '../../../src/http/client.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
 import { BINARY } from '../../scenarios/binary.ts';
-import { runHere, runProgram } from '../program.ts';
+import { runHere, runProgram, variablesOf } from '../program.ts';
 
 let base = '';
 let dataDir = '';
-const environment = (env: Record<string, string> = {}) => ({
-  PATH: process.env['PATH'] ?? '',
-  HOME: base,
-  COLLOQUY_DATA_DIR: dataDir,
-  COLLOQUY_THREADS: '1',
-  ...env,
-});
+const environment = (env: Record<string, string> = {}) => ({ ...variablesOf(base, dataDir), ...env });
 const run = (args: string[], env: Record<string, string> = {}) => runHere(args, environment(env));
 
 /** What `doctor --json` finds: the states by name, and the hidden tools. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../../src/http/client.ts';
 import { BINARY, buildIfStale } from '../../scenarios/binary.ts';
+import { variablesOf } from '../program.ts';
 
 const FILES = 200;
 
@@ -28,7 +29,7 @@ test.runIf(process.platform === 'linux')(
     const base = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-many-')));
     const dataDir = join(base, 'data');
     const args = ['-c', `ulimit -n ${FILES} && exec "$0" "$@"`, process.execPath, BINARY, 'serve', '--port', '0'];
-    const env = { PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_THREADS: '1' };
+    const env = variablesOf(base, dataDir);
     const service = spawn('bash', args, { env, stdio: ['ignore', 'pipe', 'ignore'] });
     const sockets: Socket[] = [];
     try {

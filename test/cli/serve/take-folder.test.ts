@@ -10,6 +10,7 @@ import type { Client } from '../../../src/http/client.ts';
 import { connectLocal } from '../../../src/local/connect.ts';
 import { type Presence, probe } from '../../../src/local/probe.ts';
 import { longTest } from '../../long.ts';
+import { variablesOf } from '../program.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const PLACE = { workspace: 'commons', collection: 'notes' };
@@ -31,7 +32,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
-const env = () => ({ PATH: process.env['PATH'] ?? '', HOME: base, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_THREADS: '1' });
+const env = () => variablesOf(base, dataDir);
 
 function run(args: readonly string[]): ChildProcess {
   const child = spawn(process.execPath, [BIN, ...args], { env: env(), stdio: 'ignore' });
