@@ -135,8 +135,12 @@ export async function playRounds(options: RoundsOptions): Promise<RoundsReport> 
     served = await start(bin, data);
     for (const worker of workers) game.states.set(worker, await worker.read(served.client));
     for (let round = 1; round <= rounds; round++) {
-      if (random() < options.handOverShare) served = await playHandOver(game, served, round);
-      served = await playRound(game, served, round);
+      const where = (what: string) => (error: unknown) => {
+        throw new Error(`round ${round} from seed ${seed}, ${what}`, { cause: error });
+      };
+      if (random() < options.handOverShare)
+        served = await playHandOver(game, served, round).catch(where('while one service took the place of another'));
+      served = await playRound(game, served, round).catch(where('up to its kill and the next start'));
       result.rounds += 1;
       if (round % 10 === 0) report?.(`${summary(result)}, ${databaseSize(data)}`);
     }

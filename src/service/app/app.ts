@@ -19,7 +19,7 @@ import { tooManyDocuments } from '../ingest/intake.ts';
 import type { Guarded } from '../supervision/supervision.ts';
 import type { AddressRange } from './addresses.ts';
 import { encodeAnswer } from './answer.ts';
-import { DEFINITION_BYTES_MAX, dataListOf, RawBody, READ_BYTES_MAX, readBody } from './body.ts';
+import { DEFINITION_BYTES_MAX, dataListOf, discardBody, RawBody, READ_BYTES_MAX, readBody } from './body.ts';
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -83,7 +83,10 @@ export function buildApp(ctx: AppContext): FastifyInstance {
       sendError(reply, toApiError(error, ctx.log, request.id), request.id);
     },
   });
-  app.setErrorHandler((error, request, reply) => sendError(reply, toApiError(error, ctx.log, request.id), request.id));
+  app.setErrorHandler(async (error, request, reply) => {
+    await discardBody(request.raw);
+    return sendError(reply, toApiError(error, ctx.log, request.id), request.id);
+  });
   app.setNotFoundHandler((request) => {
     throw noSuchEndpoint(request.method, request.url);
   });

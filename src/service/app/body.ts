@@ -182,6 +182,16 @@ async function collect(payload: Readable, bytesMax: number): Promise<{ bytes: nu
   return { bytes, chunks };
 }
 
+/**
+ * Reads what nobody else has begun to read of a request, bounded like a body that is too large: if a connection closes
+ * while its caller still writes, the caller learns that it broke, and not the answer.
+ */
+export async function discardBody(payload: Readable): Promise<void> {
+  if (payload.readableDidRead) return;
+  // A caller that hung up needs no answer.
+  await collect(payload, 0).catch(() => undefined);
+}
+
 /** Without a byte order mark. */
 function decode(bytes: Buffer): string {
   return new TextDecoder('utf-8').decode(bytes);

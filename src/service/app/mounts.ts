@@ -71,7 +71,7 @@ export function addMount(
   app.route({
     method: [...app.supportedMethods],
     url: mount.path,
-    // Before the body is read, so that a caller without a key cannot make the service read one.
+    // Before the body is read, so that a caller without a key cannot make the service keep one.
     onRequest: async (request, reply) => {
       const visit = visitOf(request);
       visit.operation = mount.path.slice(1);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract, OPERATIONS } from '../../../src/contract/contract.ts';
 import { fillPath } from '../../../src/contract/path.ts';
@@ -270,6 +272,29 @@ describe('request bodies', () => {
     expect(answer.body.message_key).toBe('WORKSPACE_NOT_FOUND');
     const empty = await service.call('DELETE', `${WS}/nowhere`, undefined, { rawBody: '' });
     expect(empty.status).toBe(404);
+  });
+
+  it('are read before a refusal, so that it arrives at a caller who closes the connection after it', async () => {
+    // In a thread of its own: what writes in this one is done before the service looks.
+    const caller = new Worker(
+      `
+      const { workerData: socketPath, parentPort } = require('node:worker_threads');
+      const { request } = require('node:http');
+      const headers = { 'content-type': 'application/json', connection: 'close' };
+      const send = () => new Promise((resolve) => {
+        request({ socketPath, method: 'POST', path: '${WS}/commons/collections/c/docs', headers }, (answer) => {
+          answer.resume().on('close', () => resolve(answer.statusCode));
+        }).on('error', ({ code }) => resolve(code)).end(Buffer.alloc(860_000, ' '));
+      });
+      const sendAll = async () => { for (let i = 0; i < 100; i++) parentPort.postMessage(await Promise.all([send(), send()])); };
+      sendAll();
+    `,
+      { eval: true, workerData: service.socket },
+    );
+    const told: unknown[] = [];
+    caller.on('message', (statuses: unknown[]) => void told.push(...statuses));
+    await once(caller, 'exit');
+    expect([told.length, ...new Set(told)]).toEqual([200, 401]);
   });
 
   it('12 MiB are 413, and the answer arrives', async () => {
