@@ -96,6 +96,7 @@ describe('the examples in docs/', () => {
     }
     made += text.slice(from);
     if (process.env['UPDATE_README'] === '1') writeFileSync(resolve(ROOT, page), made);
-    expect(readFileSync(resolve(ROOT, page), 'utf8')).toBe(made);
+    const how = 'the results shown are out of date; write them with: UPDATE_README=1 npx vitest run test/docs';
+    expect(readFileSync(resolve(ROOT, page), 'utf8'), how).toBe(made);
   });
 });

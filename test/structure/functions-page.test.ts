@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { COMPAT_FUNCTIONS } from '../../src/engine/duckdb/sql/compat.ts';
+import { expectGenerated } from './parts.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../src/mcp/docs/functions.md');
 
@@ -35,6 +35,5 @@ function groupsOf() {
 }
 
 it('the page of functions is as they are in the code', () => {
-  if (process.env['UPDATE_README'] === '1') writeFileSync(PAGE, page());
-  expect(readFileSync(PAGE, 'utf8')).toBe(page());
+  expectGenerated(PAGE, page());
 });

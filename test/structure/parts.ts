@@ -1,3 +1,17 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'vitest';
+
+/** Whether generated files are to be written anew instead of being compared. */
+export const isUpdating = process.env['UPDATE_README'] === '1';
+export const HOW_TO_UPDATE =
+  'a generated text is out of date; write it with: UPDATE_README=1 npx vitest run test/structure';
+
+/** Expects a file to hold this text, or writes it. */
+export function expectGenerated(file: string, text: string): void {
+  if (isUpdating) writeFileSync(file, text);
+  expect(readFileSync(file, 'utf8'), HOW_TO_UPDATE).toBe(text);
+}
+
 /** A page with a generated part inserted between its markers. */
 export function withPart(page: string, part: string, text: string): string {
   const begin = page.indexOf(`<!-- ${part}:begin`);
