@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { AuditFilter, InvocationOf } from '../commands.ts';
 import { ApiError } from '../contract/errors.ts';
 import { stringifyJson } from '../contract/json/json.ts';
@@ -15,9 +14,7 @@ const ARGUMENTS_CHARS = 120;
 /** Prints the audit log of the data folder, newest call last. */
 export function audit({ config, filter }: InvocationOf<'audit'>): Promise<number> {
   return forPerson(async () => {
-    const { records, unreadable } = existsSync(config.dataDir)
-      ? readAuditLog(config.dataDir)
-      : { records: [], unreadable: 0 };
+    const { records, unreadable } = readAuditLog(config.dataDir);
     if (filter.tool !== undefined) requireTool(filter.tool, records);
     const chosen = chosenRecords(records, filter);
     const lines = unreadable === 1 ? 'line' : 'lines';

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   openSync,
   readdirSync,
@@ -128,11 +129,10 @@ function putAside(folder: string, time: Date, { bytesMax, filesMax }: AuditLimit
   }
 }
 
-/** The files that were put aside, oldest first. */
+/** The files that were put aside, oldest first; none if there is no folder. */
 function filesAside(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => ASIDE.test(name))
-    .sort();
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => ASIDE.test(name)).sort();
 }
 
 function isMissing(error: unknown): boolean {
@@ -149,7 +149,7 @@ export interface AuditLines {
 /** The whole audit log of a data folder; empty if there is none. */
 export function readAuditLog(folder: string): AuditLines {
   const found: AuditLines = { records: [], unreadable: 0 };
-  for (const name of [...namesIn(folder), FILE]) {
+  for (const name of [...filesAside(folder), FILE]) {
     for (const line of linesOf(join(folder, name))) {
       const record = recordIn(line);
       if (record === undefined) found.unreadable++;
@@ -168,7 +168,7 @@ const TAIL_BYTES = 256 * 1024;
  */
 export async function newestRecords(folder: string, count: number): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
-  for (const name of [FILE, ...namesIn(folder).slice(-1)]) {
+  for (const name of [FILE, ...filesAside(folder).slice(-1)]) {
     if (found.length >= count) break;
     const lines = await lastLines(join(folder, name));
     found.push(...lines.map(recordIn).filter((record) => record !== undefined));
@@ -192,15 +192,6 @@ async function lastLines(path: string): Promise<string[]> {
     throw error;
   } finally {
     await file?.close();
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return filesAside(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import { resolveTarget } from '../http/target.ts';
-import { openTransport, type RawResponse, type Transport, wasNeverSent } from '../http/transport.ts';
+import { openTransport, type RawRequest, type RawResponse, wasNeverSent } from '../http/transport.ts';
 import type { Program } from './version.ts';
 
 /** The result of a probe. `busy`: somebody listens, but is not ready (starting, leaving, or slow). */
@@ -21,12 +21,17 @@ const RESPONSE_BYTES_MAX = 64 * 1024;
 async function send(
   socketPath: string,
   timeoutMs: number,
-  ask: (transport: Transport, signal: AbortSignal) => Promise<RawResponse>,
+  request: Pick<RawRequest, 'method' | 'path' | 'headers'>,
 ): Promise<RawResponse> {
   // A new connection for each probe: a kept-alive one would not tell who listens now.
   const transport = openTransport(resolveTarget({ socketPath }), { connectTimeoutMs: timeoutMs });
   try {
-    return await ask(transport, AbortSignal.timeout(timeoutMs));
+    return await transport.send({
+      ...request,
+      purpose: 'the local service',
+      signal: AbortSignal.timeout(timeoutMs),
+      responseBytesMax: RESPONSE_BYTES_MAX,
+    });
   } finally {
     await transport.close();
   }
@@ -36,16 +41,7 @@ async function send(
 export async function probe(socketPath: string): Promise<Presence> {
   let response: RawResponse;
   try {
-    response = await send(socketPath, PROBE_MS, (transport, signal) =>
-      transport.send({
-        purpose: 'the local service',
-        method: 'GET',
-        path: '/ready',
-        headers: {},
-        signal,
-        responseBytesMax: RESPONSE_BYTES_MAX,
-      }),
-    );
+    response = await send(socketPath, PROBE_MS, { method: 'GET', path: '/ready', headers: {} });
   } catch (error) {
     return wasNeverSent(error) ? { state: 'absent' } : { state: 'busy' };
   }
@@ -84,16 +80,8 @@ function readyBody(text: string): (Omit<Ready, 'state'> & { ready: boolean }) | 
 export async function askToLeave(socketPath: string, adminKey: string): Promise<void> {
   let response: RawResponse;
   try {
-    response = await send(socketPath, LEAVE_MS, (transport, signal) =>
-      transport.send({
-        purpose: 'the local service',
-        method: 'POST',
-        path: '/local/leave',
-        headers: { authorization: `ApiKey ${adminKey}` },
-        signal,
-        responseBytesMax: RESPONSE_BYTES_MAX,
-      }),
-    );
+    const headers = { authorization: `ApiKey ${adminKey}` };
+    response = await send(socketPath, LEAVE_MS, { method: 'POST', path: '/local/leave', headers });
   } catch {
     // It may close the connection while it leaves; the next probe tells whether it is gone.
     return;

@@ -14,7 +14,6 @@ import type { Config } from '../../settings.ts';
 import { ownCommand } from '../connect-lines.ts';
 import { GUARD_OFF } from '../guard-notice.ts';
 import { createLog, errorLine } from '../log.ts';
-import { mountedLater } from './mounted-later.ts';
 import { reachedUrl } from './reached-url.ts';
 import { givenSettings } from './service-settings.ts';
 import { type ServiceMessage, SIGNAL_EXIT_CODES, type StopMessage } from './supervise.ts';
@@ -54,6 +53,7 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
     await refuseHalfRestored(folder);
     if (local) setInterval(() => boundLog(folder.logFile).catch(() => {}), LOG_LOOK_MS).unref();
     const tls = await readTlsFiles(config);
+    const mounts = await mountsOf(config, local, folder, bin, log);
     const { startService } = await import('../../service/start.ts');
     const start = () =>
       startService({
@@ -61,7 +61,7 @@ export async function serve(config: Config, role: ServeRole, bin: string): Promi
         adminKeyFile: folder.adminKeyFile,
         secretKeyFile: folder.secretKeyFile,
         listen: addressesOf(config, folder, tls, supervised || undefined),
-        mounts: mountsOf(config, local, folder, bin, log),
+        mounts,
         limits: limitsOf(config),
         supervision: folder,
         onClosing: () => tell({ is: 'closing' }),
@@ -119,11 +119,17 @@ function addressesOf(
 }
 
 /** What to mount; nothing for the shared local service, whose clients are processes that speak MCP themselves. */
-function mountsOf(config: Config, local: boolean, { socketPath }: DataFolder, bin: string, log: Logger): Mount[] {
+async function mountsOf(
+  config: Config,
+  local: boolean,
+  { socketPath }: DataFolder,
+  bin: string,
+  log: Logger,
+): Promise<Mount[]> {
   if (local || !config.mcp) return [];
   if (config.guard === 'off') log.warn({}, GUARD_OFF);
-  const load = async () => (await import('./serve-mcp.ts')).mcpMount(MCP_PATH, { config, socketPath, bin, log });
-  return [mountedLater(MCP_PATH, load)];
+  const { mcpMount } = await import('./serve-mcp.ts');
+  return [mcpMount(MCP_PATH, { config, socketPath, bin, log })];
 }
 
 /** How many queries run at once, given the number of native threads. */

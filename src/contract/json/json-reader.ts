@@ -1,4 +1,4 @@
-import type { JsonValue } from './value.ts';
+import { type JsonValue, setField } from './value.ts';
 
 /** Text that is not JSON, or holds what is not read. */
 export class JsonTextError extends SyntaxError {
@@ -104,9 +104,7 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
     if (readNumber === undefined) return;
     if (open === undefined) value = one;
     else if (Array.isArray(open)) open.push(one);
-    else if (key !== '__proto__') open[key] = one;
-    // Assigning it would set the prototype.
-    else Object.defineProperty(open, key, { value: one, enumerable: true, configurable: true, writable: true });
+    else setField(open, key, one);
   }
 
   function enter(container: Container): void {

@@ -2,7 +2,7 @@ import { createPace } from '../turns/turns.ts';
 import { createJsonReader, type ReadNumber } from './json-reader.ts';
 import type { JsonValue } from './value.ts';
 
-export { isObject, type JsonObject, type JsonValue } from './value.ts';
+export { isObject, type JsonObject, type JsonValue, setField } from './value.ts';
 
 // A double represents every integer of up to 15 digits exactly, so only longer ones need the slow, exact parser.
 // Fractions are doubles whatever their length. A text that only looks like such a number costs time, but is harmless.

@@ -10,6 +10,12 @@ export type JsonValue =
 
 export type JsonObject = { [key: string]: JsonValue };
 
+/** Sets a field; assigning to `__proto__` would set the prototype. */
+export function setField(object: JsonObject, key: string, value: JsonValue): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
 /** Whether a value is an object, and neither null nor an array. */
 export function isObject(value: JsonValue | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Record<string, unknown>;

@@ -66,7 +66,7 @@ export function variablesOf(uriTemplate: string): string[] {
 /** The address of one resource of a kind. */
 export function uriOf(uriTemplate: string, names: Names): string {
   // A lone surrogate cannot be percent-encoded.
-  const encoded = (name = '') => encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd'));
+  const encoded = (name = '') => encodeURIComponent(name.toWellFormed());
   return uriTemplate.replace(/\{(\w+)\}/g, (_, variable: string) => encoded(names[variable]));
 }
 

@@ -34,29 +34,29 @@ export interface Party {
   close(): Promise<void>;
 }
 
-export interface HttpLimits {
-  /** Number of keys served at once (default 256). */
-  partiesMax: number;
-  /** Sessions of the 2025 protocols at once (default 512), and per key (default 64). */
-  sessionsMax: number;
-  sessionsPerPartyMax: number;
-  /** Streams per key on which clients only listen (default 64). */
-  listeningMax: number;
-  /** Messages per key that are read at once, with their bodies in memory (default 16); others wait for their turn. */
-  readingMax: number;
-  /** A session, and what is kept for a key, ends after this idle time, in milliseconds (default 30 minutes). */
-  idleMs: number;
-  /** How often idle times, and whether keys still exist, are checked, in milliseconds (default 15,000). */
-  sweepMs: number;
-  /** Time for running calls to be answered when the service closes, in milliseconds (default 3,000). */
-  graceMs: number;
-}
+const LIMITS = {
+  /** Number of keys served at once. */
+  partiesMax: 256,
+  /** Sessions of the 2025 protocols at once, and per key. */
+  sessionsMax: 512,
+  sessionsPerPartyMax: 64,
+  /** Streams per key on which clients only listen. */
+  listeningMax: 64,
+  /** Messages per key that are read at once, with their bodies in memory; others wait for their turn. */
+  readingMax: 16,
+  /** A session, and what is kept for a key, ends after this idle time, in milliseconds. */
+  idleMs: 30 * 60_000,
+  /** How often idle times, and whether keys still exist, are checked, in milliseconds. */
+  sweepMs: 15_000,
+  /** Time for running calls to be answered when the service closes, in milliseconds. */
+  graceMs: 3_000,
+};
 
 export interface HttpServingOptions<C extends Caller> extends Access {
   /** Called at a key's first request, and again if what was kept for it has been released since. */
   open: (caller: C) => Party;
   log: Logger;
-  limits?: Partial<HttpLimits> | undefined;
+  limits?: Partial<typeof LIMITS> | undefined;
 }
 
 /** MCP over Streamable HTTP, in both protocol eras, for a server that itself listens and authenticates. */
@@ -67,17 +67,6 @@ export interface HttpServing<C extends Caller> {
   /** Ends every stream; running calls may finish first, within `graceMs`. */
   close(): Promise<void>;
 }
-
-const LIMITS: HttpLimits = {
-  partiesMax: 256,
-  sessionsMax: 512,
-  sessionsPerPartyMax: 64,
-  listeningMax: 64,
-  readingMax: 16,
-  idleMs: 30 * 60_000,
-  sweepMs: 15_000,
-  graceMs: 3_000,
-};
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 

@@ -4,7 +4,6 @@ import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, keysOf, requireApiKey, requireUser } from '../catalog/not-found.ts';
 import type { ApiKeyRecord, UserRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { isWellFormed } from '../ingest/values.ts';
 import { ADMIN_EMAIL, LOCAL_KEY_NAME } from './admin-key.ts';
 import { hashKey, KEY_LENGTH, newKey, requireCaller } from './auth.ts';
 
@@ -45,7 +44,7 @@ export function listUserApiKeys(ctx: CallContext, input: { user: string }): ApiK
 
 function createKey(ctx: CallContext, email: string, name: string): Promise<ApiKey> {
   const { catalog } = ctx;
-  if (UNUSABLE_NAME.test(name) || !isWellFormed(name)) {
+  if (UNUSABLE_NAME.test(name) || !name.isWellFormed()) {
     throw new ApiError(
       'invalid_input',
       `Cannot create API key ${JSON.stringify(name)}: "name" must be readable text, and not "." or "..". Choose another name.`,

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
+import { holdsWellFormed } from '../../contract/json/measure.ts';
 import type { Change, Engine, RecordChange } from '../../engine/engine.ts';
-import { holdsWellFormed } from '../ingest/values.ts';
 import { type Kind, RECORDS, type RecordOf } from './records.ts';
 
 /** Version of the metadata's layout. Raise it, and add a migration, if old data does not fit a change of `RECORDS`. */

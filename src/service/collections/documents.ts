@@ -3,6 +3,7 @@ import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResu
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+import { measure } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
 import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
 import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
@@ -12,7 +13,6 @@ import { newDocumentId } from '../ingest/document-id.ts';
 import { isNear1970 } from '../ingest/event-time.ts';
 import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { applyPatch, fieldsOf } from '../ingest/patch.ts';
-import { measure } from '../ingest/values.ts';
 import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { documentsDeletion } from '../trash/trash-entries.ts';
 

@@ -1,6 +1,5 @@
 import { randomFillSync } from 'node:crypto';
 import type { JsonValue } from '../../contract/json/json.ts';
-import { isWellFormed } from './values.ts';
 
 /** Longest `_id`, in bytes of UTF-8. */
 export const ID_BYTES_MAX = 1_024;
@@ -49,6 +48,6 @@ export function problemOfId(id: JsonValue): string | undefined {
   if (typeof id !== 'string') return `"_id" must be a string, e.g. "42" instead of 42; leave it out to have one made`;
   if (id === '') return '"_id" must not be empty; leave it out to have one made';
   if (Buffer.byteLength(id) > ID_BYTES_MAX) return `"_id" must have at most ${ID_BYTES_MAX} bytes`;
-  if (!isWellFormed(id)) return '"_id" holds half of a surrogate pair, which is not a character';
+  if (!id.isWellFormed()) return '"_id" holds half of a surrogate pair, which is not a character';
   return undefined;
 }

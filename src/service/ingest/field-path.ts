@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 
 /** The path of a field in a document: `a.b` is `b` in the object `a`. Never empty. */
 export type FieldPath = readonly string[];
@@ -45,9 +45,8 @@ export function withoutValue(document: JsonObject, path: FieldPath): JsonObject 
   return isObject(inner) ? withKey(document, key, withoutValue(inner, rest)) : document;
 }
 
-/** Assigning to a key `__proto__` would set the prototype. */
 function withKey(object: JsonObject, key: string, value: JsonValue): JsonObject {
   const copy = { ...object };
-  Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+  setField(copy, key, value);
   return copy;
 }

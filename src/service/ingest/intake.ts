@@ -1,6 +1,7 @@
 import { DOCUMENTS_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonValue } from '../../contract/json/json.ts';
+import { measure } from '../../contract/json/measure.ts';
 import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
 import type { NewDocument } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
@@ -12,7 +13,6 @@ import { readEventTimes } from './event-time-info.ts';
 import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import { formatOf } from './sources.ts';
-import { measure } from './values.ts';
 
 /** A document ready for the engine, its size, and whether `_event_time` looks like another unit; or its problem. */
 export type Prepared = { isFromFile: boolean } & (

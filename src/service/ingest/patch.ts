@@ -1,5 +1,5 @@
 import { PATCH_OPERATIONS, type PatchOperation } from '../../contract/documents.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import { parsePointer } from './pointer.ts';
 
@@ -132,7 +132,7 @@ function add(root: Root, path: readonly string[], value: JsonValue): void {
     return;
   }
   if (!Array.isArray(place.parent)) {
-    define(place.parent, place.key, value);
+    setField(place.parent, place.key, value);
     return;
   }
   const index = place.key === '-' ? place.parent.length : indexOf(place.key);
@@ -158,7 +158,7 @@ function set(root: Root, path: readonly string[], value: JsonValue): void {
   const place = placeOf(root, path);
   if (place !== null) {
     if (Array.isArray(place.parent)) place.parent[indexOf(place.key)] = value;
-    else define(place.parent, place.key, value);
+    else setField(place.parent, place.key, value);
     return;
   }
   if (!isObject(value)) throw new Error('a document must be a JSON object');
@@ -264,9 +264,4 @@ function pointerOf(field: string, text: string): string[] {
 function refuseFixed(path: readonly string[]): void {
   const field = path[0];
   if (field !== undefined && Object.hasOwn(FIXED, field)) throw new Error(FIXED[field]);
-}
-
-/** Sets a field; assigning to `__proto__` would set the prototype. */
-function define(object: JsonObject, key: string, value: JsonValue): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -6,11 +6,6 @@ export function parsePointer(pointer: string): string[] | undefined {
   return pointer.slice(1).split('/').map(unescapeToken);
 }
 
-/** Escapes a key for a JSON pointer. */
-export function escapeToken(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 // In this order, so that `~01` becomes `~1` and not `/`.
 function unescapeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,8 +1,8 @@
 import { parseXml, XmlCdata, XmlElement, XmlText } from '@rgrove/parse-xml';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { DEPTH_MAX } from '../../contract/json/measure.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { FileFormat } from '../catalog/records.ts';
-import { DEPTH_MAX } from './values.ts';
 
 export type XmlFormat = Extract<FileFormat, { kind: 'xml' }>;
 

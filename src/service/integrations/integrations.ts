@@ -3,6 +3,7 @@ import type { ParsedInput } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { INTEGRATION_KINDS, type Integration, type IntegrationKind, kindsIn } from '../../contract/integrations.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { problemOf } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { byName, requireIntegration } from '../catalog/not-found.ts';
@@ -11,7 +12,6 @@ import { toCollection } from '../collections/collections.ts';
 import { collectionsUsing, refuseWithDependents } from '../collections/dependents.ts';
 import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext, ServiceContext } from '../context.ts';
-import { problemOf } from '../ingest/values.ts';
 import { masked } from './integration-masks.ts';
 import type { Sealer } from './secrets.ts';
 

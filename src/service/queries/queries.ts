@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../contract/errors.ts';
 import { scanJson } from '../../contract/json/json-scan.ts';
+import { problemOf } from '../../contract/json/measure.ts';
 import type { QueryParameter, QueryResponse, SqlBody, ValidationResult } from '../../contract/queries.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
-import { problemOf } from '../ingest/values.ts';
 import { keepingOf, toObjectsInTurns } from '../results/results.ts';
 
 /** Runs one statement (docs/api.md #1). Throws `query_error`, `query_timeout`, `query_stopped`, `resource_exceeded`. */

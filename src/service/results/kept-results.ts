@@ -17,14 +17,15 @@ export interface KeptEntry {
   expiresAt: number;
 }
 
-export interface ResultLimits {
-  /** Most results per API key (default 100). */
-  perKeyMax: number;
-  /** Most bytes of all results together, as measured in memory (default 512 MiB). */
-  bytesMax: number;
-  /** How long a result is kept at most, in milliseconds (default: an hour); none outlives the service. */
-  ageMs: number;
-}
+const LIMITS = {
+  /** Most results per API key. */
+  perKeyMax: 100,
+  /** Most bytes of all results together, as measured in memory. */
+  bytesMax: 512 * 1024 * 1024,
+  /** How long a result is kept at most, in milliseconds; none outlives the service. */
+  ageMs: 3_600_000,
+};
+export type ResultLimits = typeof LIMITS;
 
 /** Which results are kept, for whom and until when. The least recently used one is dropped first. */
 export interface KeptResults {
@@ -38,7 +39,6 @@ export interface KeptResults {
   stop(): void;
 }
 
-const LIMITS: ResultLimits = { perKeyMax: 100, bytesMax: 512 * 1024 * 1024, ageMs: 3_600_000 };
 const SWEEP_MS = 60_000;
 
 export function resultGone(queryId: string): ApiError {

@@ -24,14 +24,15 @@ const EXPORTED = z.object({
 });
 export type ExportedFile = z.infer<typeof EXPORTED> & { path: string };
 
-export interface FileLimits {
-  /** Most files in the folder (default 100). */
-  filesMax: number;
-  /** Most bytes of all files together (default 1 GiB). */
-  bytesMax: number;
-  /** How long a file is kept, in milliseconds (default: a day). */
-  ageMs: number;
-}
+const LIMITS = {
+  /** Most files in the folder. */
+  filesMax: 100,
+  /** Most bytes of all files together. */
+  bytesMax: 1024 ** 3,
+  /** How long a file is kept, in milliseconds. */
+  ageMs: 86_400_000,
+};
+export type FileLimits = typeof LIMITS;
 
 /** A file that is being written. */
 export interface RunningExport {
@@ -57,7 +58,6 @@ export interface ResultFiles {
   stop(): void;
 }
 
-const LIMITS: FileLimits = { filesMax: 100, bytesMax: 1024 ** 3, ageMs: 86_400_000 };
 const SWEEP_MS = 600_000;
 const PAGE_ROWS = 5_000;
 /** What the files are and whose; hidden, since the folder is for humans. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/contract/json/json.ts';
 import { createScanner, patternOf } from '../../../src/engine/duckdb/shortcuts/scan.ts';
 import { unparsed } from '../../../src/engine/duckdb/shortcuts/unparsed.ts';
+import { contentFault } from '../../../src/engine/duckdb/tables/accept.ts';
 import { NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
-import { describeFault } from '../../../src/engine/duckdb/tables/faults.ts';
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import type { Change, DocumentsText, Engine, NewDocument } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';
@@ -67,7 +67,7 @@ describe('what fits', () => {
     parseStrictly(json, null, { onDuplicateKey: () => expect.fail(`${json} has a key twice`) });
     const { _id, ...fields } = parseJson(json) as JsonObject;
     expect(_id ?? null).toBe(scanner.id);
-    expect(describeFault(fields)).toBeNull();
+    expect(contentFault(fields)).toBeNull();
     const widening = widenTable(shape);
     expect(widening.add(fields)).toEqual([]);
     expect(widening.changes).toBe(0);

@@ -67,12 +67,12 @@ describe('addDocuments() outcomes', () => {
 
 describe('addDocuments() refuses, and names the place', () => {
   test.each<[string, JsonObject, string]>([
-    ['a number too large', { a: { b: [0, Infinity] } }, 'field "a.b[1]" is a number too large'],
-    ['NaN', { a: Number.NaN }, 'field "a" is a number too large'],
-    ['half a surrogate pair', { a: [{ b: 'x\ud800y' }] }, 'field "a[0].b" holds half of a surrogate pair'],
-    ['half a surrogate pair in a key', { a: { '\udc00': 1 } }, 'has half of a surrogate pair in its key'],
-    ['1,001 levels', { a: nested(1_000) }, 'is nested deeper than 1,000 levels'],
-    ['a million levels', { a: nested(1_000_000) }, 'is nested deeper than 1,000 levels'],
+    ['a number too large', { a: { b: [0, Infinity] } }, 'holds a number that is too large at "/a/b/1"'],
+    ['NaN', { a: Number.NaN }, 'holds a number that is too large at "/a"'],
+    ['half a surrogate pair', { a: [{ b: 'x\ud800y' }] }, 'holds half of a surrogate pair at "/a/0/b"'],
+    ['half a surrogate pair in a key', { a: { '\udc00': 1 } }, 'has a key at "/a" with half of a surrogate pair'],
+    ['1,001 levels', { a: nested(1_000) }, 'is nested more than 1000 levels deep'],
+    ['a million levels', { a: nested(1_000_000) }, 'is nested more than 1000 levels deep'],
   ])('%s', async (_, fields, message) => {
     const [outcome] = await engine.addDocuments('t', [doc('bad "id"', fields)]);
     expect(outcome).toEqual({ status: 'error', message: expect.stringContaining(message) });
@@ -195,7 +195,10 @@ describe('changeDocuments()', () => {
   test('refuses a result that cannot be stored, and keeps the document', async () => {
     await engine.addDocuments('t', [doc('a', { n: 1 })]);
     const [outcome] = await engine.changeDocuments('t', ['a'], () => ({ n: Infinity }));
-    expect(outcome).toEqual({ status: 'error', message: expect.stringContaining('field "n" is a number too large') });
+    expect(outcome).toEqual({
+      status: 'error',
+      message: expect.stringContaining('holds a number that is too large at "/n"'),
+    });
     expect(await readBack(engine, 't', ['a'])).toEqual([{ n: 1 }]);
   });
 });

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
+import { measure } from '../../../contract/json/measure.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { NewDocument, WriteOutcome } from '../../engine.ts';
-import { describeFault } from './faults.ts';
 
 /** A document that will be stored. */
 export interface AcceptedDocument {
@@ -11,6 +11,8 @@ export interface AcceptedDocument {
   eventTimeMicros: bigint | null;
 }
 
+/** Documents nested deeper than this are refused. */
+const LEVELS_MAX = 1_000;
 /** Years 0000 to 9999, which ISO 8601 writes with four digits. */
 const TIME_MIN = -62_167_219_200_000_000n;
 const TIME_MAX = 253_402_300_799_999_999n;
@@ -53,10 +55,15 @@ export function outcomesOf(
 
 /** Why a document cannot be stored, as a clause; null if it can. */
 export function faultOf(id: string, eventTimeMicros: bigint | null, fields: JsonObject): string | null {
-  const idFault = describeFault(id);
-  if (idFault !== null) return `its _id ${idFault}`;
+  if (!id.isWellFormed()) return 'its _id holds half of a surrogate pair, which is not a character';
   if (eventTimeMicros !== null && (eventTimeMicros < TIME_MIN || eventTimeMicros > TIME_MAX)) {
     return `its _event_time ${eventTimeMicros} (microseconds since 1970) is outside the years 0000 to 9999`;
   }
-  return describeFault(fields);
+  return contentFault(fields);
+}
+
+/** The same for a document's fields alone. */
+export function contentFault(fields: JsonObject): string | null {
+  const { problem } = measure(fields, LEVELS_MAX);
+  return problem === undefined ? null : `its content ${problem}`;
 }

@@ -2,8 +2,7 @@ import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Engine, WriteOutcome } from '../../engine.ts';
 import { exactText } from '../values/exact-text.ts';
-import type { AcceptedDocument } from './accept.ts';
-import { describeFault } from './faults.ts';
+import { type AcceptedDocument, contentFault } from './accept.ts';
 import type { StoredDocument } from './read-back.ts';
 
 export type Change = Parameters<Engine['changeDocuments']>[2];
@@ -34,7 +33,7 @@ function changeOne(
   if (document === undefined) return missing(id);
   try {
     const fields = change(document.read());
-    const fault = describeFault(fields);
+    const fault = contentFault(fields);
     if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
     // A copy, which the next change is free to modify.
     document.read = () => parseJson(exactText(fields)) as JsonObject;

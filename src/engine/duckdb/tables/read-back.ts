@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
@@ -59,15 +59,7 @@ export function documentOf(shape: TableShape, text: string, extraText: string | 
   dropNulls(document, shape.columns);
   if (extraText !== null) {
     const extra = parseJson(extraText) as JsonObject;
-    for (const key of Object.keys(extra)) {
-      // Plain assignment to `__proto__` would set the prototype.
-      Object.defineProperty(document, key, {
-        value: extra[key],
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
+    for (const [key, value] of Object.entries(extra)) setField(document, key, value);
   }
   return document;
 }

@@ -13,7 +13,7 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
-import { type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
+import { type JsonValue, parseJson, setField, stringifyJson } from '../../../contract/json/json.ts';
 import { KEYS_MAX } from '../../../contract/json/json-reader.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import { quoteName } from '../sql/names.ts';
@@ -96,13 +96,6 @@ function jsonReader({ json, jsonBits: bits }: Numbers): Reader {
   return reader;
 }
 
-/** Keys are data: `__proto__` must become a key like any other. */
-function set(object: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
-  if (key === '__proto__') {
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  } else object[key] = value;
-}
-
 function listReader(readItem: Reader): Reader {
   // The driver has no other way to check for NULL without copying the items.
   const listOf = (vector: DuckDBVector, row: number) =>
@@ -155,7 +148,7 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
     const object: { [key: string]: JsonValue } = {};
     for (let index = 0; index < names.length; index++) {
       const value = readers[index]?.(vector.entryVectorAt(index), row) ?? null;
-      set(object, names[index] ?? '', value);
+      setField(object, names[index] ?? '', value);
     }
     return object;
   };
@@ -166,7 +159,7 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
     for (const [index, read] of readers.entries()) values.push(yield* bitsOf(read, vector.entryVectorAt(index), row));
     if (!hasNames) return values;
     const object: { [key: string]: JsonValue } = {};
-    for (const [index, name] of names.entries()) set(object, name, values[index] ?? null);
+    for (const [index, name] of names.entries()) setField(object, name, values[index] ?? null);
     return object;
   };
   return reader;
@@ -198,7 +191,7 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
     const rows = Array.from({ length: end - from }, (_, index) => from + index);
     if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
     const object: { [key: string]: JsonValue } = {};
-    for (const at of rows) set(object, String(readKey(keys, at)), readValue(values, at));
+    for (const at of rows) setField(object, String(readKey(keys, at)), readValue(values, at));
     return object;
   };
   reader.bits = function* (vector, row) {
@@ -213,7 +206,7 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
       const key = yield* bitsOf(readKey, keys, at);
       const value = yield* bitsOf(readValue, values, at);
       if (isText) members.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
-      else if (hasTextKeys) set(object, String(key), value);
+      else if (hasTextKeys) setField(object, String(key), value);
       else list.push({ key, value });
     }
     if (isText) return `{${members.join(',')}}`;

@@ -1,11 +1,7 @@
-import type { JsonValue } from '../../contract/json/json.ts';
-import { escapeToken } from './pointer.ts';
+import type { JsonValue } from './value.ts';
 
 /** Values nested deeper than this are refused, so that no recursion over them runs out of stack. */
 export const DEPTH_MAX = 200;
-
-// In unicode mode this matches only surrogates without a partner.
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export interface Measure {
   /** Size of the value as JSON text in bytes, not counting escapes. */
@@ -19,30 +15,25 @@ export function problemOf(value: JsonValue): string | undefined {
   return measure(value).problem;
 }
 
-/** Whether a text can be stored as UTF-8 without loss. */
-export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text);
-}
-
 /** Whether all texts in a value, including keys, can be stored as UTF-8 without loss. */
 export function holdsWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return isWellFormed(value);
+  if (typeof value === 'string') return value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, field]) => isWellFormed(key) && holdsWellFormed(field));
+  return Object.entries(value).every(([key, field]) => key.isWellFormed() && holdsWellFormed(field));
 }
 
 /** The size of a value, and what prevents storing it. */
-export function measure(value: JsonValue): Measure {
+export function measure(value: JsonValue, depthMax = DEPTH_MAX): Measure {
   const found: Measure = { bytes: 0, problem: undefined };
-  visit(value, [], found);
+  visit(value, [], found, depthMax);
   return found;
 }
 
-function visit(value: JsonValue, path: string[], found: Measure): void {
+function visit(value: JsonValue, path: string[], found: Measure, depthMax: number): void {
   if (found.problem !== undefined) return;
   if (typeof value === 'string') {
     found.bytes += Buffer.byteLength(value) + 2;
-    if (!isWellFormed(value)) found.problem = `holds half of a surrogate pair${at(path)}, which is not a character`;
+    if (!value.isWellFormed()) found.problem = `holds half of a surrogate pair${at(path)}, which is not a character`;
   } else if (typeof value === 'number' || typeof value === 'bigint') {
     found.bytes += String(value).length;
     if (typeof value === 'number' && !Number.isFinite(value)) {
@@ -51,20 +42,20 @@ function visit(value: JsonValue, path: string[], found: Measure): void {
   } else if (value === null || typeof value === 'boolean') {
     found.bytes += value === false ? 5 : 4;
   } else {
-    visitNested(value, path, found);
+    visitNested(value, path, found, depthMax);
   }
 }
 
-function visitNested(value: JsonValue & object, path: string[], found: Measure): void {
+function visitNested(value: JsonValue & object, path: string[], found: Measure, depthMax: number): void {
   found.bytes += 2;
-  if (path.length >= DEPTH_MAX) {
-    found.problem = `is nested more than ${DEPTH_MAX} levels deep`;
+  if (path.length >= depthMax) {
+    found.problem = `is nested more than ${depthMax} levels deep`;
     return;
   }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       path.push(String(index));
-      visit(value[index] as JsonValue, path, found);
+      visit(value[index] as JsonValue, path, found, depthMax);
       path.pop();
     }
     // There is one comma less than there are items.
@@ -75,14 +66,16 @@ function visitNested(value: JsonValue & object, path: string[], found: Measure):
   found.bytes -= fields.length === 0 ? 0 : 1;
   for (const [key, field] of fields) {
     found.bytes += Buffer.byteLength(key) + 4;
-    if (!isWellFormed(key))
+    if (!key.isWellFormed())
       found.problem ??= `has a key${at(path)} with half of a surrogate pair, which is not a character`;
     path.push(key);
-    visit(field, path, found);
+    visit(field, path, found, depthMax);
     path.pop();
   }
 }
 
+/** The place as a JSON pointer (RFC 6901). */
 function at(path: readonly string[]): string {
-  return path.length === 0 ? '' : ` at "${path.map((token) => `/${escapeToken(token)}`).join('')}"`;
+  const tokens = path.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return tokens.length === 0 ? '' : ` at "${tokens.join('')}"`;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, parseJson } from '../../../src/contract/json/json.ts';
-import { newDocumentId } from '../../../src/service/ingest/document-id.ts';
-import { DEPTH_MAX, measure, problemOf } from '../../../src/service/ingest/values.ts';
+import { DEPTH_MAX, measure, problemOf } from '../../../src/contract/json/measure.ts';
 
 function nested(levels: number): JsonValue {
   return parseJson('['.repeat(levels) + ']'.repeat(levels));
@@ -49,30 +48,5 @@ describe('measure()', () => {
     for (const value of values) {
       expect(measure(value).bytes).toBe(Buffer.byteLength(JSON.stringify(value)));
     }
-  });
-});
-
-describe('newDocumentId()', () => {
-  it('is a version 7 UUID of now', () => {
-    const before = Date.now();
-    const id = newDocumentId();
-    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    const ms = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
-    expect(ms).toBeGreaterThanOrEqual(before);
-    expect(ms).toBeLessThan(before + 60_000);
-  });
-
-  it('sorts in the order of making, also within a millisecond', () => {
-    const ids = Array.from({ length: 20_000 }, newDocumentId);
-    expect([...ids].sort()).toEqual(ids);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it('ends in bytes that no other id has', () => {
-    const ends = new Set(Array.from({ length: 20_000 }, () => newDocumentId().slice(-12)));
-    expect(ends.size).toBe(20_000);
-    // Every digit takes every value.
-    const digits = [...Array(12).keys()].map((at) => new Set([...ends].map((end) => end[at])).size);
-    expect(digits).toEqual(Array(12).fill(16));
   });
 });
