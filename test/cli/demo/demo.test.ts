@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDemo } from '../../../src/cli/demo/demo.ts';
 import { STORY } from '../../../src/cli/demo/story.ts';
+import { someOf } from '../../long.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../dist/colloquy.js');
 const TIMEOUT_MS = 60_000;
@@ -96,11 +97,12 @@ describe('runDemo()', () => {
   const [first] = STORY;
   if (first === undefined) throw new Error('the story is empty');
 
-  it.each([
+  const failures = [
     ['a wrong value', { expected: () => [['earthquakes', 4]] }, '["earthquakes",4]'],
     ['an error where none is', { expected: 'nothing' }, 'expected "nothing"'],
     ['a human who was not asked', { human: { isAsked: 'certain' } }, 'The human was not asked as expected: certain'],
-  ])(
+  ] as const;
+  it.each(someOf(failures, 3))(
     'exits with 1, plays no further and tells what was expected: %s',
     async (_what, change, said) => {
       let output = '';

@@ -3,7 +3,7 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import { COMPAT_MACROS } from '../../../src/engine/duckdb/sql/compat.ts';
 import { COPYING_MACROS } from '../../../src/engine/duckdb/sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../../../src/engine/duckdb/sql/functions.ts';
-import { isLong } from '../../long.ts';
+import { isLong, someOf } from '../../long.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { leaked, stateOf } from './gate-checks.ts';
 import { DISGUISED, EXHAUSTING, HOSTILE } from './hostile.ts';
@@ -48,9 +48,9 @@ describe('the gate refuses', () => {
     expect(LEGITIMATE.length).toBeGreaterThan(60);
   });
 
-  test('every hostile statement again under inspect() and EXPLAIN', async () => {
+  test('hostile statements again under inspect() and EXPLAIN', async () => {
     const before = await state();
-    for (const sql of Object.values(HOSTILE).flat()) {
+    for (const sql of someOf(Object.values(HOSTILE).flat(), 4)) {
       const explained = await fixture.queries.query({ sql: `EXPLAIN ${sql}` }).catch((error: unknown) => error);
       expect.soft(explained, `EXPLAIN ${sql.slice(0, 200)}`).toBeInstanceOf(ApiError);
       expect.soft(leaked(String(explained), sql), sql.slice(0, 200)).toEqual([]);
