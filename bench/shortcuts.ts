@@ -20,6 +20,14 @@ function documents(from: number, count: number) {
   });
 }
 
+const WIDE = 5_000;
+
+/** Each with sixty fields more. */
+function wideDocuments() {
+  const more = Array.from({ length: 60 }, (_, field) => [`f${field}`, field % 2 === 0 ? field : `text ${field}`]);
+  return documents(0, WIDE).map((one) => ({ ...one, ...Object.fromEntries(more) }));
+}
+
 /** A whole service in this process, with documents. */
 async function start(folder: string, count: number, shortcutsOff: readonly ShortcutName[]) {
   const socketPath = join(folder, 'service.sock');
@@ -35,6 +43,8 @@ async function start(folder: string, count: number, shortcutsOff: readonly Short
   const apiKey = (await readFile(join(folder, 'admin.key'), 'utf8')).trim();
   const client = createClient({ target: { socketPath }, apiKey });
   await client.createCollection({ workspace: 'commons', name: 'c' });
+  await client.createCollection({ workspace: 'commons', name: 'wide' });
+  await client.addDocuments({ workspace: 'commons', collection: 'wide', data: wideDocuments() });
   let made = 0;
   const next = (many: number) => {
     const data = documents(made, many);
@@ -51,6 +61,7 @@ async function start(folder: string, count: number, shortcutsOff: readonly Short
 
 type Running = Awaited<ReturnType<typeof start>>;
 
+const someWide = () => idOf(Math.floor(Math.random() * WIDE));
 const byId = ({ client, some }: Running) =>
   client.runQuery({
     sql: { query: 'SELECT * FROM c WHERE _id = :id', parameters: [{ name: 'id', type: 'string', value: some() }] },
@@ -60,13 +71,11 @@ const add =
   ({ client, next }: Running) =>
     client.addDocuments(next(count));
 const patch =
-  (count: number) =>
+  (collection: string, count: number) =>
   ({ client, some }: Running) => {
-    const ids = new Set(Array.from({ length: count }, some));
+    const ids = new Set(Array.from({ length: count }, () => (collection === 'wide' ? someWide() : some())));
     const data = Array.from(ids, (_id) => ({ _id, patch: [{ op: 'replace', path: '/km', value: 5 }] }));
-    return client.patchDocuments({ workspace: 'commons', collection: 'c', data } as Parameters<
-      Client['patchDocuments']
-    >[0]);
+    return client.patchDocuments({ workspace: 'commons', collection, data } as Parameters<Client['patchDocuments']>[0]);
   };
 
 const ROWS: [ShortcutName, string, rounds: number, (running: Running) => Promise<unknown>][] = [
@@ -77,8 +86,8 @@ const ROWS: [ShortcutName, string, rounds: number, (running: Running) => Promise
   ['knownIds', 'add 100 documents', 50, add(100)],
   ['unparsed', 'add 1,000 documents', 40, add(1_000)],
   ['unparsed', 'add 5,000 documents', 15, add(5_000)],
-  ['columnUpdates', 'patch 1 document', 60, patch(1)],
-  ['columnUpdates', 'patch 1,000 documents', 20, patch(1_000)],
+  ['columnUpdates', 'patch 1,000 documents', 20, patch('c', 1_000)],
+  ['columnUpdates', 'patch 1,000 documents of 65 fields', 20, patch('wide', 1_000)],
 ];
 
 /** (p) What each shortcut of the engine wins: a service with all of them beside one without that one. */

@@ -10,7 +10,7 @@ import { HASH_COLUMN, IS_LIVE } from '../tables/columns.ts';
  * Knows which ids a table does not have, without asking the engine: nearly every new document has one of these, and
  * looking for it among a million takes longer than storing it.
  *
- * Wins: adding up to 100 documents to half a million 1.5 to 1.9 times (`npm run bench -- p`).
+ * Wins: adding up to 100 documents to 200,000 or more 1.6 to 1.8 times (`npm run bench -- p`).
  *
  * A table's filter (a Bloom filter) contains every id that the table had when it was built or has received since, so it
  * never denies an id that exists. Deleted ids stay in it; restored ones are added. It is in memory only, and built in the

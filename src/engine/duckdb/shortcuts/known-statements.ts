@@ -12,7 +12,7 @@ const STATEMENT_CHARACTERS_MAX = 16 * 1024;
  * again. Whether one passes depends only on the text and the names, so any change of names forgets them all. Parameter
  * values do not matter.
  *
- * Wins: `SELECT 1` 1.4 times, a document by its id 1.8 times (`npm run bench -- p`).
+ * Wins: `SELECT 1` 1.3 times, a document by its id 1.8 times (`npm run bench -- p`).
  */
 export interface KnownStatements {
   try(sql: string): Opened | undefined;

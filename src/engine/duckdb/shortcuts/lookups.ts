@@ -13,7 +13,7 @@ import type { Typed } from '../values/typed-json.ts';
  * that may have this id (`NamedTable.lookup`). Everything that the caller wrote stays, conditions included; it merely
  * sees fewer rows.
  *
- * Wins: a document by its id 2 to 3 times in a million (`npm run bench -- p`).
+ * Wins: a document by its id 2.5 times in a million, in 200,000 nothing (`BENCH_DOCUMENTS=1000000 npm run bench -- p`).
  */
 export interface Lookups {
   /**
