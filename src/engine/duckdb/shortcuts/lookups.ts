@@ -41,42 +41,50 @@ interface Draft {
   from: Node;
 }
 
+/** What is known of a statement. */
+interface Known {
+  /** Null if it is not a lookup. */
+  draft: Draft | null;
+  /** Its collection is believed to be too small until then, by `performance.now()`. */
+  smallUntil: number;
+  /**
+   * What to run instead; null if the check said no, undefined before it. Once in a large collection, always: a lookup is
+   * right in one of any size.
+   */
+  checked: Opened | null | undefined;
+}
+
 /** How long the size of a collection that is too small is believed. */
 const SMALL_MS = 30_000;
 
 /** A collection with at least `rowsMin` rows is large enough. */
 export function createLookups(names: Names, rowsMin: number): Lookups {
-  const drafts = new WeakMap<Opened, Draft | null>();
-  /** Once in a large collection, always: a lookup is right in one of any size. */
-  const checked = new WeakMap<Opened, Opened | null>();
-  const smallUntil = new WeakMap<Draft, number>();
+  const statements = new WeakMap<Opened, Known>();
 
-  const draftOf = (opened: Opened) => {
-    const found = drafts.get(opened);
+  const knownOf = (opened: Opened) => {
+    const found = statements.get(opened);
     if (found !== undefined) return found;
-    const made = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
-    drafts.set(opened, made);
+    const draft = opened.namesVersion === names.version ? draftLookup(opened, names) : null;
+    const made: Known = { draft, smallUntil: 0, checked: undefined };
+    statements.set(opened, made);
     return made;
-  };
-
-  const isLarge = async (connection: DuckDBConnection, draft: Draft) => {
-    if ((smallUntil.get(draft) ?? 0) > performance.now()) return false;
-    const result = await connection.runAndReadAll(draft.size);
-    const isNow = Number(result.getRows()[0]?.[0] ?? 0) >= rowsMin;
-    if (!isNow) smallUntil.set(draft, performance.now() + SMALL_MS);
-    return isNow;
   };
 
   return {
     async try(connection, opened, values, signal) {
-      const draft = draftOf(opened);
+      const known = knownOf(opened);
+      const { draft } = known;
       if (draft === null || !isText(draft.parameters, values)) return undefined;
-      const before = checked.get(opened);
-      if (before !== undefined) return before ?? undefined;
-      if (!(await isLarge(connection, draft))) return undefined;
-      const made = await checkedLookup(connection, opened, draft, signal);
-      checked.set(opened, made);
-      return made ?? undefined;
+      if (known.checked === undefined) {
+        if (known.smallUntil > performance.now()) return undefined;
+        const result = await connection.runAndReadAll(draft.size);
+        if (Number(result.getRows()[0]?.[0] ?? 0) < rowsMin) {
+          known.smallUntil = performance.now() + SMALL_MS;
+          return undefined;
+        }
+        known.checked = await checkedLookup(connection, opened, draft, signal);
+      }
+      return known.checked ?? undefined;
     },
   };
 }
