@@ -73,11 +73,15 @@ export async function migrate(transaction: Transaction): Promise<void> {
       `Cannot open the database: its schema version ${version} is newer than ${MIGRATIONS.length}, the latest that this program knows. Update this program.`,
     );
   }
-  for (const [index, statements] of MIGRATIONS.entries()) {
-    if (index < version) continue;
-    await transaction(async (sql) => {
-      for (const step of statements) await (typeof step === 'string' ? sql(step) : step(sql));
-      await sql('INSERT INTO "_meta"."versions" VALUES ($1, now())', index + 1);
-    });
+  const pending = MIGRATIONS.map((_, index) => index + 1).slice(version);
+  // A new database gets all at once: each transaction waits for the disk.
+  const steps = version === 0 ? [pending] : pending.map((one) => [one]);
+  for (const versions of steps) await transaction((sql) => migrateTo(versions, sql));
+}
+
+async function migrateTo(versions: readonly number[], sql: Sql): Promise<void> {
+  for (const version of versions) {
+    for (const step of MIGRATIONS[version - 1] ?? []) await (typeof step === 'string' ? sql(step) : step(sql));
+    await sql('INSERT INTO "_meta"."versions" VALUES ($1, now())', version);
   }
 }
