@@ -71,6 +71,10 @@ const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler }
 export function buildApp(ctx: AppContext): FastifyInstance {
   const states = new WeakMap<FastifyRequest, RequestState>();
   const passes = createOriginPasses();
+  const fail = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    await discardBody(request.raw);
+    return sendError(reply, toApiError(error, ctx.log, request.id), request.id);
+  };
   const app = Fastify({
     genReqId: () => randomUUID(),
     bodyLimit: WRITE_BYTES_MAX,
@@ -79,14 +83,9 @@ export function buildApp(ctx: AppContext): FastifyInstance {
     // The contract's own schemas check requests and answers, so the framework's compilers need not be loaded.
     schemaController: { compilersFactory: NO_COMPILERS },
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
-    frameworkErrors: (error, request, reply) => {
-      sendError(reply, toApiError(error, ctx.log, request.id), request.id);
-    },
+    frameworkErrors: (error, request, reply) => void fail(error, request, reply),
   });
-  app.setErrorHandler(async (error, request, reply) => {
-    await discardBody(request.raw);
-    return sendError(reply, toApiError(error, ctx.log, request.id), request.id);
-  });
+  app.setErrorHandler(fail);
   app.setNotFoundHandler((request) => {
     throw noSuchEndpoint(request.method, request.url);
   });

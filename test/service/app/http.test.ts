@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract, OPERATIONS } from '../../../src/contract/contract.ts';
 import { fillPath } from '../../../src/contract/path.ts';
@@ -272,27 +270,6 @@ describe('request bodies', () => {
     expect(answer.body.message_key).toBe('WORKSPACE_NOT_FOUND');
     const empty = await service.call('DELETE', `${WS}/nowhere`, undefined, { rawBody: '' });
     expect(empty.status).toBe(404);
-  });
-
-  it('are read before a refusal, so that it arrives at a caller who closes the connection after it', async () => {
-    // In a thread of its own: what writes in this one is done before the service looks.
-    const caller = new Worker(
-      `
-      const { workerData: socketPath, parentPort } = require('node:worker_threads');
-      const { Agent, request } = require('undici');
-      // Each request gets a connection of its own.
-      const dispatcher = new Agent({ pipelining: 0, connect: { socketPath } });
-      const how = { dispatcher, method: 'POST', headers: { 'content-type': 'application/json' }, body: ' '.repeat(860_000) };
-      const send = () => request('http://localhost${WS}/commons/collections/c/docs', how)
-        .then(async ({ statusCode, body }) => (await body.text(), statusCode), ({ code }) => code);
-      (async () => { for (let i = 0; i < 100; i++) parentPort.postMessage(await Promise.all([send(), send(), send()])); })();
-    `,
-      { eval: true, workerData: service.socket },
-    );
-    const told: unknown[] = [];
-    caller.on('message', (statuses: unknown[]) => void told.push(...statuses));
-    await once(caller, 'exit');
-    expect([told.length, ...new Set(told)]).toEqual([300, 401]);
   });
 
   it('12 MiB are 413, and the answer arrives', async () => {
