@@ -1,6 +1,6 @@
 import { isLong } from './long.ts';
 
-const FEWEST = 10;
+const FEWEST = 20;
 
 /**
  * How many cases of a property are tried, and from which seed: always the same cases, so that a failing run says

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { type JsonObject, parseJson } from '../../src/contract/json/json.ts';
 import { type Client, createClient } from '../../src/http/client.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { startTestService, type TestService } from '../service/harness.ts';
+import { expectGenerated } from '../structure/parts.ts';
 import { blocksOf, ROOT, readPage, shellCommands } from './pages.ts';
 
 /** Pages whose examples build on one another. */
@@ -95,8 +96,6 @@ describe('the examples in docs/', () => {
       from = block.end + (shown === '' ? 0 : shown.length + 2);
     }
     made += text.slice(from);
-    if (process.env['UPDATE_README'] === '1') writeFileSync(resolve(ROOT, page), made);
-    const how = 'the results shown are out of date; write them with: UPDATE_README=1 npx vitest run test/docs';
-    expect(readFileSync(resolve(ROOT, page), 'utf8'), how).toBe(made);
+    expectGenerated(resolve(ROOT, page), made, 'test/docs');
   });
 });

@@ -7,7 +7,7 @@ import { readInvocation } from '../../src/commands.ts';
 import { offeredPrompts } from '../../src/mcp/prompts.ts';
 import { tools } from '../../src/mcp/tools/tools.ts';
 import { SETTINGS, type Setting } from '../../src/settings.ts';
-import { HOW_TO_UPDATE, isUpdating } from './parts.ts';
+import { howToUpdate, isUpdating } from './parts.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FILE = resolve(ROOT, 'manifest.json');
@@ -34,7 +34,7 @@ describe('manifest.json', () => {
     // What is up to date is left as the formatter has it.
     if (isUpdating && !isDeepStrictEqual(read('manifest.json'), expected))
       writeFileSync(FILE, `${JSON.stringify(expected, null, 2)}\n`);
-    expect(read('manifest.json'), HOW_TO_UPDATE).toEqual(expected);
+    expect(read('manifest.json'), howToUpdate()).toEqual(expected);
   });
 
   it('keeps to the specification, which knows no other keys', () => {

@@ -3,13 +3,13 @@ import { expect } from 'vitest';
 
 /** Whether generated files are to be written anew instead of being compared. */
 export const isUpdating = process.env['UPDATE_README'] === '1';
-export const HOW_TO_UPDATE =
-  'a generated text is out of date; write it with: UPDATE_README=1 npx vitest run test/structure';
+export const howToUpdate = (tests = 'test/structure') =>
+  `a generated text is out of date; write it with: UPDATE_README=1 npx vitest run ${tests}`;
 
-/** Expects a file to hold this text, or writes it. */
-export function expectGenerated(file: string, text: string): void {
+/** Expects a file to hold this text, or writes it; `tests` are those that do. */
+export function expectGenerated(file: string, text: string, tests?: string): void {
   if (isUpdating) writeFileSync(file, text);
-  expect(readFileSync(file, 'utf8'), HOW_TO_UPDATE).toBe(text);
+  expect(readFileSync(file, 'utf8'), howToUpdate(tests)).toBe(text);
 }
 
 /** A page with a generated part inserted between its markers. */
