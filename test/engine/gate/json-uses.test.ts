@@ -225,6 +225,7 @@ test.each([
   'SELECT max(price) FROM (SELECT * REPLACE (n AS price) FROM mixed)',
   'WITH mixed AS (SELECT 1 AS price) SELECT max(price) FROM mixed',
   'WITH c(price) AS (SELECT n FROM mixed) SELECT max(price) FROM c',
+  'WITH w AS (SELECT price FROM mixed) SELECT (WITH RECURSIVE w AS (SELECT 1 AS price UNION ALL SELECT price + 1 FROM w WHERE price < 3) SELECT max(price) FROM w) FROM w',
   'SELECT (SELECT max(price) FROM plain) FROM mixed',
   'SELECT (SELECT max(price) FROM unnest([1, 2]) AS t(price)) FROM mixed',
   'SELECT [price FOR price IN [1, 2] IF price > 1], list_filter([1], lambda price: price > 1) FROM mixed',

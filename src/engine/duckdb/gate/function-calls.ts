@@ -2,13 +2,18 @@ import { nearest } from '../../../contract/nearest.ts';
 import { UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
-import { constantOf, listOf, type Node } from '../sql/tree.ts';
+import { constantOf, constantText, listOf, type Node } from '../sql/tree.ts';
 
 const FORMATTING = new Set(['format', 'printf']);
 /** A width of many digits, or one given by an argument, which could make a value of any size. */
 const WIDE_FORMAT = /\d{5}|\*|\{[^}]*\{/;
-/** Functions whose second argument is a text that describes types. */
-const STRUCTURED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
+/** Functions whose second argument is a text that describes the type of their result. */
+export const STRUCTURED: ReadonlySet<string> = new Set([
+  'from_json',
+  'from_json_strict',
+  'json_transform',
+  'json_transform_strict',
+]);
 
 /** Functions that call the aggregate named by their second argument. */
 const AGGREGATING = new Set(['aggregate', 'array_aggr', 'array_aggregate', 'list_aggr', 'list_aggregate']);
@@ -25,11 +30,7 @@ const SIZED = new Map([
 
 const literalAt = (call: Node, index: number): unknown => constantOf(listOf(call['children'])[index]);
 
-/** The value of an argument that is a literal text; undefined for any other. */
-function constantArgument(call: Node, index: number): string | undefined {
-  const value = literalAt(call, index);
-  return typeof value === 'string' ? value : undefined;
-}
+const constantArgument = (call: Node, index: number) => constantText(listOf(call['children'])[index]);
 
 function sizeRefusal(call: Node, name: string): string | null {
   const sized = SIZED.get(name.toLowerCase());

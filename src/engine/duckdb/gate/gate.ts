@@ -6,11 +6,11 @@ import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { isNode, isQuery, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
-import type { Passed } from './passed.ts';
+import type { Passed, References } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { readShow } from './show.ts';
@@ -22,7 +22,6 @@ const EXPRESSIONS = new Set(
   `BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT DEFAULT FUNCTION LAMBDA LAMBDA_REF OPERATOR
   PARAMETER POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW`.split(/\s+/),
 );
-const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 /** Relations, modifiers and orders that are harmless if what they contain is. */
 const PLAIN = new Set(
   `SUBQUERY JOIN EXPRESSION_LIST EMPTY PIVOT SHOW_REF ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER
@@ -44,9 +43,18 @@ const LAMBDAS_MAX = 8;
 /** COLUMNS() copies the expression around it for each column; this is a guess of their number. */
 const COLUMNS_TYPICAL = 100;
 
-/** Names of WITH that are visible at a place in the tree, with what each reference to them adds. */
+/** What a name of WITH stands for. */
+interface With {
+  /** The entry of the WITH; for a recursive name within its own query, that query. */
+  node: Node;
+  /** What each reference to it adds. */
+  size: Size;
+}
+
+/** What is visible at a node of the tree. */
 interface Scope {
-  names: ReadonlyMap<string, Size>;
+  /** Names of WITH. */
+  names: ReadonlyMap<string, With>;
   parent: Scope | null;
   /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
   aliases: Layered<Size>;
@@ -60,7 +68,9 @@ interface Walk {
   bytes: Buffer;
   text: TextIndex;
   names: Names;
-  found: { table: NamedTable; at: number; node: Node }[];
+  found: { table: NamedTable; at: number }[];
+  tables: Map<Node, NamedTable>;
+  queries: Map<Node, Node>;
   missing: Missing[];
   macros: Set<string>;
   patterns: Map<string, number>;
@@ -86,18 +96,18 @@ function refuse(walk: Walk, node: Node, message: string): never {
   throw errorAt(walk.statement, offsetOf(node), message);
 }
 
-/** What a reference to a name of WITH adds; undefined if `name` is not one. */
-function visible(scope: Scope | null, name: string): Size | undefined {
+/** What a name of WITH stands for; undefined if `name` is not one. */
+function visible(scope: Scope | null, name: string): With | undefined {
   const folded = foldName(name);
   for (let at = scope; at !== null; at = at.parent) {
-    const size = at.names.get(folded);
-    if (size !== undefined) return size;
+    const found = at.names.get(folded);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function within(scope: Scope, size: Size, ...names: string[]): Scope {
-  return { ...scope, names: new Map(names.map((name) => [foldName(name), size])), parent: scope };
+function within(scope: Scope, found: With, ...names: string[]): Scope {
+  return { ...scope, names: new Map(names.map((name) => [foldName(name), found])), parent: scope };
 }
 
 function grow(walk: Walk, node: Node, by: Size, times = 1): void {
@@ -152,7 +162,7 @@ function walkNode(walk: Walk, node: Node, scope: Scope): void {
   if (tooLong !== null) refuse(walk, node, tooLong);
   if (expression !== undefined) walkExpression(walk, node, scope);
   else if (typeof type !== 'string') walkPlain(walk, node, scope);
-  else if (QUERIES.has(type)) walkQuery(walk, node, scope);
+  else if (isQuery(node)) walkQuery(walk, node, scope);
   else if (type === 'BASE_TABLE') walkTable(walk, node, scope);
   else if (type === 'TABLE_FUNCTION') walkTableFunction(walk, node, scope);
   else if (type === 'SHOW_REF' && node['query'] === undefined) {
@@ -269,13 +279,12 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
   const catalog = textOf(node['catalog_name']);
   const schema = textOf(node['schema_name']);
   const name = textOf(node['table_name']);
-  const size = catalog === '' && schema === '' ? visible(scope, name) : undefined;
-  if (size !== undefined) {
-    grow(walk, node, size);
-    return;
-  }
-  // The name for all rows so far in a recursive WITH ... USING KEY.
-  if (catalog === '' && foldName(schema) === 'recurring' && visible(scope, `recurring.${name}`) !== undefined) {
+  // `recurring`: all rows so far in a recursive WITH ... USING KEY.
+  const ofWith = schema === '' ? name : foldName(schema) === 'recurring' ? `recurring.${name}` : undefined;
+  const found = catalog === '' && ofWith !== undefined ? visible(scope, ofWith) : undefined;
+  if (found !== undefined) {
+    grow(walk, node, found.size);
+    walk.queries.set(node, found.node);
     return;
   }
   const path = [catalog, schema, name].filter((part, index) => part !== '' || index === 2);
@@ -287,7 +296,8 @@ function walkTable(walk: Walk, node: Node, scope: Scope): void {
     return;
   }
   const resolved = resolveTable(walk, reference);
-  walk.found.push({ table: resolved.table, at: resolved.at, node });
+  walk.found.push({ table: resolved.table, at: resolved.at });
+  walk.tables.set(node, resolved.table);
   node['schema_name'] = walk.names.schemaOf(resolved.table.workspace);
   splice(walk, resolved.splice);
 }
@@ -300,7 +310,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   for (const entry of Array.isArray(map) ? map : []) {
     if (!isNode(entry)) continue;
     const body = measure(walk, () => walkAny(walk, entry['value'], { ...scope, aliases: NO_ALIASES }));
-    scope = within(scope, walk.copiesWith ? body : NOTHING, textOf(entry['key']));
+    scope = within(scope, { node: entry, size: walk.copiesWith ? body : NOTHING }, textOf(entry['key']));
   }
   const joins = joinsIn(node['from_table']);
   walk.joins += joinsCost(joins);
@@ -313,7 +323,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
   const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
-  if (isRecursive) walkAny(walk, node['right'], within(scope, NOTHING, name, `recurring.${name}`));
+  if (isRecursive) walkAny(walk, node['right'], within(scope, { node, size: NOTHING }, name, `recurring.${name}`));
   const tooManyIns = node['type'] === 'SELECT_NODE' ? longInsRefusal(walk.longIns) : null;
   if (tooManyIns !== null) refuse(walk, node, tooManyIns);
   walk.longIns = longIns;
@@ -343,9 +353,13 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
  *
  * `tree` is one statement of the engine's own parser (an entry of json_serialize_sql's `statements`). Every node of it
  * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
- * schemas of collections are filled in.
+ * schemas of collections are filled in, and what every name of a table stands for is decided here, for all who ask later.
  */
-export async function passGate(statement: Statement, tree: unknown, names: Names): Promise<Passed> {
+export async function passGate(
+  statement: Statement,
+  tree: unknown,
+  names: Names,
+): Promise<{ passed: Passed; references: References }> {
   const bytes = Buffer.from(statement.body);
   const walk: Walk = {
     statement,
@@ -353,6 +367,8 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     text: createTextIndex(statement.body),
     names,
     found: [],
+    tables: new Map(),
+    queries: new Map(),
     missing: [],
     macros: new Set(),
     patterns: new Map(),
@@ -373,11 +389,11 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   if (show === null) {
     walkAny(walk, node, OUTERMOST);
     await restFor(statement.body);
-    checkWidths(statement, node, new Map(walk.found.map(({ table, node: named }) => [named, table])), walk.hasStars);
+    checkWidths(statement, node, walk, walk.hasStars);
     await restFor(statement.body);
   }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
-  return {
+  const passed: Passed = {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
     splices: walk.splices,
@@ -388,4 +404,5 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };
+  return { passed, references: { tables: walk.tables, queries: walk.queries } };
 }

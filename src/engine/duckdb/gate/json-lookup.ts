@@ -23,8 +23,6 @@ export interface Relation {
 export interface Scope {
   relations: readonly Relation[];
   outer: Scope | null;
-  /** Names of WITH. */
-  queries: ReadonlyMap<string, Relation>;
 }
 
 export function keyOf(schema: unknown, name: unknown): string {

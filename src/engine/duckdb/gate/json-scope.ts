@@ -1,13 +1,15 @@
-import { foldName, type JsonFields, type NamedTable, type Names } from '../sql/names.ts';
+import { foldName, type NamedTable } from '../sql/names.ts';
 import { isNode, type Node, nodesOf, textsOf } from '../sql/tree.ts';
 import { type Found, keyOf, type Relation, type Scope } from './json-lookup.ts';
 import { foundIn, functionOf, itemOf } from './json-values.ts';
+import type { References } from './passed.ts';
 
 /** The columns that a query returns and the scopes of its names, as far as JSON fields are concerned. */
 
 interface Walk {
-  /** Collections and aliases by `keyOf`. */
-  tables: ReadonlyMap<string, Relation>;
+  references: References;
+  /** Of collections and aliases, and of the entries of WITH. */
+  relations: Map<unknown, Pick<Relation, 'columns' | 'isOpen'>>;
   /** Visits anything that is not a query itself. */
   visit(value: unknown, scope: Scope): void;
 }
@@ -18,51 +20,38 @@ interface Outputs {
   isOpen: boolean;
 }
 
-const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 /** Further columns of a query are ignored; a join of many collections has the columns of all of them. */
 const COLUMNS_MAX = 1_024;
 const UNKNOWN: Outputs = { columns: [], isOpen: true };
 const NOTHING: Pick<Relation, 'columns' | 'isOpen'> = { columns: new Map(), isOpen: true };
-export const NO_SCOPE: Scope = { relations: [], outer: null, queries: new Map() };
+export const NO_SCOPE: Scope = { relations: [], outer: null };
 
-export const isQuery = (node: Node): boolean => QUERIES.has(String(node['type']));
 export const isColumn = (value: unknown): value is Node => isNode(value) && value['class'] === 'COLUMN_REF';
 
 /** For collections, whose objects never change: other columns mean another object. */
-const known = new WeakMap<NamedTable, Relation | null>();
+const known = new WeakMap<NamedTable, Relation>();
 
-/** The tables by their keys; undefined if none of them has a JSON field. */
-export function relationsBy(
-  tables: readonly NamedTable[],
-  schemaOf: Names['schemaOf'],
-): ReadonlyMap<string, Relation> | undefined {
-  const relations = tables.map((table) => [table, jsonRelation(table)] as const);
-  if (relations.every(([, relation]) => relation === null)) return undefined;
-  return new Map(
-    relations.map(([table, relation]) => [
-      keyOf(schemaOf(table.workspace), table.name),
-      relation ?? tableRelation(table),
-    ]),
-  );
-}
-
-/** Null if the table has no JSON field. */
-function jsonRelation(table: NamedTable): Relation | null {
+function tableRelation(table: NamedTable): Relation {
   const before = known.get(table);
   if (before !== undefined) return before;
   const json = table.jsonFields?.();
-  const relation = json === undefined || json.size === 0 ? null : tableRelation(table, json);
-  if (table.kind === 'collection') known.set(table, relation);
-  return relation;
-}
-
-function tableRelation(table: NamedTable, json?: JsonFields): Relation {
   const of = table.shownAs ?? `${table.workspace}.${table.name}`;
   const columns = table.columns().map((path): [string, Found | null] => {
     const field = json?.get(foldName(path));
     return [foldName(path), field === undefined ? null : { path, table: of, json: field }];
   });
-  return relationOf({ columns, isOpen: false });
+  const relation = relationOf({ columns, isOpen: false });
+  if (table.kind === 'collection') known.set(table, relation);
+  return relation;
+}
+
+/** What a BASE_TABLE names. */
+function relationNamed({ references, relations }: Walk, node: Node): Pick<Relation, 'columns' | 'isOpen'> | undefined {
+  const table = references.tables.get(node);
+  if (table === undefined) return relations.get(references.queries.get(node));
+  const relation = relations.get(table) ?? tableRelation(table);
+  relations.set(table, relation);
+  return relation;
 }
 
 /** The scope inside a lambda, whose parameters hide columns; the first parameter is `item`. */
@@ -78,12 +67,11 @@ function relationOf({ columns, isOpen }: Outputs, names: readonly string[] = [])
 }
 
 /** Visits the expressions of a query, each in its scope. */
-export function visitQuery(walk: Walk, node: Node, outer: Scope): Outputs {
-  const scope = { ...outer, queries: new Map(outer.queries) };
-  for (const { key, value } of nodesOf(isNode(node['cte_map']) ? node['cte_map']['map'] : [])) {
-    const isRenamed = !isNode(value) || value['aliases'] !== undefined;
-    const outputs = visitBody(walk, isNode(value) ? value['query'] : undefined, scope);
-    scope.queries.set(foldName(String(key)), relationOf(isRenamed ? UNKNOWN : outputs));
+export function visitQuery(walk: Walk, node: Node, scope: Scope): Outputs {
+  for (const entry of nodesOf(isNode(node['cte_map']) ? node['cte_map']['map'] : [])) {
+    const value = isNode(entry['value']) ? entry['value'] : {};
+    const outputs = visitBody(walk, value['query'], scope);
+    walk.relations.set(entry, relationOf(value['aliases'] === undefined ? outputs : UNKNOWN));
   }
   if (node['type'] === 'SELECT_NODE') return visitSelect(walk, node, scope);
   const outputs = visitBody(walk, { node: node['left'] }, scope);
@@ -95,9 +83,9 @@ export function visitQuery(walk: Walk, node: Node, outer: Scope): Outputs {
 }
 
 /** Visits a query nested in a statement, under `node`. */
-function visitBody(walk: Walk, statement: unknown, { queries, ...scope }: Scope): Outputs {
+function visitBody(walk: Walk, statement: unknown, scope: Scope): Outputs {
   const node = isNode(statement) ? statement['node'] : undefined;
-  return isNode(node) ? visitQuery(walk, node, { ...scope, queries: new Map(queries) }) : UNKNOWN;
+  return isNode(node) ? visitQuery(walk, node, scope) : UNKNOWN;
 }
 
 function visitSelect(walk: Walk, node: Node, outer: Scope): Outputs {
@@ -189,9 +177,8 @@ function relationsIn(walk: Walk, from: unknown, scope: Scope, expressions: unkno
   if (from['type'] === 'SUBQUERY') return named(relationOf(visitBody(walk, from['subquery'], scope)));
   if (from['type'] === 'BASE_TABLE') {
     const schema = from['schema_name'];
-    if (schema === undefined) return named(scope.queries.get(foldName(name)));
-    const key = keyOf(schema, name);
-    return named(walk.tables.get(key), ...(alias === name ? [key] : []));
+    const isPlain = schema !== undefined && alias === name;
+    return named(relationNamed(walk, from), ...(isPlain ? [keyOf(schema, name)] : []));
   }
   expressions.push(from['function'], from['values']);
   const [list, ...more] = isNode(from['function']) ? nodesOf(from['function']['children']) : [];

@@ -1,10 +1,11 @@
-import { type NamedTable, type Names, quoteName } from '../sql/names.ts';
+import { quoteName } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
-import { isNode, type Node, nodesOf, offsetOf, textsOf } from '../sql/tree.ts';
+import { isNode, isQuery, type Node, nodesOf, offsetOf, textsOf } from '../sql/tree.ts';
 import type { Matches } from './column-patterns.ts';
 import type { Found, Relation, Scope } from './json-lookup.ts';
-import { inLambda, isColumn, isQuery, NO_SCOPE, relationsBy, visitQuery } from './json-scope.ts';
+import { inLambda, isColumn, NO_SCOPE, visitQuery } from './json-scope.ts';
 import { foundIn, functionOf, itemOf, passedOn, textConstant } from './json-values.ts';
+import type { References } from './passed.ts';
 
 /** Ways in which SQL silently treats JSON differently from other types. */
 type Use = 'order' | 'compare' | 'index' | 'length' | 'text' | 'logic';
@@ -20,7 +21,8 @@ interface Used {
 
 interface Walk {
   bytes: Buffer;
-  tables: ReadonlyMap<string, Relation>;
+  references: References;
+  relations: Map<unknown, Relation>;
   matches: Matches;
   /** By field. */
   uses: Map<string, Used>;
@@ -45,19 +47,13 @@ const OPERANDS = new Set(['left', 'right', 'input', 'lower', 'upper', 'child', '
  * Warnings about fields that are JSON because their documents disagree, if a statement that passed the gate uses one as
  * if it were a number, a text or an array. Uses that are hard to tell are ignored.
  */
-export function jsonUses(
-  tree: unknown,
-  sql: string,
-  tables: readonly NamedTable[],
-  schemaOf: Names['schemaOf'],
-  matches: Matches,
-): string[] {
+export function jsonUses(tree: unknown, sql: string, references: References, matches: Matches): string[] {
   const query = isNode(tree) ? tree['node'] : undefined;
-  const relations = relationsBy(tables, schemaOf);
-  if (!isNode(query) || relations === undefined) return [];
+  if (!isNode(query)) return [];
   const walk: Walk = {
     bytes: Buffer.from(sql),
-    tables: relations,
+    references,
+    relations: new Map(),
     matches,
     uses: new Map(),
     visit: (value, scope) => visit(walk, value, scope),

@@ -155,7 +155,7 @@ export async function admit(
   mayMiss = false,
 ): Promise<Opened> {
   const namesVersion = names.version;
-  const passed = await passGate(statement, tree, names);
+  const { passed, references } = await passGate(statement, tree, names);
   const [missing] = passed.missing;
   if (missing !== undefined && !mayMiss) throw missing.error();
   await restFor(statement.body);
@@ -167,8 +167,9 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const matches = await columnPatterns(connection, tree, passed.tables);
-  const warnings = jsonUses(tree, statement.body, passed.tables, names.schemaOf, matches);
+  const hasJson = passed.tables.some((table) => (table.jsonFields?.().size ?? 0) > 0);
+  const matches = hasJson && (await columnPatterns(connection, tree, passed.tables));
+  const warnings = matches ? jsonUses(tree, statement.body, references, matches) : [];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, namesVersion };

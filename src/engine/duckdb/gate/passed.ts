@@ -1,7 +1,16 @@
 import type { NamedTable } from '../sql/names.ts';
 import type { Missing } from '../sql/references.ts';
 import type { Splice } from '../sql/splices.ts';
+import type { Node } from '../sql/tree.ts';
 import type { Show } from './show.ts';
+
+/** What each name of a table in the tree stands for; one that does not exist is in neither. */
+export interface References {
+  /** Collections and aliases. */
+  tables: ReadonlyMap<Node, NamedTable>;
+  /** Entries of WITH, and the recursive queries in which their own names stand. */
+  queries: ReadonlyMap<Node, Node>;
+}
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {

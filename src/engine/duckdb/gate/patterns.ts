@@ -1,9 +1,9 @@
 import { ApiError } from '../../../contract/errors.ts';
-import { COLLATED, MATCHING_MACROS } from '../sql/matching.ts';
+import { COLLATED, MATCHING_MACROS, WILDCARDS_MAX } from '../sql/matching.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { constantOf, isNode, isOfNames, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { constantText, isNode, isOfNames, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /*
@@ -12,9 +12,6 @@ import type { Typed } from '../values/typed-json.ts';
  * constant LIKE patterns without `_` it has a faster algorithm. Regular expressions take time linear in the text's
  * length.
  */
-
-/** Most `%` with something after them in a pattern that cannot be rewritten. */
-const WILDCARDS_MAX = 3;
 
 interface Matching {
   /** The wildcard for any text. */
@@ -93,11 +90,6 @@ function expressionOf(parts: readonly Part[], ignoresCase: boolean): string {
   };
   const ofPart = (part: Part) => (part.kind === 'text' ? ofText(part.text) : part.kind === 'any' ? '.*' : '.');
   return `(?s)${parts.map(ofPart).join('')}`;
-}
-
-function constantText(node: unknown): string | undefined {
-  const text = constantOf(node);
-  return typeof text === 'string' ? text : undefined;
 }
 
 /** How many more bytes are read to find the end of an operator and its pattern. */

@@ -3,8 +3,10 @@ import { EXPRESSIONS_EXPANDED_MAX } from '../sql/expansion.ts';
 import { NESTING_FUNCTIONS } from '../sql/functions.ts';
 import { foldName, type NamedTable } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, listOf, type Node, nodesIn, offsetOf, textOf } from '../sql/tree.ts';
+import { constantOf, isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
+import { STRUCTURED } from './function-calls.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
+import type { References } from './passed.ts';
 import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
 
 /*
@@ -22,7 +24,6 @@ const WIDTHS_MAX = 100_000;
 const LOOKED_MAX = 1_000_000;
 
 interface Scope {
-  with: ReadonlyMap<string, Relation>;
   /** The entries of FROM, including those of enclosing queries. */
   from: readonly { alias: string; relation: Relation }[];
   /** Earlier columns of the same SELECT. */
@@ -33,8 +34,9 @@ interface Scope {
 
 interface Context {
   statement: Statement;
-  /** The collection that a node of the tree names. */
-  tables: ReadonlyMap<Node, NamedTable>;
+  references: References;
+  /** Of the entries of WITH, and of the recursive queries. */
+  relations: Map<unknown, Relation>;
   /** Whether it contains a star of any kind. */
   hasStars: boolean;
   total: number;
@@ -55,8 +57,6 @@ const NESTING_OPERATORS = new Set(
     ' ',
   ),
 );
-/** Functions whose second argument is a text that describes the type of their result. */
-const SPELLED = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict']);
 /** Expressions whose value is a plain one. */
 const PLAIN = new Set(['COMPARISON', 'CONJUNCTION', 'BETWEEN']);
 const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE']);
@@ -133,8 +133,7 @@ function widthOf(context: Context, value: unknown, scope: Scope): number {
 }
 
 function quotesIn(constant: unknown): number {
-  const value = isNode(constant) && isNode(constant['value']) ? constant['value']['value'] : undefined;
-  return textOf(value).split('"').length - 1;
+  return textOf(constantOf(constant)).split('"').length - 1;
 }
 
 function widthOfCall(context: Context, node: Node, scope: Scope): number {
@@ -154,7 +153,7 @@ function widthOfCall(context: Context, node: Node, scope: Scope): number {
   const name = textOf(node['function_name']).toLowerCase();
   if (!NESTING_FUNCTIONS.has(name) && !COMPAT_MACROS.has(name) && !NESTING_OPERATORS.has(textOf(node['type'])))
     return 1;
-  if (SPELLED.has(name)) return own.reduce((sum: number, child) => sum + quotesIn(child) / 2, 1);
+  if (STRUCTURED.has(name)) return own.reduce((sum: number, child) => sum + quotesIn(child) / 2, 1);
   const width = HOLDING.has(name) ? widths.reduce((sum, one) => sum + one, 1) : eitherOf(widths, own);
   if (width > WIDTH_MAX) tooWide(context, node);
   return width;
@@ -249,33 +248,20 @@ function relationOfSelect(context: Context, node: Node, scope: Scope): Relation 
   return beside(entries);
 }
 
-function withEntries(context: Context, node: Node, outer: Scope): Scope {
-  const map = isNode(node['cte_map']) ? listOf(node['cte_map']['map']) : [];
-  let scope = outer;
-  for (const entry of map) {
-    const value = isNode(entry) && isNode(entry['value']) ? entry['value'] : {};
+function relationOfQuery(context: Context, node: Node, scope: Scope): Relation {
+  for (const entry of isNode(node['cte_map']) ? nodesOf(node['cte_map']['map']) : []) {
+    const value = isNode(entry['value']) ? entry['value'] : {};
     const query = isNode(value['query']) ? value['query']['node'] : undefined;
-    if (!isNode(entry) || !isNode(query)) continue;
-    const relation = renamed(relationOfQuery(context, query, scope), value['aliases']);
-    scope = { ...scope, with: new Map(scope.with).set(foldName(textOf(entry['key'])), relation) };
+    if (!isNode(query)) continue;
+    context.relations.set(entry, renamed(relationOfQuery(context, query, scope), value['aliases']));
   }
-  return scope;
-}
-
-function relationOfQuery(context: Context, node: Node, outer: Scope): Relation {
-  const scope = withEntries(context, node, outer);
-  const side = (key: string, within = scope) =>
-    isNode(node[key]) ? relationOfQuery(context, node[key], within) : NO_COLUMNS;
+  const side = (key: string) => (isNode(node[key]) ? relationOfQuery(context, node[key], scope) : NO_COLUMNS);
   let relation: Relation;
   if (node['type'] === 'SELECT_NODE') relation = relationOfSelect(context, node, scope);
   else {
     relation = side('left');
-    const name = foldName(textOf(node['cte_name']));
-    const again = renamed(relation, node['aliases']);
-    const isRecursive = node['type'] === 'RECURSIVE_CTE_NODE';
-    const within = isRecursive ? new Map(scope.with).set(name, again).set(`recurring.${name}`, again) : scope.with;
-    const right = side('right', { ...scope, with: within });
-    relation = below(relation, right, textOf(node['setop_type']) === 'UNION_BY_NAME');
+    context.relations.set(node, renamed(relation, node['aliases']));
+    relation = below(relation, side('right'), textOf(node['setop_type']) === 'UNION_BY_NAME');
     widthOf(context, node['modifiers'], { ...scope, from: [{ alias: '', relation }, ...scope.from] });
   }
   context.total += relation.width;
@@ -307,11 +293,10 @@ function relationOfTable(context: Context, node: Node, scope: Scope): Relation {
       return isNode(query) ? relationOfQuery(context, query, scope) : NO_COLUMNS;
     }
     case 'BASE_TABLE': {
-      const table = context.tables.get(node);
+      const { tables, queries } = context.references;
+      const table = tables.get(node);
       if (table !== undefined) return relationOfCollection(table);
-      const schema = foldName(textOf(node['schema_name']));
-      const name = foldName(textOf(node['table_name']));
-      return scope.with.get(schema === '' ? name : `${schema}.${name}`) ?? NO_COLUMNS;
+      return context.relations.get(queries.get(node)) ?? NO_COLUMNS;
     }
     case 'PIVOT':
       return relationOfPivot(context, node, scope);
@@ -372,12 +357,11 @@ function relationOfCollection(table: NamedTable): Relation {
 }
 
 /** Refuses, with `query_error`, a statement that makes too many columns or types; `node` has passed the gate. */
-export function checkWidths(
-  statement: Statement,
-  node: Node,
-  tables: ReadonlyMap<Node, NamedTable>,
-  hasStars: boolean,
-): void {
-  const scope: Scope = { with: new Map(), from: [], aliases: layerOn(null), unknown: 0 };
-  relationOfQuery({ statement, tables, hasStars, total: 0, copies: 0, looked: 0 }, node, scope);
+export function checkWidths(statement: Statement, node: Node, references: References, hasStars: boolean): void {
+  const scope: Scope = { from: [], aliases: layerOn(null), unknown: 0 };
+  relationOfQuery(
+    { statement, references, relations: new Map(), hasStars, total: 0, copies: 0, looked: 0 },
+    node,
+    scope,
+  );
 }

@@ -10,8 +10,8 @@ import { computedOnce } from './computed-once.ts';
 
 /** Bytes of the longest text in which that many `%` with something after them are cheap to try. */
 const TEXT_MAX = { one: 1_000, two: 100 };
-/** Wildcards beyond which the tries grow without a bound, however short the text. */
-const WILDCARDS_MAX = 3;
+/** Most wildcards with something after them: with more, the tries grow without a bound, however short the text. */
+export const WILDCARDS_MAX = 3;
 /** Most bytes that are compared where each position of the text is compared with the whole pattern. */
 const TRIED_MAX = 1_000_000;
 /** Longest pattern, in bytes, that becomes a regular expression for every text, and most bytes of both multiplied. */
@@ -21,6 +21,7 @@ const COMPARED_MAX = 100_000_000;
 const [TEXT, PATTERN] = ['p.a::VARCHAR', 'p.b::VARCHAR'];
 const PRODUCT = `strlen(${TEXT})::HUGEINT * strlen(${PATTERN})`;
 
+/** SQL for the number of wildcards, one with nothing after it included. */
 function wildcardsIn(any: '%' | '*'): string {
   return `strlen(${PATTERN}) - strlen(system.main.replace(${PATTERN}, '${any}', ''))`;
 }

@@ -29,6 +29,16 @@ export function constantOf(node: unknown): unknown {
   return isNode(held) ? held['value'] : undefined;
 }
 
+/** The value of a literal that the tree holds as a text; undefined for any other node. */
+export function constantText(node: unknown): string | undefined {
+  const text = constantOf(node);
+  return typeof text === 'string' ? text : undefined;
+}
+
+const QUERIES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+
+export const isQuery = (node: Node): boolean => QUERIES.has(textOf(node['type']));
+
 /** Whether a call is about the names of columns, which are few and short: `* LIKE 'a%'`, `COLUMNS(lambda c: …)`. */
 export function isOfNames(call: Node): boolean {
   const [first] = listOf(call['children']);
