@@ -32,10 +32,12 @@ export const DEPTH_MAX = 2_000;
 /** Keys of one object: to list those of half a million takes half a second, which nothing can divide. */
 export const KEYS_MAX = 20_000;
 
-/** What a reader refuses to read. */
+/** What a reader refuses to read, and what it leaves out. */
 export interface ReadLimits {
   depthMax: number;
   keysMax: number;
+  /** Leaves out keys whose value is null; absent: no. */
+  withoutNulls?: boolean;
 }
 
 const LIMITS: ReadLimits = { depthMax: DEPTH_MAX, keysMax: Number.POSITIVE_INFINITY };
@@ -104,7 +106,7 @@ export function createJsonReader(text: string, readNumber?: ReadNumber, limits =
     if (readNumber === undefined) return;
     if (open === undefined) value = one;
     else if (Array.isArray(open)) open.push(one);
-    else setField(open, key, one);
+    else if (one !== null || limits.withoutNulls !== true) setField(open, key, one);
   }
 
   function enter(container: Container): void {

@@ -3,6 +3,7 @@ import { ApiError } from '../../../src/contract/errors.ts';
 import { COMPAT_MACROS } from '../../../src/engine/duckdb/sql/compat.ts';
 import { COPYING_MACROS } from '../../../src/engine/duckdb/sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../../../src/engine/duckdb/sql/functions.ts';
+import { CALLED_BY_ENGINE, macrosFor } from '../../../src/engine/duckdb/sql/macros.ts';
 import { isLong, someOf } from '../../long.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 import { leaked, stateOf } from './gate-checks.ts';
@@ -197,9 +198,23 @@ describe('the lists of functions', () => {
     for (const [name, most] of copying) expect(COPYING_MACROS.get(name) ?? 0, name).toBeGreaterThanOrEqual(most);
   });
 
+  test('every macro of the engine that calls what macros of ours stand for is known, with those', async () => {
+    const macros = await fixture.direct(`SELECT DISTINCT lower(function_name), macro_definition
+      FROM duckdb_functions() WHERE function_type LIKE '%macro' AND database_name = 'system' AND schema_name = 'main'`);
+    const calling = macros.flatMap(([name, definition]): [string, string[]][] => {
+      if (!SCALAR_FUNCTIONS.has(String(name)) && !TABLE_FUNCTIONS.has(String(name))) return [];
+      const called = [...String(definition).matchAll(/\b(\w+)"?\(/g)].map(([, one = '']) => one);
+      const ours = called.filter((one) => one !== name && macrosFor(one).includes(one));
+      return ours.length > 0 && !macrosFor(String(name)).includes(String(name)) ? [[String(name), ours]] : [];
+    });
+    expect(Object.fromEntries(calling.map(([name, ours]) => [name, [...new Set(ours)]]))).toEqual(
+      Object.fromEntries(CALLED_BY_ENGINE),
+    );
+  });
+
   test('every allowed name exists', async () => {
     const rows = await fixture.direct('SELECT DISTINCT lower(function_name) FROM duckdb_functions()');
-    const known = new Set([...rows.map(([name]) => name), ...COMPAT_MACROS, 'unnest', '->']);
+    const known = new Set([...rows.map(([name]) => name), ...COMPAT_MACROS.keys(), 'unnest', '->']);
     expect([...SCALAR_FUNCTIONS, ...TABLE_FUNCTIONS].filter((name) => !known.has(name))).toEqual([]);
   });
 });

@@ -271,7 +271,7 @@ describe('in the database', () => {
       await columns();
     }
     expect((await columns()).at(-1)).toBe('_extra');
-    expect((await find('a', 'b, rowid, a')).rows).toEqual([['now text', 7, [{ x: null, y: true }]]]);
+    expect((await find('a', 'b, rowid, a')).rows).toEqual([['now text', 7, [{ y: true }]]]);
   });
 
   test('sees what was changed, deleted, restored, renamed and hidden since', async () => {

@@ -79,7 +79,7 @@ const VALUES: [sql: string, type: string, value: JsonValue][] = [
       [3, 4],
     ],
   ],
-  ["{'a': 1, 'b c': {'d': NULL}}", 'STRUCT("a" INTEGER, "b c" STRUCT("d" INTEGER))', { a: 1, 'b c': { d: null } }],
+  ["{'a': 1, 'b c': {'d': NULL}}", 'STRUCT("a" INTEGER, "b c" STRUCT("d" INTEGER))', { a: 1, 'b c': {} }],
   ["[{'a': 1}, NULL]", 'STRUCT("a" INTEGER)[]', [{ a: 1 }, null]],
   ["MAP {'a': 1, 'b': 2}", 'MAP(VARCHAR, INTEGER)', { a: 1, b: 2 }],
   ["MAP {1: 'x'}", 'MAP(INTEGER, VARCHAR)', [{ key: 1, value: 'x' }]],

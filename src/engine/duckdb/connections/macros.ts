@@ -1,17 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { compatMacro } from '../sql/compat.ts';
+import { creating } from '../sql/macros.ts';
 import { MATCHING_MACROS, operatorOf } from '../sql/matching.ts';
 import { BEGIN } from './sessions.ts';
 
-/**
- * The macros of `compat.ts` that each connection already has: creating all of them would take longer than most queries.
- */
+/** The macros that each connection already has. */
 const made = new WeakMap<DuckDBConnection, Set<string>>();
-
-function creating(name: string): string {
-  const matching = MATCHING_MACROS.get(name);
-  return matching === undefined ? compatMacro(name) : `CREATE OR REPLACE TEMP MACRO ${matching}`;
-}
 
 /**
  * Creates the macros that a session's connection lacks, and drops those that stand in the place of operators that the

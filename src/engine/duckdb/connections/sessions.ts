@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
-import { GUARD_SQL } from '../sql/guards.ts';
 
 /** How often an interrupt is repeated: one that arrives between two steps of the engine is lost. */
 const INTERRUPT_EVERY_MS = 5;
@@ -45,7 +44,6 @@ interface Session {
 
 async function openOn(connect: () => Promise<DuckDBConnection>): Promise<Session> {
   const connection = await connect();
-  await connection.run(GUARD_SQL);
   const [begin, rollback] = [await connection.prepare(BEGIN), await connection.prepare('ROLLBACK')];
   return { connection, begin, rollback };
 }

@@ -1,7 +1,9 @@
 import { restFor } from '../../../contract/turns/turns.ts';
-import { COMPAT_MACROS, RENAMED_FUNCTIONS } from '../sql/compat.ts';
+import { RENAMED_FUNCTIONS } from '../sql/compat.ts';
 import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from '../sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
+import { OFFSET, STOPPABLE } from '../sql/guards.ts';
+import { macrosFor } from '../sql/macros.ts';
 import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
@@ -210,8 +212,8 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
   if (copies === undefined) walkInner();
   else grow(walk, node, measure(walk, walkInner), copies - 1);
   // Only now: their own functions are none that the SQL may call.
-  for (const piece of node['class'] === 'FUNCTION' ? stopLambda(node, walk.text) : []) splice(walk, piece);
-  for (const piece of kind === 'WINDOW' ? boundOffset(node, walk.text) : []) splice(walk, piece);
+  if (kind === 'FUNCTION') fence(walk, stopLambda(node, walk.text), STOPPABLE);
+  if (kind === 'WINDOW') fence(walk, boundOffset(node, walk.text), OFFSET);
   walk.expressions -= 1;
 }
 
@@ -220,7 +222,16 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
   const refusal = refusalOf(node, allowed);
   if (refusal !== null) refuse(walk, node, refusal);
   const name = foldName(textOf(node['function_name']));
-  if (COMPAT_MACROS.has(name)) walk.macros.add(name);
+  addMacros(walk, name);
+}
+
+function addMacros(walk: Walk, name: string): void {
+  for (const macro of macrosFor(name)) walk.macros.add(macro);
+}
+
+function fence(walk: Walk, pieces: readonly Splice[], macro: string): void {
+  for (const piece of pieces) splice(walk, piece);
+  if (pieces.length > 0) addMacros(walk, macro);
 }
 
 function checkPattern(walk: Walk, node: Node): void {

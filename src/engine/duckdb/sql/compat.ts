@@ -37,16 +37,8 @@ export const RENAMED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
   COMPAT_FUNCTIONS.flatMap(({ name, renamed }) => (renamed === undefined ? [] : [[name.toLowerCase(), renamed]])),
 );
 
-const MACROS: ReadonlyMap<string, readonly string[]> = new Map([
+/** By name in lower case: parameters with AS and the expression, one for each number of arguments. */
+export const COMPAT_MACROS: ReadonlyMap<string, readonly string[]> = new Map([
   ...COMPAT_FUNCTIONS.flatMap(({ name, macro }) => (macro === undefined ? [] : [[name.toLowerCase(), macro] as const])),
   [VALUES_OF, [`(o) AS map_values(${fieldsOf('o')})`]] as const,
 ]);
-
-/** Names of the macros in lower case. */
-export const COMPAT_MACROS: ReadonlySet<string> = new Set(MACROS.keys());
-
-/** The statement that creates one of the macros on a connection. */
-export function compatMacro(name: string): string {
-  const overloads = MACROS.get(name) ?? [];
-  return `CREATE OR REPLACE TEMP MACRO ${name}${overloads.join(', ')}`;
-}

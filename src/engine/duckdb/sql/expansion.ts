@@ -1,4 +1,5 @@
 import type { Token } from './tokens.ts';
+import { USES_MAX, WITHOUT_NULLS } from './without-nulls.ts';
 
 /**
  * The size that a statement grows to. The engine copies parts of it: while parsing, the operand of CASE for each WHEN
@@ -19,12 +20,13 @@ export const EXPRESSIONS_EXPANDED_MAX = 150_000;
  * Macros of the engine (a test compares them) and of `guards.ts` that use an argument more than once, with how often.
  */
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
+  ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),
   ['array_join', 2],
   ['array_pop_back', 2],
   ['array_to_string', 2],
   ['fmod', 2],
-  ['json_group_array', 2],
-  ['json_group_object', 2],
+  ['json_group_array', 2 * USES_MAX],
+  ['json_group_object', 2 * USES_MAX],
   ['map_contains_entry', 2],
   ['nullif', 2],
   ['regexp_replace', 32],

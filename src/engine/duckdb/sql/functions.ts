@@ -106,7 +106,7 @@ function namesIn(...lists: string[]): ReadonlySet<string> {
 /** Scalar, aggregate and window functions and macros that SQL may call, in lower case. */
 export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
   ...namesIn(OPERATORS, AGGREGATES_AND_WINDOWS, LISTS_AND_MAPS, JSONS, TIME, NUMBERS, TEXT),
-  ...COMPAT_MACROS,
+  ...COMPAT_MACROS.keys(),
 ]);
 
 /** Functions whose result may be a struct, list or map made of their arguments. */

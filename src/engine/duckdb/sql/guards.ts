@@ -1,4 +1,5 @@
 import { computedOnce } from './computed-once.ts';
+import { seen } from './without-nulls.ts';
 
 /**
  * Functions of which a single call can end the process; each is shadowed by a macro of the same name that checks the
@@ -74,6 +75,14 @@ function walked(...parameters: string[]) {
   return { parameters, isTooLarge: parameters.map((one) => `${bracketsOf(one)} > ${BRACKETS_MAX}`).join(' OR ') };
 }
 
+function seenBy(name: string, value: string, ...rest: string[]) {
+  const others = rest.map((one) => `, p.${one}`).join('');
+  return {
+    ...walked(value, ...rest),
+    call: seen(`p.${value}`, (json) => `system.main.${name}(${json}${others})`),
+  };
+}
+
 /**
  * Options of regexp_replace, with their letters in order. The engine requires a constant, even when a macro is created.
  */
@@ -88,10 +97,11 @@ const REPLACEMENT = `(strlen(p.t)::HUGEINT + (strlen(p.t) - strlen(system.main.r
 const FILLED = `${FILLED_MAX} bytes or items`;
 
 const GUARDS: Guard[] = [
-  // Each line is indented by its depth, so deep values become large.
-  { name: 'json_pretty', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
-  { name: 'json_structure', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a')] },
-  { name: 'json_contains', limit: `${BRACKETS_MAX} brackets`, overloads: [walked('a', 'b')] },
+  // They see a value without its members that are null. Each line of json_pretty is indented by its depth, so deep
+  // values become large.
+  { name: 'json_pretty', limit: `${BRACKETS_MAX} brackets`, overloads: [seenBy('json_pretty', 'a')] },
+  { name: 'json_structure', limit: `${BRACKETS_MAX} brackets`, overloads: [seenBy('json_structure', 'a')] },
+  { name: 'json_contains', limit: `${BRACKETS_MAX} brackets`, overloads: [seenBy('json_contains', 'a', 'b')] },
   {
     name: 'json_merge_patch',
     limit: `${BRACKETS_MAX} brackets`,
@@ -165,8 +175,8 @@ const GUARDS: Guard[] = [
 /** Functions that may be called only by their plain names, so that the macro is what is called. */
 export const GUARDED_FUNCTIONS: ReadonlySet<string> = new Set(GUARDS.map(({ name }) => name));
 
-function macroOf({ name, overloads, limit }: Guard): string {
-  const bodies = overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
+function overloadsOf({ name, overloads, limit }: Guard): string[] {
+  return overloads.map(({ parameters, isTooLarge, asWritten = [], call: given }) => {
     const names = parameters.map((parameter) => parameter.split(' ')[0] ?? '');
     // Computed once: an argument that changes from call to call could pass the check with one value and run with
     // another.
@@ -176,7 +186,6 @@ function macroOf({ name, overloads, limit }: Guard): string {
     const body = `CASE WHEN ${isTooLarge} THEN error('${message}') ELSE ${call} END`;
     return `(${parameters.join(', ')}) AS ${computedOnce(checked, body)}`;
   });
-  return `CREATE OR REPLACE TEMP MACRO ${name}${bodies.join(', ')}`;
 }
 
 /** The time of each step of json_tree() grows with the square of its input: two seconds for this many. */
@@ -184,7 +193,7 @@ const TREE_BRACKETS_MAX = 20_000;
 
 function treeBody(...rest: string[]): string {
   const message = `json_tree(): the value is too large or too deep; the limit is ${TREE_BRACKETS_MAX} brackets.`;
-  const checked = `CASE WHEN ${bracketsOf('j')} > ${TREE_BRACKETS_MAX} THEN error('${message}') ELSE p.j END`;
+  const checked = `CASE WHEN ${bracketsOf('j')} > ${TREE_BRACKETS_MAX} THEN error('${message}') ELSE ${seen('p.j', (json) => `CAST(${json} AS JSON)`)} END`;
   const given = [computedOnce(['j'], checked), ...rest].join(', ');
   return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * FROM system.main.json_tree(${given}))`;
 }
@@ -197,17 +206,16 @@ export const GUARDED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(['json_tree'
  * the one function that looks, and not for every value, since that takes longer than most expressions.
  */
 export const STOPPABLE = 'stoppable_';
-const STOPPABLE_SQL = `CREATE OR REPLACE TEMP MACRO ${STOPPABLE}(v) AS
-  CASE WHEN random() < 0.001 AND sleep_ms(0) IS NOT NULL THEN NULL ELSE v END`;
+const STOPPABLE_SQL = '(v) AS CASE WHEN random() < 0.001 AND sleep_ms(0) IS NOT NULL THEN NULL ELSE v END';
 
 /** A macro for the offset of lag() and lead(), which the engine adds to the number of a row in 64 bits. */
 export const OFFSET = 'offset_';
-const OFFSET_SQL = `CREATE OR REPLACE TEMP MACRO ${OFFSET}(v) AS v::INTEGER`;
+const OFFSET_SQL = '(v) AS v::INTEGER';
 
-/** SQL that creates the guards on a connection. */
-export const GUARD_SQL: string = [
-  STOPPABLE_SQL,
-  OFFSET_SQL,
-  ...GUARDS.map(macroOf),
-  `CREATE OR REPLACE TEMP MACRO json_tree${treeBody()}, ${treeBody('path')}`,
-].join(';\n');
+/** By name in lower case: parameters with AS and the expression, one for each number of arguments. */
+export const GUARD_MACROS: ReadonlyMap<string, readonly string[]> = new Map([
+  [STOPPABLE, [STOPPABLE_SQL]],
+  [OFFSET, [OFFSET_SQL]],
+  ...GUARDS.map((guard) => [guard.name, overloadsOf(guard)] as const),
+  ['json_tree', [treeBody(), treeBody('path')]],
+]);

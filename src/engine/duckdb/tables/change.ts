@@ -1,7 +1,7 @@
 import { type JsonObject, parseJson } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Engine, WriteOutcome } from '../../engine.ts';
-import { exactText } from '../values/exact-text.ts';
+import { storedText } from '../values/exact-text.ts';
 import { type AcceptedDocument, contentFault } from './accept.ts';
 import type { StoredDocument } from './read-back.ts';
 
@@ -36,7 +36,7 @@ function changeOne(
     const fault = contentFault(fields);
     if (fault !== null) throw new TypeError(`Cannot store document ${JSON.stringify(id)}: ${fault}.`);
     // A copy, which the next change is free to modify.
-    document.read = () => parseJson(exactText(fields)) as JsonObject;
+    document.read = () => parseJson(storedText(fields)) as JsonObject;
     changed.set(id, { id, fields, eventTimeMicros: document.eventTimeMicros });
     return { status: 'changed' };
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
-import { exactText } from '../values/exact-text.ts';
+import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { structureOfFields } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
@@ -28,9 +28,9 @@ export async function insertDocuments(run: Run, table: Table, documents: Iterabl
 }
 
 export function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): string {
-  const head = `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${exactText(fields)}`;
+  const head = `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${storedText(fields)}`;
   if (extraKeys.length === 0) return `${head}}`;
-  const members = extraKeys.map((key) => `${JSON.stringify(key)}:${exactText(fields[key] ?? null)}`);
+  const members = extraKeys.map((key) => `${JSON.stringify(key)}:${storedText(fields[key] ?? null)}`);
   return `${head},"x":{${members.join(',')}}}`;
 }
 

@@ -25,3 +25,24 @@ function withExactIntegers(value: JsonValue): JsonValue {
       .map(([key, member]) => [key, withExactIntegers(member)]),
   );
 }
+
+const NULL_MEMBER = /":null/;
+
+/**
+ * The same for what is stored of a document, without keys whose value is null: such a key is the same as one that is
+ * missing.
+ */
+export function storedText(value: JsonValue): string {
+  const text = exactText(value);
+  return NULL_MEMBER.test(text) ? exactText(withoutNulls(value)) : text;
+}
+
+function withoutNulls(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([key, member]) => [key, withoutNulls(member)]),
+  );
+}

@@ -1,4 +1,4 @@
-import { exactNumber, type JsonValue } from '../../../contract/json/json.ts';
+import { exactNumber, isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json/json-reader.ts';
 
 /** A value that is read bit by bit: yields about how many bytes of JSON text each bit takes. */
@@ -18,9 +18,9 @@ const STEP_CHARS = 16 * 1024;
  * JSON that is deeper stays text, because both the writer and the readers of the answer walk it recursively; and so does
  * an object of more keys than are listed in a moment, and a number of thousands of digits.
  */
-const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX };
+const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX, withoutNulls: true };
 
-/** The value of a JSON column, bit by bit. */
+/** The value of a JSON column, bit by bit, without keys whose value is null. */
 export function* jsonBits(text: string, numbers: FromJson): Bits {
   const reader = createJsonReader(
     text,
@@ -47,12 +47,26 @@ export function jsonInOneGo(text: string, numbers: FromJson): JsonValue {
   // What is shorter cannot be too deep, and the built-in parser is faster.
   if (text.length < 2 * JSON_LIMITS.depthMax && !UNUSUAL_NUMBER.test(text)) {
     try {
-      return JSON.parse(text) as JsonValue;
+      const value = JSON.parse(text) as JsonValue;
+      if (text.includes('null')) dropNulls(value);
+      return value;
     } catch {
       return text;
     }
   }
   return finish(jsonBits(text, numbers));
+}
+
+function dropNulls(value: JsonValue): void {
+  if (Array.isArray(value)) for (const item of value) dropNulls(item);
+  else if (isObject(value)) dropNullsIn(value);
+}
+
+function dropNullsIn(object: JsonObject): void {
+  for (const [key, value] of Object.entries(object)) {
+    if (value === null) delete object[key];
+    else dropNulls(value);
+  }
 }
 
 export function finish(bits: Bits | undefined): JsonValue {

@@ -139,7 +139,10 @@ function arrayReader(length: number, readItem: Reader): Reader {
   };
 }
 
-/** A struct becomes an object; one without names, from `row(1, 2)` or list_zip(), a list. */
+/**
+ * A struct becomes an object without the members that are NULL, since a document that lacks a key and one in which it
+ * is null are the same; a struct without names, from `row(1, 2)` or list_zip(), becomes a list.
+ */
 function structReader(names: readonly string[], readers: readonly Reader[]): Reader {
   const hasNames = names.some((name) => name !== '');
   const reader: Reader = (vector, row) => {
@@ -148,7 +151,7 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
     const object: { [key: string]: JsonValue } = {};
     for (let index = 0; index < names.length; index++) {
       const value = readers[index]?.(vector.entryVectorAt(index), row) ?? null;
-      setField(object, names[index] ?? '', value);
+      if (value !== null) setField(object, names[index] ?? '', value);
     }
     return object;
   };
@@ -159,15 +162,18 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
     for (const [index, read] of readers.entries()) values.push(yield* bitsOf(read, vector.entryVectorAt(index), row));
     if (!hasNames) return values;
     const object: { [key: string]: JsonValue } = {};
-    for (const [index, name] of names.entries()) setField(object, name, values[index] ?? null);
+    for (const [index, name] of names.entries()) {
+      const value = values[index] ?? null;
+      if (value !== null) setField(object, name, value);
+    }
     return object;
   };
   return reader;
 }
 
 /**
- * A MAP with text keys becomes an object, or the JSON text of one with more keys than are listed in a moment; any other
- * MAP a list of `{key, value}`.
+ * A MAP with text keys becomes an object without the keys whose value is NULL, or the JSON text of one with more keys
+ * than are listed in a moment; any other MAP a list of `{key, value}`.
  */
 function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Reader {
   const entriesOf = (vector: DuckDBVector, row: number) => {
@@ -191,7 +197,10 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
     const rows = Array.from({ length: end - from }, (_, index) => from + index);
     if (!hasTextKeys) return rows.map((at) => ({ key: readKey(keys, at), value: readValue(values, at) }));
     const object: { [key: string]: JsonValue } = {};
-    for (const at of rows) setField(object, String(readKey(keys, at)), readValue(values, at));
+    for (const at of rows) {
+      const value = readValue(values, at);
+      if (value !== null) setField(object, String(readKey(keys, at)), value);
+    }
     return object;
   };
   reader.bits = function* (vector, row) {
@@ -205,9 +214,10 @@ function mapReader(hasTextKeys: boolean, readKey: Reader, readValue: Reader): Re
     for (let at = from; at < end; at++) {
       const key = yield* bitsOf(readKey, keys, at);
       const value = yield* bitsOf(readValue, values, at);
-      if (isText) members.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
-      else if (hasTextKeys) setField(object, String(key), value);
-      else list.push({ key, value });
+      if (!hasTextKeys) list.push({ key, value });
+      else if (value === null) continue;
+      else if (isText) members.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
+      else setField(object, String(key), value);
     }
     if (isText) return `{${members.join(',')}}`;
     return hasTextKeys ? object : list;
