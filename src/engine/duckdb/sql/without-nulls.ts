@@ -47,6 +47,9 @@ const MAKING = ['to_json', 'array_to_json', 'row_to_json', 'json_quote'];
 const READING = ['json_extract_string', 'json_extract_path_text', 'json_exists', 'json_value'];
 const READING_WHOLE = ['json_keys', 'json_type'];
 
+/** array_to_json and row_to_json are the same, for the types that they take. */
+const TO_JSON = `(j) AS CASE WHEN ${hasMembers('j')} THEN ${withoutNulls('j')} ELSE system.main.to_json(j) END`;
+
 const callOf = (name: string) => (json: string) => `system.main.${name}(${json})`;
 const whole = (name: string) => `(j) AS ${seen('j', callOf(name))}`;
 const at = (name: string) => `(j, p) AS ${seen('j', (json) => `system.main.${name}(${json}, p)`)}`;
@@ -57,7 +60,7 @@ const asTable = (...rest: string[]) => {
 
 /** By name in lower case: parameters with AS and the expression, one for each number of arguments. */
 export const WITHOUT_NULLS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ...MAKING.map((name) => [name, [whole(name)]] as const),
+  ...MAKING.map((name) => [name, [TO_JSON]] as const),
   ...READING.map((name) => [name, [at(name)]] as const),
   ...READING_WHOLE.map((name) => [name, [whole(name), at(name)]] as const),
   ['json', [`(j) AS ${seen('j', (json) => `system.main.json_extract(${json}, '$')`)}`]],
