@@ -1,6 +1,6 @@
 /**
- * What a write turned into JSON: fields whose earlier values had another type, and whose values now have no common
- * type.
+ * What a write turned into JSON (fields whose earlier values had a type, and whose values now have no common one), and
+ * objects that it turned into maps, since their keys are data.
  */
 export interface NewJson {
   count: number;
@@ -19,11 +19,12 @@ export interface NewSpelling {
 }
 
 export interface NewJsonField {
-  /** As written in SQL, each name quoted, with `[]` for the items of a list: `"price"`, `"user"."name"`, `"tags"[]`. */
+  /** As written in SQL, each name quoted, with `[]` for the items of a list and `<key>` for those of a map: `"price"`, `"user"."name"`, `"tags"[]`. */
   path: string;
-  /** Its SQL type before the write. */
+  /** Its SQL type before the write, and after it. */
   before: string;
-  /** The first document of the write with a value that this type cannot hold, and the kind of value in words. */
+  after: string;
+  /** For JSON: the first document of the write with a value that the type before cannot hold, and its kind in words. */
   cause: { id: string; value: string } | null;
 }
 

@@ -66,8 +66,24 @@ export const nastyValue: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue;
   object: objectOf(tie('value'), 4),
 })).value;
 
+/** An object with some of many keys, as maps have them; nearly all values are alike. */
+const keyed: fc.Arbitrary<JsonValue> = fc
+  .array(
+    fc.tuple(
+      fc.nat({ max: 60 }),
+      fc.oneof({ weight: 60, arbitrary: fc.integer() }, { weight: 20, arbitrary: nastyNumber }, nastyValue),
+    ),
+    { maxLength: 8 },
+  )
+  .map((entries) => Object.fromEntries(entries.map(([n, value]) => [n % 3 === 0 ? String(n) : `K${n}`, value])));
+
 /** A document with nasty keys and values. */
 export const nastyDocument: fc.Arbitrary<JsonObject> = objectOf(nastyValue, 6);
+
+/** The same, with objects that become maps. */
+export const keyedDocument: fc.Arbitrary<JsonObject> = fc
+  .tuple(nastyDocument, keyed, fc.option(fc.array(keyed, { maxLength: 2 })))
+  .map(([document, m, l]) => ({ ...document, m, ...(l === null ? {} : { l }) }));
 
 function objectOf(value: fc.Arbitrary<JsonValue>, maxLength: number): fc.Arbitrary<JsonObject> {
   return fc

@@ -1,11 +1,20 @@
 import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { handTool } from './hand-tool.ts';
-import { type InferredField, identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier } from './infer.ts';
+import {
+  ANY_KEY,
+  type InferredField,
+  identifier,
+  inferFields,
+  isUnder,
+  LEVELS_MAX,
+  quotedIdentifier,
+} from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -42,9 +51,10 @@ export async function describeCollection(
   const answer = await client.runQuery({ sql: { query: `SELECT * FROM ${table} LIMIT ${limit}` } }, { signal });
   const documents = answer.results ?? [];
   const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
-  const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX);
   const columns = answer.column_fields ?? [];
   const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
+  const maps = new Set(places.filter(({ type }) => type.startsWith('MAP(')).map(({ path }) => path));
+  const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, maps);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const rows = inferred.map((field) => {
     const share = Math.round((100 * field.present) / documents.length);
@@ -122,7 +132,8 @@ function isJson(place: TypePlace | undefined): boolean {
   return place?.type === 'JSON' && place.path !== EXTRA_COLUMN;
 }
 
-function typeText(place: TypePlace | undefined, { type }: InferredField): string {
+function typeText(place: TypePlace | undefined, { type, keys }: InferredField): string {
+  if (keys !== undefined) return `map of ${counted(keys, 'keys')}`;
   if (isJson(place)) return `JSON (${type})`;
   const own = place?.depth === 0 ? place.type : '';
   return own !== '' && own.length <= TYPE_CHARS_MAX ? own : type;
@@ -164,6 +175,10 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
   const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
   const hints = [`run_query with FROM ${from}`];
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
+  if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
+    hints.push(
+      `${ANY_KEY} is any key of a map, in the letter case of the documents: m.key or m['odd key'] for one (NULL where it is missing), unnest(map_entries(m)) for key and value of all`,
+    );
   const lists = paths.filter((path) => path.endsWith('[]'));
   const isInJson = (list: string) =>
     [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));

@@ -1,3 +1,6 @@
+/** Stands for any key of a map in a path. */
+export const ANY_KEY = '<key>';
+
 /** A field of the sampled documents. */
 export interface InferredField {
   /** As SQL spells it, with `[]` for the items of an array: `user.name`, `tags[]`, `"odd name"`. */
@@ -7,6 +10,8 @@ export interface InferredField {
   type: string;
   /** Number of sampled documents in which it is present and not null. */
   present: number;
+  /** For a map: how many keys the sampled documents have; its examples are some of them. */
+  keys?: number | undefined;
   examples: (string | number | boolean)[];
 }
 
@@ -37,13 +42,18 @@ interface Seen {
   types: Set<string>;
   documents: Set<number>;
   examples: Set<string | number | boolean>;
+  keys?: Set<string>;
 }
 
 /**
- * The fields of `documents`, nested ones included. If there are more than `fieldsMax`, those nearest to the top level
+ * The fields of `documents`, nested ones included; those of an object that is one of `maps`, by its path, are one field. If there are more than `fieldsMax`, those nearest to the top level
  * are kept: documents whose keys are data have any number of deep paths.
  */
-export function inferFields(documents: readonly Readonly<Record<string, unknown>>[], fieldsMax: number): Inferred {
+export function inferFields(
+  documents: readonly Readonly<Record<string, unknown>>[],
+  fieldsMax: number,
+  maps: ReadonlySet<string> = new Set(),
+): Inferred {
   const seen = new Map<string, Seen>();
   const missed = new Map<string, number>();
   let isDeeper = false;
@@ -69,7 +79,10 @@ export function inferFields(documents: readonly Readonly<Record<string, unknown>
         isDeeper ||= Object.keys(value).length > 0;
         return;
       }
-      for (const [key, field] of Object.entries(value)) visit(`${path}.${identifier(key)}`, depth + 1, field, document);
+      if (maps.has(path)) noteKeys(entry, Object.keys(value));
+      for (const [key, field] of Object.entries(value)) {
+        visit(`${path}.${entry.keys === undefined ? identifier(key) : ANY_KEY}`, depth + 1, field, document);
+      }
     } else if (entry.examples.size < EXAMPLES_MAX) {
       entry.examples.add(exampleOf(value as string | number | bigint | boolean));
     }
@@ -80,15 +93,24 @@ export function inferFields(documents: readonly Readonly<Record<string, unknown>
   }
   const all = [...seen.entries()].sort(([, a], [, b]) => a.depth - b.depth || a.order - b.order);
   const kept = all.slice(0, fieldsMax).sort(([, a], [, b]) => a.order - b.order);
-  const fields = inTreeOrder(kept).map(([path, { depth, types, documents: present, examples }]) => ({
+  const fields = inTreeOrder(kept).map(([path, { depth, types, documents: present, examples, keys }]) => ({
     path,
     depth,
     type: [...types].join('|'),
     present: present.size,
     examples: [...examples],
+    keys: keys?.size,
   }));
   const left = [...all.slice(fieldsMax).map(([, { depth }]) => depth), ...missed.values()];
   return { fields, left: left.length, leftAtTop: left.filter((depth) => depth === 0).length, isDeeper };
+}
+
+function noteKeys(entry: Seen, keys: readonly string[]): void {
+  entry.keys ??= new Set();
+  for (const key of keys) {
+    if (entry.keys.size < PATHS_MAX) entry.keys.add(key);
+    if (entry.examples.size < EXAMPLES_MAX) entry.examples.add(exampleOf(key));
+  }
 }
 
 /** Orders children directly after their parents, even if they first occur in a later document. */

@@ -1,4 +1,4 @@
-import { identifier } from './infer.ts';
+import { ANY_KEY, identifier } from './infer.ts';
 
 /** A place in the values of a column, with its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
 export interface TypePlace {
@@ -14,10 +14,13 @@ interface Type {
   /** How many lists enclose it: in `BIGINT[][]` the BIGINT is in two. */
   lists: number;
   fields: [name: string, type: Type][];
+  /** Of a map with text keys. */
+  values?: Type | undefined;
 }
 
 const LEVELS_MAX = 32;
 const STRUCT = /STRUCT\(/y;
+const MAP = /MAP\(VARCHAR, /y;
 const NAME = /\s*(?:"((?:[^"]|"")*)"|([^\s"(),[\]]+))\s+/y;
 /** A type without fields: words, with the contents of brackets, and quoted texts and names. */
 const PLAIN = /(?:"[^"]*"|'[^']*'|[^"'(),[\]])+/y;
@@ -35,13 +38,15 @@ export function typePlaces(column: string, type: string): TypePlace[] {
   return places;
 }
 
-function addPlaces(places: TypePlace[], { text, lists, fields }: Type, path: string, depth: number): void {
+function addPlaces(places: TypePlace[], { text, lists, fields, values }: Type, path: string, depth: number): void {
   for (let list = 1; list <= lists; list++) {
     places.push({ path: path + '[]'.repeat(list), depth: depth + list, type: text + '[]'.repeat(lists - list) });
   }
   const item = path + '[]'.repeat(lists);
-  for (const [name, type] of fields) {
-    const field = { path: `${item}.${identifier(name)}`, depth: depth + lists + 1 };
+  const inner: [string, Type][] = fields.map(([name, type]) => [identifier(name), type]);
+  if (values !== undefined) inner.push([ANY_KEY, values]);
+  for (const [name, type] of inner) {
+    const field = { path: `${item}.${name}`, depth: depth + lists + 1 };
     places.push({ ...field, type: type.text + '[]'.repeat(type.lists) });
     addPlaces(places, type, field.path, field.depth);
   }
@@ -61,7 +66,7 @@ function createReader(text: string) {
     return isThere;
   };
 
-  /** Skips the arguments of a type whose inside has no fields for us: DECIMAL(18,2), MAP(VARCHAR, STRUCT(…)). */
+  /** Skips the arguments of a type whose inside has no fields for us: DECIMAL(18,2), MAP(BIGINT, STRUCT(…)). */
   const takeArguments = (): boolean => {
     if (!skip('(')) return true;
     for (let open = 1; open > 0; ) {
@@ -86,13 +91,16 @@ function createReader(text: string) {
   const takeType = (level: number): Type | undefined => {
     if (level > LEVELS_MAX) return undefined;
     const start = at;
-    const fields = take(STRUCT) === null ? [] : takeFields(level + 1);
+    const isMap = take(MAP) !== null;
+    const values = isMap ? takeType(level + 1) : undefined;
+    if (isMap && (values === undefined || !skip(')'))) return undefined;
+    const fields = isMap || take(STRUCT) === null ? [] : takeFields(level + 1);
     if (fields === undefined) return undefined;
-    if (fields.length === 0 && (take(PLAIN) === null || !takeArguments())) return undefined;
+    if (!isMap && fields.length === 0 && (take(PLAIN) === null || !takeArguments())) return undefined;
     const own = text.slice(start, at);
     let lists = 0;
     while (take(LIST) !== null) lists += 1;
-    return { text: own, lists, fields };
+    return { text: own, lists, fields, values };
   };
 
   return {

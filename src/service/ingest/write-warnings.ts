@@ -10,7 +10,7 @@ import { lambdasReading } from '../collections/dependents.ts';
 const LAMBDAS_MAX = 5;
 const TEXT_CHARS_MAX = 100;
 
-/** Warnings about fields: those that became JSON, and those that differ only in letter case from another. */
+/** Warnings about fields: those that became JSON or a map, and those that differ only in letter case from another. */
 export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
   const spellings = turned.flatMap((one) => one.spellings ?? []);
   return [...newJsonWarnings(catalog, collection, turned), ...spellings.map((one) => spellingWarning(one, collection))];
@@ -22,7 +22,7 @@ function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name 
   return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
 }
 
-/** Warns of fields that a write turned into JSON, and names the lambdas whose answers may change because of it. */
+/** Warns of fields that a write turned into JSON or a map, and names the lambdas whose answers may change because of it. */
 function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
   if (turned.every((one) => one.count === 0)) return [];
   const name = collectionKey(collection.workspace, collection.name);
@@ -33,7 +33,7 @@ function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned:
   const rest = lambdas.length - LAMBDAS_MAX;
   return [
     ...fields.map((field) => fieldWarning(field, name)),
-    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} became JSON, too.`] : []),
+    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} became JSON or a map, too.`] : []),
     ...(lambdas.length > 0
       ? [
           `Lambdas that read ${name}, and may answer otherwise now: ${lambdas.slice(0, LAMBDAS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`,
@@ -43,7 +43,11 @@ function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned:
 }
 
 function fieldWarning(field: NewJsonField, collection: string): string {
-  const { path, before, cause } = field;
+  const { path, before, after, cause } = field;
+  if (after.startsWith('MAP')) {
+    const shown = cut(path);
+    return `${shown} of ${collection} is a MAP from now on, since its keys are data: ${shown}.key and ${shown}['key'] read it as before, in the letter case of the documents, and map_keys(${shown}) are its keys; ${shown}.* and the functions of structs fail.`;
+  }
   const why = cause === null ? '' : `, since document ${JSON.stringify(cut(cause.id))} has ${cause.value} there`;
   return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
 }

@@ -45,7 +45,7 @@ describe.each(WRITES)('%s tells', (_, write) => {
     await write({ _id: 'a', n: 1, s: 'x' });
     expect(await write({ _id: 'b', n: 2 }, { _id: 'c', n: 'two' }, { _id: 'd', n: true })).toEqual({
       count: 1,
-      fields: [{ path: '"n"', before: 'BIGINT', cause: { id: 'c', value: 'text' } }],
+      fields: [{ path: '"n"', before: 'BIGINT', after: 'JSON', cause: { id: 'c', value: 'text' } }],
     });
     expect(await columnsOf(engine)).toContain('n JSON');
     expect(await write({ _id: 'e', n: 'three' })).toBeUndefined();
@@ -56,9 +56,9 @@ describe.each(WRITES)('%s tells', (_, write) => {
     expect(await write({ _id: 'b', o: { 'in"ner': 1 }, items: [{ price: 3 }, { price: 'free' }], tags: 'x' })).toEqual({
       count: 3,
       fields: [
-        { path: '"o"."in""ner"', before: 'VARCHAR', cause: { id: 'b', value: 'an integer' } },
-        { path: '"items"[]."price"', before: 'BIGINT', cause: { id: 'b', value: 'text' } },
-        { path: '"tags"', before: 'VARCHAR[]', cause: { id: 'b', value: 'text' } },
+        { path: '"o"."in""ner"', before: 'VARCHAR', after: 'JSON', cause: { id: 'b', value: 'an integer' } },
+        { path: '"items"[]."price"', before: 'BIGINT', after: 'JSON', cause: { id: 'b', value: 'text' } },
+        { path: '"tags"', before: 'VARCHAR[]', after: 'JSON', cause: { id: 'b', value: 'text' } },
       ],
     });
   });
@@ -94,12 +94,12 @@ describe.each(WRITES)('%s tells', (_, write) => {
 
 describe('addDocuments()', () => {
   it('tells why where no type holds integers and fractions, or the keys of an object', async () => {
-    await add({ _id: 'a', big: 2n ** 60n, small: 0.5, o: { a: 1 } });
+    await add({ _id: 'a', big: 2n ** 60n, small: 0.5, o: { a: 1, b: 'x' } });
     const { fields } = (await add({ _id: 'b', big: 1.5, small: 2n ** 60n, o: { A: 1 } })) ?? {};
     expect(fields?.map(({ before, cause }) => `${before}: ${cause?.value}`)).toEqual([
       'BIGINT: a fraction',
       'DOUBLE: an integer beyond 2^53',
-      'STRUCT("a" BIGINT): an object with too many keys, or keys that differ only in case,',
+      'STRUCT("a" BIGINT, "b" VARCHAR): an object with too many keys, or keys that differ only in case,',
     ]);
   });
 
@@ -137,7 +137,7 @@ describe('changeDocuments() and restoreDocuments() tell', () => {
     await engine.addDocuments('t2', [doc('c', { s: 5 })]);
     expect(await told((tell) => engine.restoreDocuments('k', 't2', () => [], tell))).toEqual({
       count: 1,
-      fields: [{ path: '"s"', before: 'BIGINT', cause: { id: 'a', value: 'text' } }],
+      fields: [{ path: '"s"', before: 'BIGINT', after: 'JSON', cause: { id: 'a', value: 'text' } }],
     });
   });
 });

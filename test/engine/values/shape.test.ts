@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/contract/json/json.ts';
-import { type Shape, shapeFromJson, shapeToJson, widen } from '../../../src/engine/duckdb/values/shape.ts';
+import {
+  joinShapes,
+  type MapShape,
+  type Shape,
+  shapeFromJson,
+  shapeToJson,
+  widen,
+} from '../../../src/engine/duckdb/values/shape.ts';
 import { structureOf, typeOf } from '../../../src/engine/duckdb/values/types.ts';
 import { propertyRuns } from '../../property.ts';
 import { nastyValue } from '../documents.ts';
@@ -65,19 +72,46 @@ describe('widen() of lists and objects', () => {
     expect(typeOfAll([], [null], [1])).toBe('BIGINT[]');
   });
 
-  test.each<[string, JsonValue]>([
-    ['an empty key', { '': 1 }],
-    ['keys that differ only in case', { a: 1, A: 2 }],
-    ['a key with U+0000', { 'a\u0000': 1 }],
-    ['a key longer than 255', { ['k'.repeat(256)]: 1 }],
-    ['more than 256 keys', Object.fromEntries(Array.from({ length: 257 }, (_, index) => [`k${index}`, index]))],
-  ])('makes JSON of an object with %s', (_, value) => {
-    expect(shapeOf(value)).toBe('json');
+  const many = (value: (index: number) => JsonValue) =>
+    Object.fromEntries(Array.from({ length: 257 }, (_, index) => [`k${index}`, value(index)]));
+
+  test.each<[string, JsonValue, JsonValue]>([
+    ['an empty key', { '': 1, b: 2 }, { '': 1, b: 'x' }],
+    ['keys that differ only in case', { a: 1, A: 2.5 }, { a: 1, A: [2] }],
+    ['a key longer than 255', { ['k'.repeat(256)]: 1 }, { ['k'.repeat(256)]: 1, b: true }],
+    ['more than 256 keys', many((index) => index), many((index) => (index % 2 === 0 ? index : 'x'))],
+  ])('makes a map of an object with %s, or JSON if its values have no type in common', (_, alike, mixed) => {
+    expect(typeOf(shapeOf(alike))).toMatch(/^MAP\(VARCHAR, (BIGINT|DOUBLE)\)$/);
+    expect(shapeOf(mixed)).toBe('json');
   });
 
-  test('makes JSON of an object whose key differs from a known one only in case', () => {
-    expect(shapeOf({ city: 1 }, { City: 1 })).toBe('json');
+  test('makes JSON of an object with a key that holds U+0000', () => {
+    expect(shapeOf({ 'a\u0000': 1 })).toBe('json');
+    expect(shapeOf({ a: 1, A: 1 }, { 'a\u0000': 1 })).toBe('json');
+  });
+
+  test('makes a map of an object whose key differs from a known one only in case', () => {
+    expect(typeOfAll({ city: 1 }, { City: 1 })).toBe('MAP(VARCHAR, BIGINT)');
     expect(typeOfAll({ é: 1, É: 2 })).toBe('STRUCT("é" BIGINT, "É" BIGINT)');
+  });
+
+  test('a map holds any keys, and lists a thousand of them', () => {
+    const map = shapeOf({ a: 1, A: 1 }, { '': null, b: 0.5 }) as MapShape;
+    expect(typeOf(map)).toBe('MAP(VARCHAR, DOUBLE)');
+    expect(map.keys).toEqual(new Set(['a', 'A', 'b']));
+    const keys = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`k${index}`, index]));
+    expect((widen(map, keys) as MapShape).keys).toBeUndefined();
+    expect(widen(map, 'x')).toBe('json');
+    expect(typeOf(widen(map, { z: 'x' }))).toBe('MAP(VARCHAR, JSON)');
+    expect(shapeFromJson(shapeToJson(map))).toEqual(map);
+  });
+
+  test('joins a map with another, and with a struct', () => {
+    const map = shapeOf({ a: 1, A: 1 });
+    expect(typeOf(joinShapes(map, shapeOf({ b: 0.5, B: 2 })))).toBe('MAP(VARCHAR, DOUBLE)');
+    expect(typeOf(joinShapes(shapeOf({ b: 0.5 }), map))).toBe('MAP(VARCHAR, DOUBLE)');
+    expect(joinShapes(map, shapeOf({ b: 1, c: 'x' }))).toBe('json');
+    expect(joinShapes(map, 'string')).toBe('json');
   });
 
   test('makes JSON of what is nested deeper than 16 levels, and looks no further', () => {

@@ -48,6 +48,19 @@ describe('inferFields()', () => {
     expect(fields[0]?.examples).toEqual([`${'x'.repeat(60)}…`, 'b', 'c']);
   });
 
+  it('takes all keys of a map for one field, and shows some', () => {
+    const documents = [{ m: { a: { x: 1 }, b: { y: 'z' } } }, { m: { c: { x: 2 }, a: {} } }, { o: { a: 1 } }];
+    const { fields } = inferFields(documents, 10, new Set(['m']));
+    expect(fields.map(({ path, present, keys, examples }) => [path, present, keys, examples])).toEqual([
+      ['m', 2, 3, ['a', 'b', 'c']],
+      ['m.<key>', 2, undefined, []],
+      ['m.<key>.x', 2, undefined, [1, 2]],
+      ['m.<key>.y', 1, undefined, ['z']],
+      ['o', 1, undefined, []],
+      ['o.a', 1, undefined, [1]],
+    ]);
+  });
+
   it('keeps the fields nearest to the top of documents that are keyed by data', () => {
     const keyed = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, index]));
     const { fields, left } = inferFields([{ by_day: keyed, last: 1 }], 20);

@@ -31,13 +31,25 @@ describe('typePlaces()', () => {
   it('takes a type with arguments for one place', () => {
     for (const type of [
       "ENUM('a', 'b)')",
-      'MAP(VARCHAR, STRUCT("k" BIGINT)[])',
+      'MAP(BIGINT, STRUCT("k" BIGINT)[])',
       'UNION("n" BIGINT, s VARCHAR)',
       'JSON',
     ]) {
       expect(placesOf(type)).toEqual([['o', 0, type]]);
     }
-    expect(placesOf('STRUCT(m MAP(VARCHAR, BIGINT), e VARCHAR)').map(([path]) => path)).toEqual(['o', 'o.m', 'o.e']);
+    expect(placesOf('STRUCT(m MAP(BIGINT, BIGINT), e VARCHAR)').map(([path]) => path)).toEqual(['o', 'o.m', 'o.e']);
+  });
+
+  it('finds the values of a map with text keys', () => {
+    expect(placesOf('MAP(VARCHAR, STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))[])')).toEqual([
+      ['o', 0, 'MAP(VARCHAR, STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))[])'],
+      ['o.<key>', 1, 'STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))[]'],
+      ['o.<key>[]', 2, 'STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))'],
+      ['o.<key>[].k', 3, 'BIGINT'],
+      ['o.<key>[].m', 3, 'MAP(VARCHAR, DOUBLE[])'],
+      ['o.<key>[].m.<key>', 4, 'DOUBLE[]'],
+      ['o.<key>[].m.<key>[]', 5, 'DOUBLE'],
+    ]);
   });
 
   it('returns only the column if the type is spelled in another way', () => {

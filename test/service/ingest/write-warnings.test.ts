@@ -83,6 +83,23 @@ describe('a write that turns a field into JSON', () => {
     expect(data).toMatchObject({ documents: 1, warnings: [expect.stringContaining('"n" of')] });
   });
 
+  it('says that an object became a map, and which lambdas read it', async () => {
+    await create();
+    const object = (n: number) => ({ o: { [`k${n}`]: n, [`k${n + 1}`]: n } });
+    for (let n = 0; n < 10; n++) expect(await add({ _id: `${n}`, ...object(n) })).not.toHaveProperty('warnings');
+    await ok('POST', `${WS}/commons/lambdas`, { name: `${name}m`, sql: { query: `SELECT o.k1 FROM ${name}` } });
+    const { warnings } = await add(...[10, 11, 12, 13, 14, 15].map((n) => ({ _id: `${n}`, ...object(n) })));
+    expect(warnings).toEqual([
+      `"o" of commons.${name} is a MAP from now on, since its keys are data: "o".key and "o"['key'] read it as before, in the letter case of the documents, and map_keys("o") are its keys; "o".* and the functions of structs fail.`,
+      expect.stringContaining(`${name}m`),
+    ]);
+    const query = `SELECT o.k1, o.k16 FROM ${name} WHERE _id IN ('1', '15') ORDER BY _id`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([
+      { k1: 1, k16: null },
+      { k1: null, k16: 15 },
+    ]);
+  });
+
   it('names few fields and lambdas', async () => {
     await create();
     const many = (value: unknown) => Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`f${at}`, value]));
@@ -92,7 +109,7 @@ describe('a write that turns a field into JSON', () => {
     }
     const { warnings } = await add({ _id: '2', ...many('x') });
     expect(warnings).toHaveLength(7);
-    expect(warnings[5]).toBe(`3 more fields of commons.${name} became JSON, too.`);
+    expect(warnings[5]).toBe(`3 more fields of commons.${name} became JSON or a map, too.`);
     expect(warnings[6]).toMatch(/m4 and 2 more\.$/);
   });
 });

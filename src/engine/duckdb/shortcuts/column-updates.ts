@@ -8,7 +8,7 @@ import { type Change, changeAll } from '../tables/change.ts';
 import { IS_LIVE, type TableShape, widenTable } from '../tables/columns.ts';
 import { type FoundRow, findRows, type RowKey, requireAll, rowKeyOf, visibleOf } from '../tables/find-rows.ts';
 import { readDocuments } from '../tables/read-back.ts';
-import { storedText } from '../values/exact-text.ts';
+import { documentText } from '../values/document-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { structureOfFields } from '../values/types.ts';
 
@@ -82,7 +82,7 @@ async function updateRows(
   const key = rowKeyOf(table);
   const statement = updateStatement(table, key, part);
   const lineOf = ([row, fields]: readonly [FoundRow, JsonObject]) =>
-    `{"k":${stringifyJson(key.of(row))},"f":${storedText(fields)}}`;
+    `{"k":${stringifyJson(key.of(row))},"f":${documentText(fields, part.columns)}}`;
   for await (const lines of batchesOfLines(documents, lineOf)) {
     const [counted] = await sql(statement, lines.join('\n'));
     requireAll(lines, Number(counted?.[0]));

@@ -1,7 +1,7 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
 import { ID_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
-import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 
 /**
  * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
@@ -26,6 +26,8 @@ const Kind = {
   List: 6,
   Object: 7,
   Id: 8,
+  /** Its keys are stored in order, and noted: it needs a closer look. */
+  Map: 9,
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -63,6 +65,7 @@ export function patternOf(table: TableShape): Pattern {
 function patternOfShape(shape: Shape): Pattern {
   if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
   if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
+  if (isMapShape(shape)) return pattern(Kind.Map);
   return pattern(SCALARS[shape]);
 }
 

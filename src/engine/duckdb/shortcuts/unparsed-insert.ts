@@ -57,7 +57,7 @@ async function insertSome(
   const lines = await mapInTurns(documents, (document): Line => {
     const { id, parsed } = document;
     const eventTimeMicros = timeOf(document);
-    if (parsed !== null) return lineOf({ id, eventTimeMicros, fields: parsed.fields, extraKeys: parsed.extraKeys });
+    if (parsed !== null) return lineOf({ ...parsed, id, eventTimeMicros }, table.shape);
     return [`{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":{`, '}'];
   });
   const size = documents.reduce((sum, document, index) => sum + roomOf(lines[index] ?? '', document), 0);

@@ -4,8 +4,9 @@ import { createPace, type Pace } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { faultOf } from '../tables/accept.ts';
 import { type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
+import { hasNewMaps } from '../tables/maps.ts';
 import { turnedFields } from '../tables/new-json.ts';
-import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
 
 /** A document in a text. */
@@ -52,8 +53,8 @@ const PARSED_BYTES_PER_FIELD = 32;
 export interface Unparsed {
   /**
    * Scans the documents of a text. Those of the known shape are not parsed; the others are, and widen the shape.
-   * Undefined if one cannot be stored or is over a limit, two have the same id, or fractions that were already read
-   * become JSON after all, which would keep them as spelled.
+   * Undefined if one cannot be stored or is over a limit, two have the same id, an object turns out to be a map, or
+   * fractions that were already read become JSON after all, which would keep them as spelled.
    */
   try(text: DocumentsText, shape: TableShape): Promise<ScannedText | undefined>;
 }
@@ -80,7 +81,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     if (document.parsed !== null) parsedBytes += document.end - document.start;
     if (widening.changes > changes && parsedBytes > fields * PARSED_BYTES_PER_FIELD) {
       const wider = widening.result();
-      if (losesDoubles(known, wider)) return undefined;
+      if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
       scanner = createScanner(bytes, patternOf(known));
       fields = fieldsIn(known.columns.values());
@@ -94,14 +95,15 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     if (bytes[at] !== COMMA) return undefined;
     at = skipSpace(bytes, at + 1);
   }
-  if (at + 1 !== text.end || losesDoubles(known, widening.result())) return undefined;
+  const wider = widening.result();
+  if (at + 1 !== text.end || losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
   const ids = new Set(documents.map(({ id }) => id));
-  return ids.size === documents.length ? { documents, shape: widening.result() } : undefined;
+  return ids.size === documents.length ? { documents, shape: wider } : undefined;
 }
 
 /** Whether numbers of a column of doubles, or within a column, become JSON. */
 function losesDoubles(before: TableShape, after: TableShape): boolean {
-  return turnedFields(before, after).some(({ from }) => holdsDouble(from));
+  return turnedFields(before, after).some(({ from, to }) => to === 'json' && holdsDouble(from));
 }
 
 function fieldsIn(shapes: Iterable<Shape>): number {
@@ -109,6 +111,7 @@ function fieldsIn(shapes: Iterable<Shape>): number {
   for (const shape of shapes) {
     count += 1;
     if (isListShape(shape)) count += fieldsIn([shape.element]);
+    else if (isMapShape(shape)) count += fieldsIn([shape.values]);
     else if (isObjectShape(shape)) count += fieldsIn(shape.fields.values());
   }
   return count;
@@ -116,6 +119,7 @@ function fieldsIn(shapes: Iterable<Shape>): number {
 
 function holdsDouble(shape: Shape): boolean {
   if (isListShape(shape)) return holdsDouble(shape.element);
+  if (isMapShape(shape)) return holdsDouble(shape.values);
   return isObjectShape(shape) ? [...shape.fields.values()].some(holdsDouble) : shape === 'double';
 }
 

@@ -1,5 +1,5 @@
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
-import { isListShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
 import { structureOf, typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
 
@@ -29,14 +29,24 @@ export function alterStatements(table: string, from: TableShape, to: TableShape)
 export function convert(from: Shape, to: Shape, sql: string, level = 0): string {
   if (typeOf(from) === typeOf(to)) return sql;
   if (typeOf(to) === 'JSON') return toJson(from, sql, level);
-  if (typeOf(from) === 'JSON') return `from_json(${sql}, ${quoteText(structureOf(to))})`;
+  if (typeOf(from) === 'JSON') return fromJson(sql, to);
   if (canCast(from, to)) return `CAST(${sql} AS ${typeOf(to)})`;
+  if (isMapShape(to)) return toSortedMap(fromJson(toJson(from, sql, level), to));
   if (isListShape(from) && isListShape(to)) {
     const item = lambdaName(level);
     return `list_transform(${sql}, lambda ${item}: ${convert(from.element, to.element, item, level + 1)})`;
   }
   if (isObjectShape(from) && isObjectShape(to)) return convertStruct(from, to, sql, level);
   throw new TypeError(`a ${typeOf(from)} cannot become a ${typeOf(to)}`);
+}
+
+function fromJson(sql: string, to: Shape): string {
+  return `from_json(${sql}, ${quoteText(structureOf(to))})`;
+}
+
+/** Maps are equal if their keys come in the same order, too. */
+function toSortedMap(sql: string): string {
+  return `map_from_entries(list_sort(map_entries(${sql})))`;
 }
 
 function convertStruct(from: ObjectShape, to: ObjectShape, sql: string, level: number): string {
@@ -56,6 +66,7 @@ function canCast(from: Shape, to: Shape): boolean {
   if (isObjectShape(from) && isObjectShape(to)) {
     return [...from.fields].every(([key, field]) => canCast(field, to.fields.get(key) ?? field));
   }
+  if (isMapShape(from) && isMapShape(to)) return canCast(from.values, to.values);
   return typeof from === 'string' && typeof to === 'string';
 }
 
@@ -66,6 +77,12 @@ function toJson(shape: Shape, sql: string, level: number): string {
   if (isListShape(shape)) {
     const item = lambdaName(level);
     return `to_json(list_transform(${sql}, lambda ${item}: ${toJson(shape.element, item, level + 1)}))`;
+  }
+  if (isMapShape(shape)) {
+    const entry = lambdaName(level);
+    const value = toJson(shape.values, `struct_extract(${entry}, 'value')`, level + 1);
+    const entries = `list_transform(map_entries(${sql}), lambda ${entry}: {'key': struct_extract(${entry}, 'key'), 'value': ${value}})`;
+    return `to_json(map_from_entries(${entries}))`;
   }
   if (!isObjectShape(shape)) return doubleToJson(sql);
   const members = [...shape.fields].map(
@@ -78,6 +95,7 @@ function toJson(shape: Shape, sql: string, level: number): string {
 
 function needsCare(shape: Shape): boolean {
   if (isListShape(shape)) return needsCare(shape.element);
+  if (isMapShape(shape)) return needsCare(shape.values);
   return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double';
 }
 

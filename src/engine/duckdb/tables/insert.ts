@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
+import { documentText } from '../values/document-text.ts';
 import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import { structureOfFields } from '../values/types.ts';
@@ -22,13 +23,13 @@ export interface FittedDocument {
  */
 export async function insertDocuments(run: Run, table: Table, documents: Iterable<FittedDocument>): Promise<void> {
   const name = dataTable(table.id);
-  for await (const lines of batchesOfLines(documents, lineOf)) {
+  for await (const lines of batchesOfLines(documents, (document) => lineOf(document, table.shape))) {
     await run(insertStatement(name, table.shape, linesIn('$1::VARCHAR', 10, lines.length)), lines.join('\n'));
   }
 }
 
-export function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument): string {
-  const head = `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${storedText(fields)}`;
+export function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument, { columns }: TableShape): string {
+  const head = `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${documentText(fields, columns)}`;
   if (extraKeys.length === 0) return `${head}}`;
   const members = extraKeys.map((key) => `${JSON.stringify(key)}:${storedText(fields[key] ?? null)}`);
   return `${head},"x":{${members.join(',')}}}`;

@@ -34,6 +34,8 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
     'ALTER TABLE "_meta"."trash" ADD COLUMN table_id VARCHAR',
     'ALTER TABLE "_meta"."trash" ADD COLUMN number UBIGINT',
   ],
+  // A `shape` may have maps, which earlier programs cannot read.
+  [],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */

@@ -1,19 +1,18 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
-import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape, widen } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
+import { ITEMS, type Path, VALUES, valuesAt } from './maps.ts';
 
-/** A field that had a type, and is JSON in a wider shape. */
+/** A field that had a type, and is JSON or a map in a wider shape. */
 export interface TurnedField {
-  /** Names, starting with the column; null stands for the items of a list. */
-  path: readonly Step[];
+  path: Path;
   from: Shape;
+  to: 'json' | MapShape;
 }
-
-type Step = string | null;
 
 interface Written {
   id: string;
@@ -24,17 +23,20 @@ interface Written {
 const FIELDS_MAX = 5;
 
 /**
- * The fields of a table that are JSON in a wider shape of it; those that never held a value of a type are not included.
+ * The fields of a table that are JSON, or a map, in a wider shape of it; those that never held a value of a type are not included.
  */
 export function turnedFields(before: TableShape, after: TableShape): TurnedField[] {
   if (before === after) return [];
   const turned: TurnedField[] = [];
-  const compare = (from: Shape, to: Shape | undefined, path: readonly Step[]) => {
+  const compare = (from: Shape, to: Shape | undefined, path: Path) => {
     if (from === to || to === undefined) return;
     if (to === 'json') {
-      if (typeOf(from) !== 'JSON') turned.push({ path, from });
+      if (typeOf(from) !== 'JSON') turned.push({ path, from, to });
     } else if (isListShape(from)) {
-      if (isListShape(to)) compare(from.element, to.element, [...path, null]);
+      if (isListShape(to)) compare(from.element, to.element, [...path, ITEMS]);
+    } else if (isMapShape(to)) {
+      if (isMapShape(from)) compare(from.values, to.values, [...path, VALUES]);
+      else if (isObjectShape(from)) turned.push({ path, from, to });
     } else if (isObjectShape(from) && isObjectShape(to)) {
       for (const [key, field] of from.fields) compare(field, to.fields.get(key), [...path, key]);
     }
@@ -43,7 +45,7 @@ export function turnedFields(before: TableShape, after: TableShape): TurnedField
   return turned;
 }
 
-/** What a wider shape of a table turns into JSON, given the documents that widened it, in order; undefined: nothing. */
+/** What a wider shape of a table turns into JSON or a map, given the documents that widened it, in order; undefined: nothing. */
 export async function newJsonOf(
   before: TableShape,
   after: TableShape,
@@ -53,8 +55,9 @@ export async function newJsonOf(
   const spellings = newSpellings(before, after);
   if (turned.length === 0 && spellings.length === 0) return undefined;
   const fields: NewJsonField[] = [];
-  for (const { path, from } of turned.slice(0, FIELDS_MAX)) {
-    fields.push({ path: pathText(path), before: typeOf(from), cause: await causeOf(path, from, documents) });
+  for (const { path, from, to } of turned.slice(0, FIELDS_MAX)) {
+    const cause = to === 'json' ? await causeOf(path, from, documents) : null;
+    fields.push({ path: pathText(path), before: typeOf(from), after: typeOf(to), cause });
   }
   return { count: turned.length, fields, ...(spellings.length > 0 ? { spellings } : {}) };
 }
@@ -76,16 +79,13 @@ function extraValue(key: string, type: string): string {
   return type === 'JSON' ? value : `TRY_CAST(${value} AS ${type})`;
 }
 
-function pathText(path: readonly Step[]): string {
-  return path.map((step, at) => (step === null ? '[]' : `${at === 0 ? '' : '.'}${quoteName(step)}`)).join('');
+function pathText([column, ...path]: Path): string {
+  const parts = path.map((step) => (step === ITEMS ? '[]' : `.${step === VALUES ? '<key>' : quoteName(step)}`));
+  return [quoteName(String(column)), ...parts].join('');
 }
 
 /** Goes through the values at a path again, as they widened it. */
-async function causeOf(
-  path: readonly Step[],
-  from: Shape,
-  documents: readonly Written[],
-): Promise<NewJsonField['cause']> {
+async function causeOf(path: Path, from: Shape, documents: readonly Written[]): Promise<NewJsonField['cause']> {
   const pace = createPace();
   let shape = from;
   for (const { id, fields } of documents) {
@@ -97,17 +97,6 @@ async function causeOf(
     }
   }
   return null;
-}
-
-function* valuesAt(value: JsonValue | undefined, path: readonly Step[], at = 0): Generator<JsonValue> {
-  const step = path[at];
-  if (value === undefined) return;
-  if (step === undefined) yield value;
-  else if (step !== null) {
-    if (isObject(value) && Object.hasOwn(value, step)) yield* valuesAt(value[step], path, at + 1);
-  } else if (Array.isArray(value)) {
-    for (const item of value) yield* valuesAt(item, path, at + 1);
-  }
 }
 
 function inWords(value: JsonValue, from: Shape): string {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
-import { isListShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
 import type { TableShape } from './columns.ts';
 import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
@@ -81,5 +81,7 @@ function cleanValue(value: JsonValue | undefined, shape: Shape): void {
     for (const item of value) cleanValue(item, shape.element);
   } else if (isObjectShape(shape) && isObject(value)) {
     dropNulls(value, shape.fields);
+  } else if (isMapShape(shape) && isObject(value)) {
+    for (const one of Object.values(value)) cleanValue(one, shape.values);
   }
 }

@@ -25,6 +25,7 @@ import { changeAll } from './change.ts';
 import { type TableShape, widenTable } from './columns.ts';
 import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
+import { withMaps } from './maps.ts';
 import { newJsonOf } from './new-json.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
@@ -148,7 +149,8 @@ async function storeDocuments(
   const widening = widenTable(before.shape);
   const extraKeys = await mapInTurns(documents, ({ fields }) => widening.add(fields));
   const ids = documents.map(({ id }) => id);
-  const stored = { shape: widening.result(), ids, wideners: () => documents, onNewJson };
+  const shape = await withMaps(context.transaction, before, widening.result(), documents);
+  const stored = { shape, ids, wideners: () => documents, onNewJson };
   return store(context, before, stored, async (sql, table, timeOf) => {
     const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
       id,

@@ -15,10 +15,19 @@ export interface ListShape {
 export interface ObjectShape {
   readonly fields: ReadonlyMap<string, Shape>;
 }
-export type Shape = Scalar | ListShape | ObjectShape;
+/** An object whose keys are data: `tables/maps.ts` says when it is one. */
+export interface MapShape {
+  /** What all its values have in common. */
+  readonly values: Shape;
+  /** The keys that any document has had; undefined once there are too many to list. */
+  readonly keys: ReadonlySet<string> | undefined;
+}
+export type Shape = Scalar | ListShape | ObjectShape | MapShape;
 
-/** An object with more keys than this is a map keyed by data: it stays JSON. */
+/** Most fields of a struct; an object with more keys is a map, or JSON if its values have nothing in common. */
 const FIELDS_MAX = 256;
+/** More keys of a map are not listed. */
+const KEYS_MAX = 1_000;
 /** Objects and lists nested deeper than this inside a column stay JSON. */
 const LEVELS_MAX = 16;
 const KEY_LENGTH_MAX = 255;
@@ -46,9 +55,14 @@ export function isListShape(shape: Shape): shape is ListShape {
   return typeof shape === 'object' && 'element' in shape;
 }
 
+export function isMapShape(shape: Shape): shape is MapShape {
+  return typeof shape === 'object' && 'values' in shape;
+}
+
 /** The names of the fields of each object in a shape. */
 export function objectsIn(shape: Shape): string[][] {
   if (isListShape(shape)) return objectsIn(shape.element);
+  if (isMapShape(shape)) return objectsIn(shape.values);
   if (!isObjectShape(shape)) return [];
   return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
 }
@@ -98,6 +112,7 @@ function widenList(shape: Shape, value: readonly JsonValue[], level: number): Sh
 }
 
 function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
+  if (isMapShape(shape)) return widenMap(shape, value, level);
   const object = shape === 'null' ? EMPTY_OBJECT : shape;
   if (!isObjectShape(object)) return 'json';
   let changed: Map<string, Shape> | undefined;
@@ -109,7 +124,44 @@ function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
     changed.set(key, after);
   }
   if (changed === undefined) return object;
-  return changed.size > object.fields.size && !areFieldNames(changed) ? 'json' : { fields: changed };
+  if (changed.size === object.fields.size || areFieldNames(changed)) return { fields: changed };
+  return toMap({ fields: changed }) ?? 'json';
+}
+
+function widenMap(map: MapShape, value: JsonObject, level: number): Shape {
+  let { values } = map;
+  let added: string[] | undefined;
+  for (const key of Object.keys(value)) {
+    const one = value[key];
+    if (one === null) continue;
+    if (!isMapKey(key)) return 'json';
+    values = widen(values, one, level + 1);
+    if (map.keys === undefined || map.keys.has(key)) continue;
+    added ??= [];
+    added.push(key);
+  }
+  if (added === undefined) return values === map.values ? map : { values, keys: map.keys };
+  return { values, keys: keysOf([...(map.keys ?? []), ...added]) };
+}
+
+/** The engine has no text with this character. */
+function isMapKey(key: string): boolean {
+  return !key.includes('\0');
+}
+
+function keysOf(keys: readonly string[]): MapShape['keys'] {
+  return keys.length > KEYS_MAX ? undefined : new Set(keys);
+}
+
+/** An object as a map, if all its values have something in common. */
+export function toMap({ fields }: ObjectShape): MapShape | undefined {
+  let values: Shape = 'null';
+  for (const [key, field] of fields) {
+    if (!isMapKey(key) || field === 'json') return undefined;
+    values = joinShapes(values, field);
+    if (values === 'json') return undefined;
+  }
+  return { values, keys: keysOf([...fields.keys()]) };
 }
 
 /** The narrowest shape that holds everything that either holds. */
@@ -121,7 +173,16 @@ export function joinShapes(a: Shape, b: Shape): Shape {
     for (const [key, field] of b.fields) fields.set(key, joinShapes(fields.get(key) ?? 'null', field));
     return areFieldNames(fields) ? { fields } : 'json';
   }
+  const [map, other] = isMapShape(a) ? [a, b] : [b, a];
+  if (isMapShape(map)) return joinMaps(map, other);
   return typeof a === 'string' && typeof b === 'string' ? joinScalars(a, b) : 'json';
+}
+
+function joinMaps(map: MapShape, other: Shape): Shape {
+  const as = isObjectShape(other) ? toMap(other) : other;
+  if (as === undefined || !isMapShape(as)) return 'json';
+  const keys = map.keys && as.keys && keysOf([...new Set([...map.keys, ...as.keys])]);
+  return { values: joinShapes(map.values, as.values), keys };
 }
 
 /** Whether these keys can be fields of one struct: no two may differ only in case. */
@@ -135,10 +196,16 @@ function areFieldNames(fields: ReadonlyMap<string, Shape>): boolean {
   return folded.size === fields.size;
 }
 
-/** A shape as JSON, to be stored: scalars as they are, `{list: …}`, and `{object: [[key, …], …]}` in field order. */
+/**
+ * A shape as JSON, to be stored: scalars as they are, `{list: …}`, `{object: [[key, …], …]}` in field order, and
+ * `{map: …, keys: […]}`, without `keys` if there are too many.
+ */
 export function shapeToJson(shape: Shape): JsonValue {
   if (typeof shape === 'string') return shape;
   if (isListShape(shape)) return { list: shapeToJson(shape.element) };
+  if (isMapShape(shape)) {
+    return { map: shapeToJson(shape.values), ...(shape.keys === undefined ? {} : { keys: [...shape.keys] }) };
+  }
   return { object: [...shape.fields].map(([key, field]) => [key, shapeToJson(field)]) };
 }
 
@@ -150,6 +217,10 @@ export function shapeFromJson(json: JsonValue | undefined): Shape {
   if (isObject(json)) {
     if ('list' in json) return { element: shapeFromJson(json['list']) };
     if (Array.isArray(json['object'])) return { fields: fieldsFromJson(json['object']) };
+    if ('map' in json) {
+      const keys = Array.isArray(json['keys']) ? new Set(json['keys'].map(String)) : undefined;
+      return { values: shapeFromJson(json['map']), keys };
+    }
   }
   throw new TypeError('a stored shape is malformed');
 }

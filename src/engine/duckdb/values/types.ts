@@ -1,9 +1,10 @@
 import { quoteName } from '../sql/names.ts';
-import { isListShape, isObjectShape, type Shape } from './shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
 
 /** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
 export function typeOf(shape: Shape): string {
   if (isListShape(shape)) return `${typeOf(shape.element)}[]`;
+  if (isMapShape(shape)) return `MAP(VARCHAR, ${typeOf(shape.values)})`;
   if (isObjectShape(shape)) {
     if (shape.fields.size === 0) return 'JSON';
     const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);

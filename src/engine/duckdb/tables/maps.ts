@@ -1,0 +1,195 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import {
+  isListShape,
+  isMapShape,
+  isObjectShape,
+  type MapShape,
+  type ObjectShape,
+  type Shape,
+  toMap,
+} from '../values/shape.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { IS_LIVE, type TableShape } from './columns.ts';
+
+/*
+ * An object whose keys are data (currencies, years, user ids) is a MAP: as a STRUCT every document would have the keys of
+ * all others.
+ */
+
+/** Objects with fewer keys are structs. */
+const KEYS_MIN = 16;
+/** The most of an object's keys that one document has on average, if they are data. */
+const SHARE_MAX = 1 / 4;
+/** The least of the fields of all its values that one value has on average, if the values are objects. */
+const ALIKE_MIN = 1 / 2;
+/** Documents of the table that are looked at, at most. */
+const ROWS_MAX = 20_000;
+
+/** The items of a list, and the values of a map. */
+export const ITEMS = Symbol('items');
+export const VALUES = Symbol('values');
+type Step = string | typeof ITEMS | typeof VALUES;
+/** From a column on. */
+export type Path = readonly Step[];
+
+/** How many objects there are in a place, and how many keys they have together. */
+interface Counts {
+  objects: number;
+  keys: number;
+}
+
+/** A struct that grew, and may be a map. */
+interface Candidate {
+  path: Path;
+  /** Its shape before, if it had one. */
+  before: ObjectShape | undefined;
+}
+
+/** The structs that grew from one shape of a table to a wider one and whose values are alike: they may be maps. */
+export function mapCandidates(before: TableShape, after: TableShape): Candidate[] {
+  const found: Candidate[] = [];
+  const compare = (from: Shape | undefined, to: Shape | undefined, path: Path) => {
+    if (from === to || to === undefined) return;
+    if (isListShape(to)) compare(from && isListShape(from) ? from.element : undefined, to.element, [...path, ITEMS]);
+    else if (isMapShape(to)) compare(from && isMapShape(from) ? from.values : undefined, to.values, [...path, VALUES]);
+    else if (isObjectShape(to)) {
+      const known = from && isObjectShape(from) ? from : undefined;
+      for (const [key, field] of to.fields) compare(known?.fields.get(key), field, [...path, key]);
+      if (to.fields.size > (known?.fields.size ?? 0) && mapOf(to) !== undefined) found.push({ path, before: known });
+    }
+  };
+  for (const [key, shape] of after.columns) compare(before.columns.get(key), shape, [key]);
+  return found;
+}
+
+/** Whether a wider shape has a map where the earlier one has none, or may have one. */
+export function hasNewMaps(before: TableShape, after: TableShape): boolean {
+  const isNew = (from: Shape | undefined, to: Shape): boolean => {
+    if (from === to || typeof to === 'string') return false;
+    if (isMapShape(to)) return from === undefined || !isMapShape(from) || isNew(from.values, to.values);
+    if (isListShape(to)) return isNew(from && isListShape(from) ? from.element : undefined, to.element);
+    const known = from && isObjectShape(from) ? from : undefined;
+    return [...to.fields].some(([key, field]) => isNew(known?.fields.get(key), field));
+  };
+  if (before === after) return false;
+  return isNew({ fields: before.columns }, { fields: after.columns }) || mapCandidates(before, after).length > 0;
+}
+
+/** A struct as a map, if it has many keys and its values are alike; these may be maps, too. */
+function mapOf(object: ObjectShape): MapShape | undefined {
+  const map = object.fields.size < KEYS_MIN ? undefined : toMap(object);
+  if (map === undefined || map.values === 'null') return undefined;
+  if (!isObjectShape(map.values)) return map;
+  const all = map.values.fields.size * object.fields.size;
+  let own = 0;
+  for (const field of object.fields.values()) if (isObjectShape(field)) own += field.fields.size;
+  if (own >= all * ALIKE_MIN) return map;
+  const values = mapOf(map.values);
+  return values && { ...map, values };
+}
+
+/**
+ * The wider shape of a table, in which objects whose keys are data are maps. `documents` are those that widened it;
+ * those of the table are counted where there are any.
+ */
+export async function withMaps(
+  read: Transaction,
+  table: Table,
+  after: TableShape,
+  documents: readonly { fields: JsonObject }[],
+): Promise<TableShape> {
+  let shape = after;
+  for (const { path, before } of mapCandidates(table.shape, after)) {
+    const object = at(shape, path);
+    // What is in a map that was found just now is no struct of its own any more.
+    if (object === undefined || !isObjectShape(object)) continue;
+    const map = mapOf(object);
+    if (map === undefined) continue;
+    if (!isObjectShape(map.values)) {
+      const stored = before === undefined ? NONE : await read((sql) => countStored(sql, table, path, before));
+      const added = await countIn(documents, path);
+      const objects = stored.objects + added.objects;
+      if (stored.keys + added.keys > objects * object.fields.size * SHARE_MAX) continue;
+    }
+    shape = put(shape, path, map);
+  }
+  return shape;
+}
+
+const NONE: Counts = { objects: 0, keys: 0 };
+
+/** The shape one step further. */
+function inside(shape: Shape | undefined, step: Step): Shape | undefined {
+  if (shape === undefined) return undefined;
+  if (step === ITEMS) return isListShape(shape) ? shape.element : undefined;
+  if (step === VALUES) return isMapShape(shape) ? shape.values : undefined;
+  return isObjectShape(shape) ? shape.fields.get(step) : undefined;
+}
+
+function at({ columns }: TableShape, path: Path): Shape | undefined {
+  return path.reduce(inside, { fields: columns } as Shape | undefined);
+}
+
+function put(table: TableShape, [column, ...path]: Path, map: MapShape): TableShape {
+  const columns = new Map(table.columns);
+  const name = String(column);
+  columns.set(name, replaced(columns.get(name) ?? 'null', path, map));
+  return { ...table, columns };
+}
+
+function replaced(shape: Shape, [step, ...path]: Path, map: MapShape): Shape {
+  if (step === undefined) return map;
+  if (isListShape(shape)) return { element: replaced(shape.element, path, map) };
+  if (isMapShape(shape)) return { ...shape, values: replaced(shape.values, path, map) };
+  if (!isObjectShape(shape) || typeof step !== 'string') return shape;
+  return { fields: new Map(shape.fields).set(step, replaced(shape.fields.get(step) ?? 'null', path, map)) };
+}
+
+/** The values at a path. */
+export function* valuesAt(value: JsonValue | undefined, path: Path, from = 0): Generator<JsonValue> {
+  const step = path[from];
+  if (value === undefined) return;
+  if (step === undefined) yield value;
+  else if (step === ITEMS) {
+    if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path, from + 1);
+  } else if (!isObject(value)) return;
+  else if (step === VALUES) for (const item of Object.values(value)) yield* valuesAt(item, path, from + 1);
+  else if (Object.hasOwn(value, step)) yield* valuesAt(value[step], path, from + 1);
+}
+
+async function countIn(documents: readonly { fields: JsonObject }[], path: Path): Promise<Counts> {
+  const pace = createPace();
+  const counts = { ...NONE };
+  for (const { fields } of documents) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
+    for (const value of valuesAt(fields, path)) {
+      if (!isObject(value)) continue;
+      counts.objects += 1;
+      for (const one of Object.values(value)) if (one !== null) counts.keys += 1;
+    }
+  }
+  return counts;
+}
+
+/** The same for the documents of a table, or some of them. */
+async function countStored(sql: Sql, table: Table, path: Path, { fields }: ObjectShape): Promise<Counts> {
+  const [column, ...steps] = path;
+  let from = `(SELECT ${quoteName(String(column))} AS v FROM ${dataTable(table.id)} WHERE ${IS_LIVE} LIMIT ${ROWS_MAX})`;
+  for (const step of steps) from = `(SELECT ${sqlOf(step)} AS v FROM ${from})`;
+  const keys = [...fields.keys()].map((key) => `count(${fieldOf(key)})`);
+  const [row = []] = await sql(`SELECT count(v), ${keys.join(' + ') || '0'} FROM ${from}`);
+  return { objects: Number(row[0] ?? 0), keys: Number(row[1] ?? 0) };
+}
+
+function sqlOf(step: Step): string {
+  if (step === ITEMS) return 'unnest(v)';
+  return step === VALUES ? 'unnest(map_values(v))' : fieldOf(step);
+}
+
+function fieldOf(key: string): string {
+  return `struct_extract(v, ${quoteText(key)})`;
+}

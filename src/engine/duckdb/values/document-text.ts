@@ -1,0 +1,46 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { storedText } from './exact-text.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+
+/**
+ * The JSON text of a document's fields as they are stored. The keys of a map come in order, since two maps are equal only
+ * if theirs do; an object in JavaScript could not hold them so, as it puts numbers first.
+ */
+export function documentText(fields: JsonObject, columns: ReadonlyMap<string, Shape>): string {
+  return textOf(fields, { fields: columns });
+}
+
+function textOf(value: JsonValue, shape: Shape | undefined): string {
+  if (shape === undefined || !holdsMap(shape) || typeof value !== 'object' || value === null) return storedText(value);
+  if (isListShape(shape) && Array.isArray(value)) {
+    return `[${value.map((item) => textOf(item, shape.element)).join(',')}]`;
+  }
+  if (!isObject(value)) return storedText(value);
+  const keys = Object.keys(value).filter((key) => value[key] !== null && value[key] !== undefined);
+  if (isMapShape(shape)) keys.sort(byBytes);
+  const inside = (key: string) =>
+    isMapShape(shape) ? shape.values : isObjectShape(shape) ? shape.fields.get(key) : undefined;
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${textOf(value[key] ?? null, inside(key))}`).join(',')}}`;
+}
+
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** The engine's order of texts. */
+function byBytes(a: string, b: string): number {
+  if (!ASCII.test(a) || !ASCII.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
+}
+
+/** Shapes never change. */
+const known = new WeakMap<object, boolean>();
+
+function holdsMap(shape: Shape): boolean {
+  if (typeof shape === 'string') return false;
+  if (isMapShape(shape)) return true;
+  if (isListShape(shape)) return holdsMap(shape.element);
+  const before = known.get(shape.fields);
+  if (before !== undefined) return before;
+  const holds = [...shape.fields.values()].some(holdsMap);
+  known.set(shape.fields, holds);
+  return holds;
+}
