@@ -35,6 +35,14 @@ beforeAll(async () => {
   await engine.addDocuments('p', [doc('a', { price: 9.5, tags: ['x'], o: { p: 1 }, n: 1 })]);
   await engine.addDocuments('w', [doc('a', { price: 1 }), doc('b', { price: 'x' })]);
   await engine.commit([{ do: 'putAlias', workspace: 'commons', name: 'joined', tables: ['p', 'w'] }]);
+  await engine.commit([{ do: 'createCollection', table: 'r', workspace: 'commons', name: 'rates' }]);
+  const codes = ['EUR', 'USD', 'CHF', ...Array.from({ length: 20 }, (_, n) => `X${n}`)];
+  await engine.addDocuments(
+    'r',
+    codes.map((code, n) =>
+      doc(`${n}`, { o: { m: { [code]: { name: code, odd: n % 2 === 0 ? n : 'x' } } }, day: { [`d${n}`]: n } }),
+    ),
+  );
 });
 afterAll(async () => {
   await engine.close();
@@ -237,4 +245,31 @@ test.each([
   'DESCRIBE mixed',
 ])('no warning: %s', async (sql) => {
   expect(await warningsOf(sql)).toEqual([]);
+});
+
+describe('a key that no document has had in a map', () => {
+  test.each([
+    [
+      'SELECT o.m.USX.name FROM rates',
+      /^"o\.m" of commons\.rates is a map, and no document has had the key "USX" in it: it is NULL\. Did you mean "USD"/,
+    ],
+    ['SELECT _id FROM rates WHERE r.o.m.EUX IS NOT NULL', null],
+    ['SELECT _id FROM rates r WHERE r.o.m.EUX IS NOT NULL', /the key "EUX".*"EUR"/],
+    ["SELECT o.m['eur'].name FROM rates", /the key "eur".*"EUR"/],
+    ["SELECT o.m['USD']['name'], day['never'] FROM rates", /^"day" of .*the key "never".*map_keys/],
+    ['WITH t AS (SELECT o.m AS m FROM rates) SELECT count(m.EURO) FROM t', /the key "EURO".*"EUR"/],
+    ['SELECT max(o.m.EUR.odd) FROM rates', /"o\.m\.EUR\.odd" of commons\.rates is JSON/],
+  ])('%s', async (sql, warning) => {
+    if (warning === null) await expect(warningsOf(sql)).rejects.toThrow();
+    else expect(await warningsOf(sql)).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test.each([
+    'SELECT o.m.EUR.name, o.m.USD, day.d3 FROM rates',
+    "SELECT map_keys(o.m), o.m[_id], day['d' || _id] FROM rates",
+    'SELECT * FROM rates',
+    'SELECT e.key, e.value.name FROM rates, unnest(map_entries(o.m)) AS t(e)',
+  ])('is not meant by: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([]);
+  });
 });

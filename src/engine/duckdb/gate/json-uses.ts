@@ -1,10 +1,11 @@
+import { nearest } from '../../../contract/nearest.ts';
 import { quoteName } from '../sql/names.ts';
 import { identifierAt } from '../sql/references.ts';
 import { isNode, isQuery, type Node, nodesOf, offsetOf, textsOf } from '../sql/tree.ts';
 import type { Matches } from './column-patterns.ts';
 import type { Found, Relation, Scope } from './json-lookup.ts';
 import { inLambda, isColumn, NO_SCOPE, visitQuery } from './json-scope.ts';
-import { foundIn, functionOf, itemOf, passedOn, textConstant } from './json-values.ts';
+import { foundIn, functionOf, itemOf, passedOn, stepOf, textConstant } from './json-values.ts';
 import type { References } from './passed.ts';
 
 /** Ways in which SQL silently treats JSON differently from other types. */
@@ -26,6 +27,8 @@ interface Walk {
   matches: Matches;
   /** By field. */
   uses: Map<string, Used>;
+  /** Keys that no document has had, by map and key. */
+  unknown: Map<string, Found>;
   visit(value: unknown, scope: Scope): void;
 }
 
@@ -45,7 +48,7 @@ const OPERANDS = new Set(['left', 'right', 'input', 'lower', 'upper', 'child', '
 
 /**
  * Warnings about fields that are JSON because their documents disagree, if a statement that passed the gate uses one as
- * if it were a number, a text or an array. Uses that are hard to tell are ignored.
+ * if it were a number, a text or an array, and about keys that a map never had. Uses that are hard to tell are ignored.
  */
 export function jsonUses(tree: unknown, sql: string, references: References, matches: Matches): string[] {
   const query = isNode(tree) ? tree['node'] : undefined;
@@ -56,12 +59,24 @@ export function jsonUses(tree: unknown, sql: string, references: References, mat
     relations: new Map(),
     matches,
     uses: new Map(),
+    unknown: new Map(),
     visit: (value, scope) => visit(walk, value, scope),
   };
   visitQuery(walk, query, NO_SCOPE);
+  const unknown = [...walk.unknown.values()].slice(0, FIELDS_MAX).map(unknownKeyWarning);
   const warnings = [...walk.uses.values()].map(warningFor);
   const more = warnings.length - FIELDS_MAX;
-  return more > 0 ? [...warnings.slice(0, FIELDS_MAX), `${more} more fields used here are JSON as well.`] : warnings;
+  if (more <= 0) return [...unknown, ...warnings];
+  return [...unknown, ...warnings.slice(0, FIELDS_MAX), `${more} more fields used here are JSON as well.`];
+}
+
+const KEY_CHARS_MAX = 100;
+
+function unknownKeyWarning({ path, table, unknown }: Found): string {
+  const { key = '', keys = [] } = unknown ?? {};
+  const near = nearest(key, keys).map((one) => JSON.stringify(one));
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'map_keys() lists those that a document has.';
+  return `"${path}" of ${table} is a map, and no document has had the key ${JSON.stringify(key.slice(0, KEY_CHARS_MAX))} in it: it is NULL. ${hint}`;
 }
 
 const MEANINGS: readonly [Use, string][] = [
@@ -124,6 +139,10 @@ function visit(walk: Walk, value: unknown, scope: Scope, uses: Uses = []): void 
   if (isQuery(value)) visitQuery(walk, value, scope);
   else if (value['class'] === 'STAR' && uses.length > 0) noteStar(walk, value, scope, uses);
   else {
+    const found = isColumn(value) || stepOf(value) !== null ? foundIn(value, scope) : null;
+    if (found?.unknown !== undefined) {
+      walk.unknown.set(`${found.table}\n${found.path}\n${found.unknown.key}`, found);
+    }
     const passed = new Set(passedOn(value));
     if (uses.length > 0 && passed.size === 0) noteValue(walk, value, scope, uses);
     if (isColumn(value)) return;

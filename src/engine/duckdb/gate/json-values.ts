@@ -42,11 +42,11 @@ export function passedOn(node: Node): unknown[] {
 }
 
 /** The step by which a node reaches into its first operand: the name of a field, or `ITEM`; null if it does not. */
-function stepOf(node: Node): string | null {
+export function stepOf(node: Node): string | null {
   const [, key] = nodesOf(node['children']);
   const name = functionOf(node);
   const isAccess = node['type'] === 'ARRAY_EXTRACT' || node['type'] === 'STRUCT_EXTRACT' || name === 'struct_extract';
-  if (isAccess || EXTRACTING.test(name)) return foldName(textConstant(key) ?? ITEM);
+  if (isAccess || EXTRACTING.test(name)) return textConstant(key) ?? ITEM;
   return null;
 }
 

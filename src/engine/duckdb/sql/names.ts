@@ -11,10 +11,23 @@ export const EXTRA_COLUMN = '_extra';
 export const ITEM = '[]';
 
 /**
- * Fields that are JSON because no other type holds what documents have there, by folded name; for an object or list, its
- * own fields.
+ * Fields that are JSON because no other type holds what documents have there, and maps, by folded name; for an object or
+ * list, its own fields.
  */
-export type JsonFields = ReadonlyMap<string, JsonFields | 'json'>;
+export type JsonFields = ReadonlyMap<string, JsonField>;
+export type JsonField = JsonFields | MapField | 'json';
+
+/** An object whose keys are data. */
+export interface MapField {
+  kind: 'map';
+  /** The keys that any document has had; undefined: too many to list. */
+  keys: ReadonlySet<string> | undefined;
+  values: JsonField | null;
+}
+
+export function isMapField(field: JsonField): field is MapField {
+  return typeof field === 'object' && 'kind' in field;
+}
 
 /** A collection or an alias, as SQL sees it. */
 export interface NamedTable {

@@ -15,6 +15,7 @@ import {
 import type { Sql, Transaction } from '../storage/store.ts';
 import { jsonFieldsOf } from '../values/json-fields.ts';
 import { objectsIn } from '../values/shape.ts';
+import { typeOf } from '../values/types.ts';
 import {
   columnNames,
   HASH_COLUMN,
@@ -88,7 +89,9 @@ export function tableOf(
   };
   let defined: string | undefined;
   const definition = () => {
-    defined ??= hash('sha256', stringifyJson(tableShapeToJson(shape)), 'hex');
+    if (defined !== undefined) return defined;
+    const types = [...shape.columns].map(([column, one]) => [column, typeOf(one)]);
+    defined = hash('sha256', JSON.stringify([types, shape.extra]), 'hex');
     return defined;
   };
   return {
