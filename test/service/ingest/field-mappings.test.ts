@@ -409,8 +409,12 @@ function model(given: JsonObject, list: readonly Mapping[]): JsonObject | null {
 function flat(value: JsonValue, path = '', into: Flat = new Map()): Flat {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     for (const [key, item] of Object.entries(value)) flat(item, `${path}.${key}`, into);
-  } else if (value !== null) into.set(path, Array.isArray(value) ? JSON.stringify(value) : value);
+  } else if (value !== null) into.set(path, Array.isArray(value) ? JSON.stringify(value, withoutNulls) : value);
   return into;
+}
+
+function withoutNulls(this: unknown, _: string, value: JsonValue): JsonValue | undefined {
+  return value === null && !Array.isArray(this) ? undefined : value;
 }
 
 async function check(list: Mapping[], given: JsonObject[]): Promise<void> {

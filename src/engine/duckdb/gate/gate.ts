@@ -11,10 +11,11 @@ import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, isQuery, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { refusalOf } from './function-calls.ts';
-import { type Layered, layerOn, lookUp } from './layered.ts';
+import { layerOn, lookUp } from './layered.ts';
 import type { Passed, References } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
+import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { checkWidths } from './widths.ts';
@@ -44,26 +45,6 @@ const LAMBDAS_MAX = 8;
 
 /** COLUMNS() copies the expression around it for each column; this is a guess of their number. */
 const COLUMNS_TYPICAL = 100;
-
-/** What a name of WITH stands for. */
-interface With {
-  /** The entry of the WITH; for a recursive name within its own query, that query. */
-  node: Node;
-  /** What each reference to it adds. */
-  size: Size;
-}
-
-/** What is visible at a node of the tree. */
-interface Scope {
-  /** Names of WITH. */
-  names: ReadonlyMap<string, With>;
-  parent: Scope | null;
-  /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
-  aliases: Layered<Size>;
-  lambdas: number;
-  /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
-  times: number;
-}
 
 interface Walk {
   statement: Statement;
@@ -96,20 +77,6 @@ interface Walk {
 
 function refuse(walk: Walk, node: Node, message: string): never {
   throw errorAt(walk.statement, offsetOf(node), message);
-}
-
-/** What a name of WITH stands for; undefined if `name` is not one. */
-function visible(scope: Scope | null, name: string): With | undefined {
-  const folded = foldName(name);
-  for (let at = scope; at !== null; at = at.parent) {
-    const found = at.names.get(folded);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function within(scope: Scope, found: With, ...names: string[]): Scope {
-  return { ...scope, names: new Map(names.map((name) => [foldName(name), found])), parent: scope };
 }
 
 function grow(walk: Walk, node: Node, by: Size, times = 1): void {
@@ -339,9 +306,6 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   if (tooManyIns !== null) refuse(walk, node, tooManyIns);
   walk.longIns = longIns;
 }
-
-const NO_ALIASES: Scope['aliases'] = layerOn(null);
-const OUTERMOST: Scope = { names: new Map(), parent: null, aliases: NO_ALIASES, lambdas: 0, times: 0 };
 
 /** Walks the columns of a SELECT in order; returns what each of them adds when a later part names it. */
 function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {

@@ -2,7 +2,7 @@ import { type JsonValue, stringifyJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import { batchesOfLines } from '../values/lines.ts';
-import { isListShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
 import { structureOf, typeOf } from '../values/types.ts';
 
 /** Rows of parameter values for an expression, of the same types, few enough for one statement. */
@@ -65,7 +65,7 @@ function parameterOf(name: string, value: JsonValue): BatchParameter {
 /** Replaces objects by JSON: otherwise a member that only some have would be NULL in the others, not an error. */
 function withoutObjects(shape: Shape): Shape {
   if (isListShape(shape)) return { element: withoutObjects(shape.element) };
-  return isObjectShape(shape) ? 'json' : shape;
+  return isObjectShape(shape) || isMapShape(shape) ? 'json' : shape;
 }
 
 function lineOf(

@@ -20,7 +20,7 @@ export const CALLED_BY_ENGINE: ReadonlyMap<string, readonly string[]> = new Map(
   ['json_group_object', ['to_json']],
 ]);
 
-const CALL = /(?<![.\w"])(\w+)\(/g;
+const CALL = /[\w."]+\(/g;
 const known = new Map<string, readonly string[]>();
 
 /** The macros that a call of this function, or of a macro of this name, needs: each after those that it calls itself. */

@@ -25,8 +25,10 @@ const KEYS_MIN = 16;
 const SHARE_MAX = 1 / 4;
 /** The least of the fields of all its values that one value has on average, if the values are objects. */
 const ALIKE_MIN = 1 / 2;
-/** Documents of the table that are looked at, at most. */
+/** Documents of the table that are looked at, at most, and items of their lists. */
 const ROWS_MAX = 20_000;
+/** Structs that one write can turn into maps: each is looked for in all its documents. */
+const CANDIDATES_MAX = 20;
 
 /** The items of a list, and the values of a map. */
 export const ITEMS = Symbol('items');
@@ -102,7 +104,7 @@ export async function withMaps(
   documents: readonly { fields: JsonObject }[],
 ): Promise<TableShape> {
   let shape = after;
-  for (const { path, before } of mapCandidates(table.shape, after)) {
+  for (const { path, before } of mapCandidates(table.shape, after).slice(0, CANDIDATES_MAX)) {
     const object = at(shape, path);
     // What is in a map that was found just now is no struct of its own any more.
     if (object === undefined || !isObjectShape(object)) continue;
@@ -179,7 +181,7 @@ async function countIn(documents: readonly { fields: JsonObject }[], path: Path)
 async function countStored(sql: Sql, table: Table, path: Path, { fields }: ObjectShape): Promise<Counts> {
   const [column, ...steps] = path;
   let from = `(SELECT ${quoteName(String(column))} AS v FROM ${dataTable(table.id)} WHERE ${IS_LIVE} LIMIT ${ROWS_MAX})`;
-  for (const step of steps) from = `(SELECT ${sqlOf(step)} AS v FROM ${from})`;
+  for (const step of steps) from = `(SELECT ${sqlOf(step)} AS v FROM ${from} LIMIT ${ROWS_MAX})`;
   const keys = [...fields.keys()].map((key) => `count(${fieldOf(key)})`);
   const [row = []] = await sql(`SELECT count(v), ${keys.join(' + ') || '0'} FROM ${from}`);
   return { objects: Number(row[0] ?? 0), keys: Number(row[1] ?? 0) };

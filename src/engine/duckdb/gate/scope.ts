@@ -1,0 +1,41 @@
+import type { Size } from '../sql/expansion.ts';
+import { foldName } from '../sql/names.ts';
+import type { Node } from '../sql/tree.ts';
+import { type Layered, layerOn } from './layered.ts';
+
+/** What a name of WITH stands for. */
+export interface With {
+  /** The entry of the WITH; for a recursive name within its own query, that query. */
+  node: Node;
+  /** What each reference to it adds. */
+  size: Size;
+}
+
+/** What is visible at a node of the tree. */
+export interface Scope {
+  /** Names of WITH. */
+  names: ReadonlyMap<string, With>;
+  parent: Scope | null;
+  /** Earlier columns of the same SELECT and of those around it, which later ones may name: each use is a copy. */
+  aliases: Layered<Size>;
+  lambdas: number;
+  /** How often the engine binds this place: four times for each enclosing subquery except the outermost. */
+  times: number;
+}
+
+/** What a name of WITH stands for; undefined if `name` is not one. */
+export function visible(scope: Scope | null, name: string): With | undefined {
+  const folded = foldName(name);
+  for (let at = scope; at !== null; at = at.parent) {
+    const found = at.names.get(folded);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function within(scope: Scope, found: With, ...names: string[]): Scope {
+  return { ...scope, names: new Map(names.map((name) => [foldName(name), found])), parent: scope };
+}
+
+export const NO_ALIASES: Scope['aliases'] = layerOn(null);
+export const OUTERMOST: Scope = { names: new Map(), parent: null, aliases: NO_ALIASES, lambdas: 0, times: 0 };
