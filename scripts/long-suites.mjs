@@ -25,7 +25,7 @@ export const SUITES = [
     name: 'properties',
     seconds: 180,
     long: ['test/engine/storage-property', 'test/service/model', 'test/engine/gate/'],
-    longEnv: { COLLOQUY_PROPERTY_RUNS: '1000' },
+    longEnv: { COLLOQUY_PROPERTY_RUNS: '500' },
   },
   {
     name: 'hostile requests, and functions at their edges',

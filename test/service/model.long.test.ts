@@ -217,7 +217,7 @@ async function outcomeOf(running: Running, model: Model, step: Command) {
 }
 
 test('the service does what the model does, also after close and start, and after kill -9', {
-  timeout: 600_000,
+  timeout: 1_800_000,
 }, async () => {
   // Closing is more frequent: a process of its own takes half a second to start.
   const isKilled = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });

@@ -53,8 +53,8 @@ export async function describeCollection(
   const total = about.documents ?? (documents.length < limit ? documents.length : await count(context, table));
   const columns = answer.column_fields ?? [];
   const places = columns.flatMap(({ name, type }) => typePlaces(name ?? '', type ?? ''));
-  const maps = new Set(places.filter(({ type }) => type.startsWith('MAP(')).map(({ path }) => path));
-  const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, maps);
+  const keyed = new Set(places.filter(({ isKeyed }) => isKeyed).map(({ path }) => path));
+  const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const rows = inferred.map((field) => {
     const share = Math.round((100 * field.present) / documents.length);
@@ -133,7 +133,7 @@ function isJson(place: TypePlace | undefined): boolean {
 }
 
 function typeText(place: TypePlace | undefined, { type, keys }: InferredField): string {
-  if (keys !== undefined) return `map of ${counted(keys, 'keys')}`;
+  if (keys !== undefined) return `${place?.type.startsWith('MAP') ? 'map' : 'object'} of ${counted(keys, 'keys')}`;
   if (isJson(place)) return `JSON (${type})`;
   const own = place?.depth === 0 ? place.type : '';
   return own !== '' && own.length <= TYPE_CHARS_MAX ? own : type;
@@ -177,7 +177,7 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
   if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
   if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
     hints.push(
-      `${ANY_KEY} is any key of a map, in the letter case of the documents: m.key or m['odd key'] for one (NULL where it is missing), unnest(map_entries(m)) for key and value of all`,
+      `${ANY_KEY} is any key: m.key or m['odd key'] for one (in a map in the letter case of the documents, and NULL where it is missing); for key and value of all, unnest(map_entries(m)) of a map, json_each(m) of an object`,
     );
   const lists = paths.filter((path) => path.endsWith('[]'));
   const isInJson = (list: string) =>

@@ -10,7 +10,7 @@ export interface InferredField {
   type: string;
   /** Number of sampled documents in which it is present and not null. */
   present: number;
-  /** For a map: how many keys the sampled documents have; its examples are some of them. */
+  /** For a map, or an object of many fields of one type: how many keys the sampled documents have; its examples are some of them. */
   keys?: number | undefined;
   examples: (string | number | boolean)[];
 }
@@ -46,13 +46,13 @@ interface Seen {
 }
 
 /**
- * The fields of `documents`, nested ones included; those of an object that is one of `maps`, by its path, are one field. If there are more than `fieldsMax`, those nearest to the top level
+ * The fields of `documents`, nested ones included; those of an object that is one of `keyed`, by its path, are one field. If there are more than `fieldsMax`, those nearest to the top level
  * are kept: documents whose keys are data have any number of deep paths.
  */
 export function inferFields(
   documents: readonly Readonly<Record<string, unknown>>[],
   fieldsMax: number,
-  maps: ReadonlySet<string> = new Set(),
+  keyed: ReadonlySet<string> = new Set(),
 ): Inferred {
   const seen = new Map<string, Seen>();
   const missed = new Map<string, number>();
@@ -79,7 +79,7 @@ export function inferFields(
         isDeeper ||= Object.keys(value).length > 0;
         return;
       }
-      if (maps.has(path)) noteKeys(entry, Object.keys(value));
+      if (keyed.has(path)) noteKeys(entry, Object.keys(value));
       for (const [key, field] of Object.entries(value)) {
         visit(`${path}.${entry.keys === undefined ? identifier(key) : ANY_KEY}`, depth + 1, field, document);
       }

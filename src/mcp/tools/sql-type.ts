@@ -7,6 +7,8 @@ export interface TypePlace {
   /** Levels below the column. */
   depth: number;
   type: string;
+  /** Whether what is in it has one place, `<key>`: a map, or an object of many fields of one type. */
+  isKeyed: boolean;
 }
 
 interface Type {
@@ -19,6 +21,8 @@ interface Type {
 }
 
 const LEVELS_MAX = 32;
+/** Fewer fields of one type have a place each. */
+const ALIKE_MIN = 16;
 const STRUCT = /STRUCT\(/y;
 const MAP = /MAP\(VARCHAR, /y;
 const NAME = /\s*(?:"((?:[^"]|"")*)"|([^\s"(),[\]]+))\s+/y;
@@ -32,23 +36,33 @@ const LIST = /\[\d*\]/y;
  */
 export function typePlaces(column: string, type: string): TypePlace[] {
   const path = identifier(column);
-  const places: TypePlace[] = [{ path, depth: 0, type }];
   const read = createReader(type).whole();
+  const places: TypePlace[] = [
+    { path, depth: 0, type, isKeyed: read !== undefined && read.lists === 0 && isKeyed(read) },
+  ];
   if (read !== undefined) addPlaces(places, read, path, 0);
   return places;
 }
 
-function addPlaces(places: TypePlace[], { text, lists, fields, values }: Type, path: string, depth: number): void {
+function isKeyed({ fields, values }: Type): boolean {
+  const first = fields[0]?.[1];
+  const isAlike = ([, one]: [string, Type]) => one.text === first?.text && one.lists === first.lists;
+  return values !== undefined || (fields.length >= ALIKE_MIN && fields.every(isAlike));
+}
+
+function addPlaces(places: TypePlace[], type: Type, path: string, depth: number): void {
+  const { text, lists, fields, values } = type;
+  const keyed = isKeyed(type);
   for (let list = 1; list <= lists; list++) {
-    places.push({ path: path + '[]'.repeat(list), depth: depth + list, type: text + '[]'.repeat(lists - list) });
+    const item = text + '[]'.repeat(lists - list);
+    places.push({ path: path + '[]'.repeat(list), depth: depth + list, type: item, isKeyed: keyed && list === lists });
   }
-  const item = path + '[]'.repeat(lists);
-  const inner: [string, Type][] = fields.map(([name, type]) => [identifier(name), type]);
-  if (values !== undefined) inner.push([ANY_KEY, values]);
-  for (const [name, type] of inner) {
-    const field = { path: `${item}.${name}`, depth: depth + lists + 1 };
-    places.push({ ...field, type: type.text + '[]'.repeat(type.lists) });
-    addPlaces(places, type, field.path, field.depth);
+  const inner: [string, Type][] = fields.map(([name, one]) => [identifier(name), one]);
+  const any = values ?? fields[0]?.[1];
+  for (const [name, one] of keyed && any !== undefined ? [[ANY_KEY, any] as const] : inner) {
+    const field = { path: `${path}${'[]'.repeat(lists)}.${name}`, depth: depth + lists + 1 };
+    places.push({ ...field, type: one.text + '[]'.repeat(one.lists), isKeyed: one.lists === 0 && isKeyed(one) });
+    addPlaces(places, one, field.path, field.depth);
   }
 }
 

@@ -243,7 +243,7 @@ describe('describeCollection()', () => {
     expect(await unseenOf(list, { items: [{ a: {} }] })).toEqual(['o.tags', 'o.items[]."odd key"', 'o.items[].a.b']);
     expect(await unseenOf('object', { k: 1 })).toBeUndefined();
     expect(await unseenOf('STRUCT<k: BIGINT, rare: VARCHAR>', { k: 1 })).toBeUndefined();
-    const wide = Array.from({ length: 500 }, (_, n) => `f${n} BIGINT`);
+    const wide = Array.from({ length: 500 }, (_, n) => `f${n} ${n % 2 === 0 ? 'BIGINT' : 'VARCHAR'}`);
     expect(await unseenOf(`STRUCT(k BIGINT, ${wide.join(', ')})`, { k: 1 })).toHaveLength(80);
     // Nothing is known about levels deeper than the sample was examined.
     const deep = (fields: string, levels: number) =>

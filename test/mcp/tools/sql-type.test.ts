@@ -40,6 +40,20 @@ describe('typePlaces()', () => {
     expect(placesOf('STRUCT(m MAP(BIGINT, BIGINT), e VARCHAR)').map(([path]) => path)).toEqual(['o', 'o.m', 'o.e']);
   });
 
+  it('takes many fields of one type for one place', () => {
+    const fields = (count: number, type: string) =>
+      Array.from({ length: count }, (_, n) => `"${n}" ${type}`).join(', ');
+    expect(placesOf(`STRUCT(${fields(16, 'STRUCT(a BIGINT)[]')})[]`).map(([path]) => path)).toEqual([
+      'o',
+      'o[]',
+      'o[].<key>',
+      'o[].<key>[]',
+      'o[].<key>[].a',
+    ]);
+    expect(placesOf(`STRUCT(${fields(15, 'BIGINT')})`)).toHaveLength(16);
+    expect(placesOf(`STRUCT(${fields(15, 'BIGINT')}, x VARCHAR)`)).toHaveLength(17);
+  });
+
   it('finds the values of a map with text keys', () => {
     expect(placesOf('MAP(VARCHAR, STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))[])')).toEqual([
       ['o', 0, 'MAP(VARCHAR, STRUCT("k" BIGINT, m MAP(VARCHAR, DOUBLE[]))[])'],
