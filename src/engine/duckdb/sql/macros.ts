@@ -1,6 +1,7 @@
 import { COMPAT_MACROS } from './compat.ts';
 import { GUARD_MACROS } from './guards.ts';
 import { MATCHING_MACROS } from './matching.ts';
+import { tokens } from './tokens.ts';
 import { WITHOUT_NULLS } from './without-nulls.ts';
 
 /*
@@ -20,7 +21,13 @@ export const CALLED_BY_ENGINE: ReadonlyMap<string, readonly string[]> = new Map(
   ['json_group_object', ['to_json']],
 ]);
 
-const CALL = /[\w."]+\(/g;
+/** The functions that a definition calls without their schema: those with it are the engine's own. */
+function calledIn(definition: string): string[] {
+  const list = [...tokens(definition)];
+  const isCalled = (at: number) => list[at + 1]?.text === '(' && list[at - 1]?.text !== '.';
+  return list.flatMap(({ kind, text }, at) => (kind === 'word' && isCalled(at) ? [text.toLowerCase()] : []));
+}
+
 const known = new Map<string, readonly string[]>();
 
 /** The macros that a call of this function, or of a macro of this name, needs: each after those that it calls itself. */
@@ -29,8 +36,7 @@ export function macrosFor(name: string): readonly string[] {
   if (before !== undefined) return before;
   known.set(name, []);
   const definition = MACROS.get(name);
-  const called =
-    definition === undefined ? [] : [...definition.matchAll(CALL)].map(([, one = '']) => one.toLowerCase());
+  const called = definition === undefined ? [] : calledIn(definition);
   const needed = [...(CALLED_BY_ENGINE.get(name) ?? []), ...called].flatMap(macrosFor);
   const all = [...new Set([...needed, ...(definition === undefined ? [] : [name])])];
   known.set(name, all);
