@@ -6,7 +6,8 @@ import { faultOf } from '../tables/accept.ts';
 import { type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
 import { hasNewMaps } from '../tables/maps.ts';
 import { turnedFields } from '../tables/new-json.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { partsOf } from '../values/paths.ts';
+import type { Shape } from '../values/shape.ts';
 import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
 
 /** A document in a text. */
@@ -66,7 +67,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   const widening = widenTable(shape);
   let known = shape;
   let scanner = createScanner(bytes, patternOf(known));
-  let fields = fieldsIn(known.columns.values());
+  let fields = fieldsIn({ fields: known.columns });
   let { changes } = widening;
   let parsedBytes = 0;
   const documents: TextDocument[] = [];
@@ -84,7 +85,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
       scanner = createScanner(bytes, patternOf(known));
-      fields = fieldsIn(known.columns.values());
+      fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;
     }
@@ -106,21 +107,12 @@ function losesDoubles(before: TableShape, after: TableShape): boolean {
   return turnedFields(before, after).some(({ from, to }) => to === 'json' && holdsDouble(from));
 }
 
-function fieldsIn(shapes: Iterable<Shape>): number {
-  let count = 0;
-  for (const shape of shapes) {
-    count += 1;
-    if (isListShape(shape)) count += fieldsIn([shape.element]);
-    else if (isMapShape(shape)) count += fieldsIn([shape.values]);
-    else if (isObjectShape(shape)) count += fieldsIn(shape.fields.values());
-  }
-  return count;
+function fieldsIn(shape: Shape): number {
+  return partsOf(shape).reduce((count, [, part]) => count + 1 + fieldsIn(part), 0);
 }
 
 function holdsDouble(shape: Shape): boolean {
-  if (isListShape(shape)) return holdsDouble(shape.element);
-  if (isMapShape(shape)) return holdsDouble(shape.values);
-  return isObjectShape(shape) ? [...shape.fields.values()].some(holdsDouble) : shape === 'double';
+  return shape === 'double' || partsOf(shape).some(([, part]) => holdsDouble(part));
 }
 
 function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {

@@ -17,7 +17,8 @@ export const NOTHING: Size = { queries: 0, expressions: 0 };
 export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 
 /**
- * Macros of the engine (a test compares them) and of `guards.ts` that use an argument more than once, with how often.
+ * Macros of the engine (a test compares them), of `guards.ts` and of `without-nulls.ts` that use an argument more than
+ * once, with how often.
  */
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),

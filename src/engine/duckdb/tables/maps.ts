@@ -1,7 +1,8 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { isObject, type JsonObject } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
+import { type Changed, changedIn, ITEMS, inside, type Path, type Step, VALUES, valuesAt } from '../values/paths.ts';
 import {
   isListShape,
   isMapShape,
@@ -30,13 +31,6 @@ const ROWS_MAX = 20_000;
 /** Structs that one write can turn into maps: each is looked for in all its documents. */
 const CANDIDATES_MAX = 20;
 
-/** The items of a list, and the values of a map. */
-export const ITEMS = Symbol('items');
-export const VALUES = Symbol('values');
-type Step = string | typeof ITEMS | typeof VALUES;
-/** From a column on. */
-export type Path = readonly Step[];
-
 /** How many objects there are in a place, and how many keys they have together. */
 interface Counts {
   objects: number;
@@ -50,34 +44,25 @@ interface Candidate {
   before: ObjectShape | undefined;
 }
 
-/** The structs that grew from one shape of a table to a wider one and whose values are alike: they may be maps. */
-export function mapCandidates(before: TableShape, after: TableShape): Candidate[] {
-  const found: Candidate[] = [];
-  const compare = (from: Shape | undefined, to: Shape | undefined, path: Path) => {
-    if (from === to || to === undefined) return;
-    if (isListShape(to)) compare(from && isListShape(from) ? from.element : undefined, to.element, [...path, ITEMS]);
-    else if (isMapShape(to)) compare(from && isMapShape(from) ? from.values : undefined, to.values, [...path, VALUES]);
-    else if (isObjectShape(to)) {
-      const known = from && isObjectShape(from) ? from : undefined;
-      for (const [key, field] of to.fields) compare(known?.fields.get(key), field, [...path, key]);
-      if (to.fields.size > (known?.fields.size ?? 0) && mapOf(to) !== undefined) found.push({ path, before: known });
-    }
-  };
-  for (const [key, shape] of after.columns) compare(before.columns.get(key), shape, [key]);
-  return found;
+function changed(before: TableShape, after: TableShape): Changed[] {
+  return [...changedIn({ fields: before.columns }, { fields: after.columns })];
+}
+
+/** The structs that grew, and whose values are alike: they may be maps. */
+function candidatesIn(parts: readonly Changed[]): Candidate[] {
+  return parts.flatMap(({ path, from, to }) => {
+    const before = from && isObjectShape(from) ? from : undefined;
+    const hasGrown = isObjectShape(to) && to.fields.size > (before?.fields.size ?? 0);
+    return hasGrown && mapOf(to) !== undefined ? [{ path, before }] : [];
+  });
 }
 
 /** Whether a wider shape has a map where the earlier one has none, or may have one. */
 export function hasNewMaps(before: TableShape, after: TableShape): boolean {
-  const isNew = (from: Shape | undefined, to: Shape): boolean => {
-    if (from === to || typeof to === 'string') return false;
-    if (isMapShape(to)) return from === undefined || !isMapShape(from) || isNew(from.values, to.values);
-    if (isListShape(to)) return isNew(from && isListShape(from) ? from.element : undefined, to.element);
-    const known = from && isObjectShape(from) ? from : undefined;
-    return [...to.fields].some(([key, field]) => isNew(known?.fields.get(key), field));
-  };
   if (before === after) return false;
-  return isNew({ fields: before.columns }, { fields: after.columns }) || mapCandidates(before, after).length > 0;
+  const parts = changed(before, after);
+  const isNew = ({ from, to }: Changed) => isMapShape(to) && !(from && isMapShape(from));
+  return parts.some(isNew) || candidatesIn(parts).length > 0;
 }
 
 /** A struct as a map, if it has many keys and its values are alike; these may be maps, too. */
@@ -104,7 +89,7 @@ export async function withMaps(
   documents: readonly { fields: JsonObject }[],
 ): Promise<TableShape> {
   let shape = after;
-  for (const { path, before } of mapCandidates(table.shape, after).slice(0, CANDIDATES_MAX)) {
+  for (const { path, before } of candidatesIn(changed(table.shape, after)).slice(0, CANDIDATES_MAX)) {
     const object = at(shape, path);
     // What is in a map that was found just now is no struct of its own any more.
     if (object === undefined || !isObjectShape(object)) continue;
@@ -123,14 +108,6 @@ export async function withMaps(
 
 const NONE: Counts = { objects: 0, keys: 0 };
 
-/** The shape one step further. */
-function inside(shape: Shape | undefined, step: Step): Shape | undefined {
-  if (shape === undefined) return undefined;
-  if (step === ITEMS) return isListShape(shape) ? shape.element : undefined;
-  if (step === VALUES) return isMapShape(shape) ? shape.values : undefined;
-  return isObjectShape(shape) ? shape.fields.get(step) : undefined;
-}
-
 function at({ columns }: TableShape, path: Path): Shape | undefined {
   return path.reduce(inside, { fields: columns } as Shape | undefined);
 }
@@ -148,18 +125,6 @@ function replaced(shape: Shape, [step, ...path]: Path, map: MapShape): Shape {
   if (isMapShape(shape)) return { ...shape, values: replaced(shape.values, path, map) };
   if (!isObjectShape(shape) || typeof step !== 'string') return shape;
   return { fields: new Map(shape.fields).set(step, replaced(shape.fields.get(step) ?? 'null', path, map)) };
-}
-
-/** The values at a path. */
-export function* valuesAt(value: JsonValue | undefined, path: Path, from = 0): Generator<JsonValue> {
-  const step = path[from];
-  if (value === undefined) return;
-  if (step === undefined) yield value;
-  else if (step === ITEMS) {
-    if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path, from + 1);
-  } else if (!isObject(value)) return;
-  else if (step === VALUES) for (const item of Object.values(value)) yield* valuesAt(item, path, from + 1);
-  else if (Object.hasOwn(value, step)) yield* valuesAt(value[step], path, from + 1);
 }
 
 async function countIn(documents: readonly { fields: JsonObject }[], path: Path): Promise<Counts> {

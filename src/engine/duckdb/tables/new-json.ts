@@ -2,16 +2,16 @@ import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewJson, NewJsonField, NewSpelling } from '../../new-json.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
-import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape, widen } from '../values/shape.ts';
+import { changedIn, ITEMS, type Path, VALUES, valuesAt } from '../values/paths.ts';
+import { isMapShape, isObjectShape, type Shape, widen } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
-import { ITEMS, type Path, VALUES, valuesAt } from './maps.ts';
 
 /** A field that had a type, and is JSON or a map in a wider shape. */
 export interface TurnedField {
   path: Path;
   from: Shape;
-  to: 'json' | MapShape;
+  to: Shape;
 }
 
 interface Written {
@@ -23,26 +23,17 @@ interface Written {
 const FIELDS_MAX = 5;
 
 /**
- * The fields of a table that are JSON, or a map, in a wider shape of it; those that never held a value of a type are not included.
+ * The fields of a table that are JSON, or a map, in a wider shape of it; those that never held a value of a type are not
+ * included.
  */
 export function turnedFields(before: TableShape, after: TableShape): TurnedField[] {
   if (before === after) return [];
-  const turned: TurnedField[] = [];
-  const compare = (from: Shape, to: Shape | undefined, path: Path) => {
-    if (from === to || to === undefined) return;
-    if (to === 'json') {
-      if (typeOf(from) !== 'JSON') turned.push({ path, from, to });
-    } else if (isListShape(from)) {
-      if (isListShape(to)) compare(from.element, to.element, [...path, ITEMS]);
-    } else if (isMapShape(to)) {
-      if (isMapShape(from)) compare(from.values, to.values, [...path, VALUES]);
-      else if (isObjectShape(from)) turned.push({ path, from, to });
-    } else if (isObjectShape(from) && isObjectShape(to)) {
-      for (const [key, field] of from.fields) compare(field, to.fields.get(key), [...path, key]);
-    }
-  };
-  for (const [key, from] of before.columns) compare(from, after.columns.get(key), [key]);
-  return turned;
+  const changed = changedIn({ fields: before.columns }, { fields: after.columns });
+  return [...changed].flatMap(({ path, from, to }): TurnedField[] => {
+    if (from === undefined) return [];
+    const isTurned = to === 'json' ? typeOf(from) !== 'JSON' : isMapShape(to) && isObjectShape(from);
+    return isTurned ? [{ path, from, to }] : [];
+  });
 }
 
 /** What a wider shape of a table turns into JSON or a map, given the documents that widened it, in order; undefined: nothing. */

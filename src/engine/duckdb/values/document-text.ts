@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { storedText } from './exact-text.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+import { inside, VALUES } from './paths.ts';
+import { isListShape, isMapShape, type Shape } from './shape.ts';
 
 /**
  * The JSON text of a document's fields as they are stored. The keys of a map come in order, since two maps are equal only
@@ -18,9 +19,8 @@ function textOf(value: JsonValue, shape: Shape | undefined): string {
   if (!isObject(value)) return storedText(value);
   const keys = Object.keys(value).filter((key) => value[key] !== null && value[key] !== undefined);
   if (isMapShape(shape)) keys.sort(byBytes);
-  const inside = (key: string) =>
-    isMapShape(shape) ? shape.values : isObjectShape(shape) ? shape.fields.get(key) : undefined;
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${textOf(value[key] ?? null, inside(key))}`).join(',')}}`;
+  const partAt = (key: string) => inside(shape, isMapShape(shape) ? VALUES : key);
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${textOf(value[key] ?? null, partAt(key))}`).join(',')}}`;
 }
 
 const ASCII = /^[\x20-\x7e]*$/;

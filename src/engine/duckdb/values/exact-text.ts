@@ -11,18 +11,23 @@ export function exactText(value: JsonValue): string {
   return LONG_INTEGER.test(text) ? stringifyJson(withExactIntegers(value)) : text;
 }
 
-function withExactIntegers(value: JsonValue): JsonValue {
-  if (typeof value === 'number') {
-    const isWrittenInFull = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
-    return isWrittenInFull ? BigInt(value) : value;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withExactIntegers);
+function withExactIntegers(value: JsonValue): JsonValue | undefined {
+  return rewritten(value, (leaf) => {
+    if (typeof leaf !== 'number') return leaf;
+    const isWrittenInFull = Number.isInteger(leaf) && !Number.isSafeInteger(leaf) && Math.abs(leaf) < 1e21;
+    return isWrittenInFull ? BigInt(leaf) : leaf;
+  });
+}
+
+/** A copy with other values in it; a member of an object whose value becomes undefined is left out. */
+function rewritten(value: JsonValue, rewrite: (leaf: JsonValue) => JsonValue | undefined): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null) return rewrite(value);
+  if (Array.isArray(value)) return value.map((item) => rewritten(item, rewrite) ?? null);
   // Unlike assignment, this keeps a key `__proto__`.
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .map(([key, member]) => [key, withExactIntegers(member)]),
+      .map(([key, member]) => [key, rewritten(member, rewrite)])
+      .filter(([, member]) => member !== undefined),
   );
 }
 
@@ -37,12 +42,7 @@ export function storedText(value: JsonValue): string {
   return NULL_MEMBER.test(text) ? exactText(withoutNulls(value)) : text;
 }
 
-function withoutNulls(value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, member]) => member !== null)
-      .map(([key, member]) => [key, withoutNulls(member)]),
-  );
+/** A copy in which no object has a key whose value is null. */
+export function withoutNulls(value: JsonValue): JsonValue {
+  return rewritten(value, (leaf) => leaf ?? undefined) ?? null;
 }

@@ -1,5 +1,6 @@
-import { exactNumber, isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { exactNumber, type JsonValue } from '../../../contract/json/json.ts';
 import { createJsonReader, KEYS_MAX, type ReadLimits } from '../../../contract/json/json-reader.ts';
+import { withoutNulls } from './exact-text.ts';
 
 /** A value that is read bit by bit: yields about how many bytes of JSON text each bit takes. */
 export type Bits = Generator<number, JsonValue>;
@@ -48,25 +49,12 @@ export function jsonInOneGo(text: string, numbers: FromJson): JsonValue {
   if (text.length < 2 * JSON_LIMITS.depthMax && !UNUSUAL_NUMBER.test(text)) {
     try {
       const value = JSON.parse(text) as JsonValue;
-      if (text.includes('null')) dropNulls(value);
-      return value;
+      return text.includes('null') ? withoutNulls(value) : value;
     } catch {
       return text;
     }
   }
   return finish(jsonBits(text, numbers));
-}
-
-function dropNulls(value: JsonValue): void {
-  if (Array.isArray(value)) for (const item of value) dropNulls(item);
-  else if (isObject(value)) dropNullsIn(value);
-}
-
-function dropNullsIn(object: JsonObject): void {
-  for (const [key, value] of Object.entries(object)) {
-    if (value === null) delete object[key];
-    else dropNulls(value);
-  }
 }
 
 export function finish(bits: Bits | undefined): JsonValue {

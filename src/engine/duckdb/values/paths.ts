@@ -1,0 +1,56 @@
+import { isObject, type JsonValue } from '../../../contract/json/json.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+
+/** Paths into a shape, and into values of it. */
+
+/** The items of a list, and the values of a map. */
+export const ITEMS = Symbol('items');
+export const VALUES = Symbol('values');
+export type Step = string | typeof ITEMS | typeof VALUES;
+export type Path = readonly Step[];
+
+/** What is directly within a shape. */
+export function partsOf(shape: Shape): readonly (readonly [Step, Shape])[] {
+  if (isListShape(shape)) return [[ITEMS, shape.element]];
+  if (isMapShape(shape)) return [[VALUES, shape.values]];
+  return isObjectShape(shape) ? [...shape.fields] : [];
+}
+
+/** The shape one step further. */
+export function inside(shape: Shape | undefined, step: Step): Shape | undefined {
+  if (shape === undefined) return undefined;
+  if (step === ITEMS) return isListShape(shape) ? shape.element : undefined;
+  if (step === VALUES) return isMapShape(shape) ? shape.values : undefined;
+  return isObjectShape(shape) ? shape.fields.get(step) : undefined;
+}
+
+/** A part of a shape that another shape has not, or has otherwise. */
+export interface Changed {
+  path: Path;
+  /** Undefined: there was nothing. */
+  from: Shape | undefined;
+  to: Shape;
+}
+
+/** What of a shape is new in a wider one: the parts of each shape before itself. */
+export function* changedIn(from: Shape | undefined, to: Shape, path: Path = []): Generator<Changed> {
+  for (const [step, part] of partsOf(to)) {
+    const before = inside(from, step);
+    if (before === part) continue;
+    const at: Path = [...path, step];
+    yield* changedIn(before, part, at);
+    yield { path: at, from: before, to: part };
+  }
+}
+
+/** The values at a path. */
+export function* valuesAt(value: JsonValue | undefined, path: Path, from = 0): Generator<JsonValue> {
+  const step = path[from];
+  if (value === undefined) return;
+  if (step === undefined) yield value;
+  else if (step === ITEMS) {
+    if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path, from + 1);
+  } else if (!isObject(value)) return;
+  else if (step === VALUES) for (const item of Object.values(value)) yield* valuesAt(item, path, from + 1);
+  else if (Object.hasOwn(value, step)) yield* valuesAt(value[step], path, from + 1);
+}
