@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
+import type { OnFieldNews } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
-import type { OnNewJson } from './new-json.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
+export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
-export type { NewJson, NewJsonField, NewSpelling, OnNewJson } from './new-json.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 
 /**
@@ -25,14 +25,14 @@ export interface Engine {
    * later wins. The answer has one entry per document, in order: a document that cannot be stored is an `error` entry,
    * and the others are still stored, all in one durable step.
    */
-  addDocuments(table: string, documents: readonly NewDocument[], onNewJson?: OnNewJson): Promise<WriteOutcome[]>;
+  addDocuments(table: string, documents: readonly NewDocument[], onNews?: OnFieldNews): Promise<WriteOutcome[]>;
 
   /**
    * Adds the documents of a JSON list as `addDocuments` does, from its text. Undefined means that nothing was done,
    * since something needs a closer look (a document that cannot be stored, two with one id): parse it and use
    * `addDocuments`.
    */
-  addText(table: string, text: DocumentsText, onNewJson?: OnNewJson): Promise<TextOutcome[] | undefined>;
+  addText(table: string, text: DocumentsText, onNews?: OnFieldNews): Promise<TextOutcome[] | undefined>;
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
@@ -49,7 +49,7 @@ export interface Engine {
     trash: string,
     table: string,
     after: (left: Kept) => readonly RecordChange[],
-    onNewJson?: OnNewJson,
+    onNews?: OnFieldNews,
   ): Promise<Restored>;
 
   /**
@@ -65,7 +65,7 @@ export interface Engine {
     ids: readonly string[],
     change: (document: JsonObject, index: number) => JsonObject,
     fields?: ReadonlySet<string>,
-    onNewJson?: OnNewJson,
+    onNews?: OnFieldNews,
   ): Promise<WriteOutcome[]>;
 
   /**

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../contract/json/j
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
-import type { NewJson, RecordChange, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
+import type { FieldNews, RecordChange, TextOutcome, WriteOutcome } from '../../engine/engine.ts';
 import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext, DocumentList } from '../context.ts';
@@ -39,12 +39,12 @@ export async function addDocuments(
   const prepared = await takeIn(ctx, collection, data);
   const accepted = prepared.filter((one) => 'document' in one);
   const documents = accepted.map((one) => one.document);
-  const turned: NewJson[] = [];
+  const news: FieldNews[] = [];
   const outcomes =
     documents.length === 0
       ? []
       : await write(ctx, collection, () =>
-          ctx.engine.addDocuments(collection.table, documents, (one) => turned.push(one)),
+          ctx.engine.addDocuments(collection.table, documents, (one) => news.push(one)),
         );
   const bytes = { inserted: 0, overwritten: 0 };
   let next = 0;
@@ -60,7 +60,7 @@ export async function addDocuments(
     return row(collection, one.document.id, outcome);
   });
   countFile(ctx, collection, prepared, rows);
-  return written(ctx, collection, rows, bytes, { turned, tooOld, near1970 });
+  return written(ctx, collection, rows, bytes, { news, tooOld, near1970 });
 }
 
 /** Adds documents without parsing them; undefined, with nothing done, if that is not possible. */
@@ -68,7 +68,7 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   const collection = findCollection(ctx.catalog, target.workspace, target.collection);
   if (collection === undefined || !takesAsGiven(collection)) return undefined;
   const { bytes, start, end } = text;
-  const turned: NewJson[] = [];
+  const news: FieldNews[] = [];
   // By id, since the engine may read a document twice, with a different id if ids are generated.
   const old = new Set<string>();
   const early = new Set<string>();
@@ -80,7 +80,7 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   };
   const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read };
   const outcomes = await write(ctx, collection, () =>
-    ctx.engine.addText(collection.table, given, (one) => turned.push(one)),
+    ctx.engine.addText(collection.table, given, (one) => news.push(one)),
   );
   if (outcomes === undefined) return undefined;
   const size = { inserted: 0, overwritten: 0 };
@@ -90,7 +90,7 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
     if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
     return row(collection, outcome.id, outcome);
   });
-  return written(ctx, collection, rows, size, { turned, tooOld: countIn(old), near1970: countIn(early) });
+  return written(ctx, collection, rows, size, { news, tooOld: countIn(old), near1970: countIn(early) });
 }
 
 /**
@@ -129,7 +129,7 @@ export async function patchDocuments(
   requireAtMostMax('patch', input.data.length);
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const sizes: number[] = [];
-  const turned: NewJson[] = [];
+  const news: FieldNews[] = [];
   const fields = await fieldsOf(input.data);
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.changeDocuments(
@@ -143,7 +143,7 @@ export async function patchDocuments(
         return changed.document;
       },
       fields,
-      (one) => turned.push(one),
+      (one) => news.push(one),
     ),
   );
   const bytes = { inserted: 0, overwritten: 0 };
@@ -154,7 +154,7 @@ export async function patchDocuments(
     bytes.overwritten += sizes[index] ?? 0;
     return { ...row(collection, entry._id, outcome), patch_id: randomUUID() };
   });
-  return written(ctx, collection, rows, bytes, { turned });
+  return written(ctx, collection, rows, bytes, { news });
 }
 
 function patched(id: string, before: JsonObject, operations: readonly PatchOperation[]) {
@@ -200,11 +200,11 @@ function written(
   collection: CollectionRecord,
   rows: DocumentStatus[],
   bytes: { inserted: number; overwritten: number },
-  { turned = [], tooOld = 0, near1970 = 0 }: { turned?: readonly NewJson[]; tooOld?: number; near1970?: number } = {},
+  { news = [], tooOld = 0, near1970 = 0 }: { news?: readonly FieldNews[]; tooOld?: number; near1970?: number } = {},
 ): WriteResult {
   if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
   const warnings = [
-    ...fieldWarnings(ctx.catalog, collection, turned),
+    ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
   ];

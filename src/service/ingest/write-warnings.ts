@@ -1,5 +1,5 @@
 import { counted } from '../../contract/in-words.ts';
-import type { NewJson, NewJsonField, NewSpelling } from '../../engine/engine.ts';
+import type { FieldNews, NewSpelling, NewStrays, TypeChange } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
@@ -10,10 +10,14 @@ import { lambdasReading } from '../collections/dependents.ts';
 const LAMBDAS_MAX = 5;
 const TEXT_CHARS_MAX = 100;
 
-/** Warnings about fields: those that became JSON or a map, and those that differ only in letter case from another. */
-export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
-  const spellings = turned.flatMap((one) => one.spellings ?? []);
-  return [...newJsonWarnings(catalog, collection, turned), ...spellings.map((one) => spellingWarning(one, collection))];
+/** Warnings about fields: changed types, values that do not fit theirs, and names that differ only in letter case. */
+export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, news: readonly FieldNews[]): string[] {
+  const spellings = news.flatMap((one) => one.spellings);
+  return [
+    ...changeWarnings(catalog, collection, news),
+    ...strayWarnings(collectionKey(collection.workspace, collection.name), news),
+    ...spellings.map((one) => spellingWarning(one, collection)),
+  ];
 }
 
 function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name }: CollectionRecord): string {
@@ -22,34 +26,54 @@ function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name 
   return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
 }
 
-/** Warns of fields that a write turned into JSON or a map, and names the lambdas whose answers may change because of it. */
-function newJsonWarnings(catalog: Catalog, collection: CollectionRecord, turned: readonly NewJson[]): string[] {
-  if (turned.every((one) => one.count === 0)) return [];
+/** Warns of fields whose type a write changed, and names the lambdas that may fail or answer otherwise because of it. */
+function changeWarnings(catalog: Catalog, collection: CollectionRecord, news: readonly FieldNews[]): string[] {
+  if (news.every((one) => one.changed === 0)) return [];
   const name = collectionKey(collection.workspace, collection.name);
-  const fields = turned.flatMap((one) => one.fields);
-  const more = turned.reduce((sum, one) => sum + one.count, 0) - fields.length;
-  const keys = more > 0 ? undefined : fields.map(({ path }) => lastKey(path));
+  const changes = news.flatMap((one) => one.changes);
+  const more = news.reduce((sum, one) => sum + one.changed, 0) - changes.length;
+  const keys = more > 0 ? undefined : changes.map(({ path }) => lastKey(path));
   const lambdas = lambdasReading(catalog, collection, keys).map((one) => `${one.workspace}.${one.name}`);
   const rest = lambdas.length - LAMBDAS_MAX;
   return [
-    ...fields.map((field) => fieldWarning(field, name)),
-    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} became JSON or a map, too.`] : []),
+    ...changes.map((change) => changeWarning(change, name)),
+    ...(more > 0 ? [`${counted(more, 'more fields')} of ${name} changed their type, too.`] : []),
     ...(lambdas.length > 0
       ? [
-          `Lambdas that read ${name}, and may answer otherwise now: ${lambdas.slice(0, LAMBDAS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`,
+          `Lambdas that read ${name}, and may fail or answer otherwise now: ${lambdas.slice(0, LAMBDAS_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`,
         ]
       : []),
   ];
 }
 
-function fieldWarning(field: NewJsonField, collection: string): string {
-  const { path, before, after, cause } = field;
+function changeWarning({ path, before, after }: TypeChange, collection: string): string {
+  const shown = cut(path);
   if (after.startsWith('MAP')) {
-    const shown = cut(path);
     return `${shown} of ${collection} is a MAP from now on, since its keys are data: ${shown}.key and ${shown}['key'] read it as before, in the letter case of the documents, and map_keys(${shown}) are its keys; ${shown}.* and the functions of structs fail.`;
   }
-  const why = cause === null ? '' : `, since document ${JSON.stringify(cut(cause.id))} has ${cause.value} there`;
-  return `${cut(path)} of ${collection} was ${cut(before)} and is JSON from now on${why}: ${consequence(field)}, and it stays JSON.${remedy(field)}`;
+  const was = `${shown} of ${collection} was ${cut(before)} and is ${cut(after)} from now on`;
+  if (after !== 'JSON') return `${was}, since most of its values do not fit ${cut(before)}.`;
+  return `${was}, since its values have no type in common: it compares and sorts by its text; (x->>'$') reads the text, TRY_CAST(x->>'$' AS DOUBLE) the number.`;
+}
+
+function strayWarnings(collection: string, news: readonly FieldNews[]): string[] {
+  const strays = news.flatMap((one) => one.strays);
+  const more = news.reduce((sum, one) => sum + one.strayed, 0) - strays.length;
+  return [
+    ...strays.map((one) => strayWarning(one, collection)),
+    ...(more > 0 ? [`${counted(more, 'more fields')} of ${collection} have values that do not fit, too.`] : []),
+  ];
+}
+
+function strayWarning({ path, type, count, example }: NewStrays, collection: string): string {
+  const [values, do_, them] = count === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
+  const some = `${count.toLocaleString('en-US')} ${values} of ${cut(path)} of ${collection}`;
+  if (type === null) {
+    return `${some} cannot be a field: the key is empty, too long, or differs from another only in letter case. The document keeps ${them}, and SQL reads ${them} in _strays alone.`;
+  }
+  const isRounded = type === 'DOUBLE' && example.value.includes('beyond');
+  const seen = type === 'VARCHAR' ? 'the text' : isRounded ? 'the rounded number' : 'NULL';
+  return `${some} ${do_} not fit its type ${cut(type)} (document ${JSON.stringify(cut(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and _strays has ${them}.`;
 }
 
 /** The last name in a path, without quotes. */
@@ -66,20 +90,6 @@ function lastKey(path: string): string {
     at -= 1;
   }
   return path.slice(start + 1, end - 1).replaceAll('""', '"');
-}
-
-function consequence({ before }: NewJsonField): string {
-  if (before.endsWith('[]'))
-    return '[1] is the second item, as JSON counts from 0, len counts characters, unnest fails';
-  if (before.startsWith('STRUCT')) return 'what lies in it is JSON, too; ORDER BY, min and max go by text';
-  return 'ORDER BY, min and max go by its text, comparisons and sums may fail';
-}
-
-/** SQL that reads the values with their former type; none if it would silently round the new ones. */
-function remedy({ path, before, cause }: NewJsonField): string {
-  if (!/^[A-Z]+$/.test(before) || path.includes('[]') || path.length > TEXT_CHARS_MAX) return '';
-  if (/fraction|integer beyond/.test(cause?.value ?? '')) return '';
-  return ` TRY_CAST(${path}->>'$' AS ${before}) reads it as ${before} again.`;
 }
 
 function cut(text: string): string {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { EmptiedTrash, RestoredEntry, TrashEntry } from '../../contract/trash.ts';
-import type { Change, Kept, NewJson, Restored } from '../../engine/engine.ts';
+import type { Change, FieldNews, Kept, Restored } from '../../engine/engine.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { aliasesOf, collectionKey, collectionsOf, findCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord, LambdaRecord, TrashRecord } from '../catalog/records.ts';
@@ -146,7 +146,7 @@ async function restoreDocuments(
   { collection: name, table }: What<'documents'>,
 ): Promise<Restored & { warnings: string[] }> {
   const total: Restored = { docCount: 0, left: { docCount: 0, bytes: 0 }, leftIds: [] };
-  const turned: NewJson[] = [];
+  const news: FieldNews[] = [];
   for (;;) {
     const collection = collectionFor(ctx.catalog, workspace, name, table);
     const after = (left: Kept) => {
@@ -155,13 +155,13 @@ async function restoreDocuments(
       return [change];
     };
     let change = remove('trash', id);
-    const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => turned.push(one));
+    const step = await ctx.engine.restoreDocuments(id, collection.table, after, (one) => news.push(one));
     ctx.catalog.stored(change);
     total.docCount += step.docCount;
     Object.assign(total, { left: step.left, leftIds: step.leftIds });
     if (step.docCount > 0) ctx.usage.wrote(collection, { inserted: 0, overwritten: 0 });
     if (step.docCount === 0 || step.left.docCount === 0) {
-      return { ...total, warnings: fieldWarnings(ctx.catalog, collection, turned) };
+      return { ...total, warnings: fieldWarnings(ctx.catalog, collection, news) };
     }
   }
 }

@@ -257,7 +257,8 @@ describe('in the database', () => {
   test('columns are in the order of the collection, also those that came since', async () => {
     const columns = async () => {
       const all = (await rowsOf(engine, 'DESCRIBE docs')).map(([name]) => name);
-      expect((await find('a')).columns.map(({ name }) => name)).toEqual(all);
+      const shown = all.filter((name) => name !== '_strays');
+      expect((await find('a')).columns.map(({ name }) => name)).toEqual(shown);
       return all;
     };
     const additions: JsonObject[] = [
@@ -270,7 +271,7 @@ describe('in the database', () => {
       await engine.addDocuments('t', [doc('a', fields)]);
       await columns();
     }
-    expect((await columns()).at(-1)).toBe('_extra');
+    expect((await columns()).slice(-2)).toEqual(['_extra', '_strays']);
     expect((await find('a', 'b, rowid, a')).rows).toEqual([['now text', 7, [{ y: true }]]]);
   });
 

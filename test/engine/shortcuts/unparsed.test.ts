@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../..
 import { createScanner, patternOf } from '../../../src/engine/duckdb/shortcuts/scan.ts';
 import { unparsed } from '../../../src/engine/duckdb/shortcuts/unparsed.ts';
 import { contentFault } from '../../../src/engine/duckdb/tables/accept.ts';
-import { NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
+import { FITS, NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import type { Change, DocumentsText, Engine, NewDocument } from '../../../src/engine/engine.ts';
 import { propertyRuns } from '../../property.ts';
@@ -69,7 +69,7 @@ describe('what fits', () => {
     expect(_id ?? null).toBe(scanner.id);
     expect(contentFault(fields)).toBeNull();
     const widening = widenTable(shape);
-    expect(widening.add(fields)).toEqual([]);
+    expect(widening.add(fields)).toEqual(FITS);
     expect(widening.changes).toBe(0);
     expect(json).not.toContain('\u001e');
     return true;
@@ -139,7 +139,8 @@ describe('what fits', () => {
     expect(fitted).toBeGreaterThan(20);
   });
 
-  const SHAPE = shapeOf([{ n: 1, d: 0.5, s: 'x', b: true, o: { p: 1, q: ['x'] }, j: 1 }, { j: 'x' }]);
+  const TYPED = shapeOf([{ n: 1, d: 0.5, s: 'x', b: true, o: { p: 1, q: ['x'] } }]);
+  const SHAPE = { ...TYPED, columns: new Map(TYPED.columns).set('j', 'json') };
 
   test.each([
     '{}',
@@ -242,7 +243,7 @@ describe('a text', () => {
       }),
       propertyRuns(40),
     );
-    expect(taken).toBeGreaterThan(30);
+    expect(taken).toBeGreaterThan(20);
   });
 
   test('gives ids to documents without, also to one without members', async () => {

@@ -142,7 +142,8 @@ describe('an alias of several collections', () => {
         const apart = (await Promise.all(own.map((name) => documentsOf(name)))).flat();
         const together = await documentsOf(`all${round}`);
         expect(together.sort()).toEqual(apart.sort());
-        expect((await rowsOf('SHOW TABLES')).find(([, name]) => name === `all${round}`)?.[3]).toEqual(
+        const shown = (await rowsOf('SHOW TABLES')).find(([, name]) => name === `all${round}`)?.[3];
+        expect((shown as string[]).filter((name) => name !== '_strays')).toEqual(
           (await engine.query({ sql: `FROM all${round}` })).columns.map(({ name }) => name),
         );
       }),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseJson } from '../../../src/contract/json/json.ts';
+import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { isLong } from '../../long.ts';
 import { canonical } from '../documents.ts';
@@ -63,7 +63,7 @@ describe('columns', () => {
     expect(canonical(stored ?? null)).toEqual(canonical(fields));
   });
 
-  test('that turn from doubles to JSON spell numbers as documents that come later', async () => {
+  test('that are JSON beside others in an alias spell numbers as documents do that were JSON from the first', async () => {
     const numbers = [
       0.5,
       3,
@@ -81,18 +81,20 @@ describe('columns', () => {
       5e-324,
     ];
     const documents = numbers.map((n, index) => doc(`n${index}`, { n, l: [n, 0.5, null], o: { p: n, q: [{ r: n }] } }));
-    const text = doc('text', { n: 'x', l: 'x', o: 'x' });
+    const others = ['x', [true], { k: true }].flatMap((value, at) =>
+      Array.from({ length: 2 * numbers.length }, (_, n) => doc(`x${at}-${n}`, { n: value, l: value, o: value })),
+    );
     await engine.commit([
       { do: 'createCollection', table: 'u', workspace: 'commons', name: 'later' },
       { do: 'createCollection', table: 'v', workspace: 'commons', name: 'texts' },
       { do: 'putAlias', workspace: 'commons', name: 'together', tables: ['t', 'v'] },
     ]);
-    for (const table of ['u', 'v']) await engine.addDocuments(table, [text]);
+    for (const table of ['u', 'v']) await engine.addDocuments(table, others);
     for (const table of ['t', 'u']) await engine.addDocuments(table, documents);
     const texts = (name: string) =>
-      rowsOf(engine, `SELECT n::VARCHAR, l::VARCHAR, o::VARCHAR FROM ${name} WHERE _id <> 'text' ORDER BY _id`);
+      rowsOf(engine, `SELECT n::VARCHAR, l::VARCHAR, o::VARCHAR FROM ${name} WHERE _id LIKE 'n%' ORDER BY _id`);
     expect(await texts('together')).toEqual(await texts('later'));
-    await engine.addDocuments('t', [text]);
+    await engine.addDocuments('t', others);
     expect(await texts('docs')).toEqual(await texts('later'));
     expect(await rowsOf(engine, "SELECT n->>'$' FROM docs WHERE _id = 'n1'")).toEqual([['3']]);
   });
@@ -102,16 +104,22 @@ describe('columns', () => {
       doc('a', { o: { x: 1 }, l: [{ x: 1 }] }),
       doc('b', { o: { y: 2 }, l: [{ y: 2 }] }),
     ]);
-    await engine.addDocuments('t', [doc('c', { o: 5, l: [5] })]);
+    await engine.addDocuments('t', [
+      doc('c', { o: 5, l: [5] }),
+      doc('d', { o: [6], l: [[6]] }),
+      doc('e', { o: 7, l: [7] }),
+    ]);
     expect(await rowsOf(engine, `SELECT o::VARCHAR, (l[1])::VARCHAR FROM docs ORDER BY _id`)).toEqual([
       ['{"x":1}', '{"x":1}'],
       ['{"y":2}', '{"y":2}'],
       ['5', '5'],
+      ['[6]', '[6]'],
+      ['7', '7'],
     ]);
   });
 });
 
-/** Each pair of JSON values turns a column of the first value's type into one that holds both. */
+/** Each pair of JSON values: the second one makes a column of the first one's type wider, or does not fit it. */
 const WIDENINGS = [
   ['1', '1152921504606846977'],
   ['1', '1208925819614629174706177'],
@@ -141,27 +149,46 @@ const WIDENINGS = [
 /** At length, more than one vector of the engine. */
 const DOCUMENTS = isLong ? 5_000 : 500;
 
-describe('a widening of a column', () => {
-  test.each(WIDENINGS)(`from %s to hold %s keeps ${DOCUMENTS} documents, also after a crash`, async (from, to) => {
-    const first = parseJson(from);
-    const second = parseJson(to);
-    const ids = Array.from({ length: DOCUMENTS }, (_, index) => String(index));
-    await engine.addDocuments(
-      't',
-      ids.map((id) => doc(id, { value: first, other: { n: Number(id) } })),
-    );
-    await engine.addDocuments('t', [doc('second', { value: second })]);
+describe('a column', () => {
+  const ids = (from: string, count: number) => Array.from({ length: count }, (_, index) => `${from}${index}`);
+
+  /** Asserts that these documents are stored, also after a crash. */
+  async function expectStored(documents: ReadonlyMap<string, JsonObject>): Promise<void> {
     const crashed = await openAfterCrash(folder.file, join(folder.folder, 'copy'));
+    const all = [...documents];
     for (const target of [engine, crashed]) {
-      const stored = await readBack(target, 't', [...ids, 'second']);
-      const different = ids.filter(
-        (id, index) =>
-          JSON.stringify(canonical(stored[index] ?? null)) !==
-          JSON.stringify(canonical({ value: first, other: { n: Number(id) } })),
+      const stored = await readBack(
+        target,
+        't',
+        all.map(([id]) => id),
       );
-      expect(different).toEqual([]);
-      expect(canonical(stored[DOCUMENTS] ?? null)).toEqual(canonical({ value: second }));
+      const text = (value: JsonObject | undefined) => JSON.stringify(canonical(value ?? null));
+      expect(all.filter(([, fields], index) => text(stored[index]) !== text(fields))).toEqual([]);
     }
     await crashed.close();
+  }
+
+  test.each(WIDENINGS)(`of %s that meets %s keeps ${DOCUMENTS} documents, also after a crash`, async (from, to) => {
+    const documents = new Map(ids('', DOCUMENTS).map((id) => [id, { value: parseJson(from), other: { n: id } }]));
+    await engine.addDocuments(
+      't',
+      [...documents].map(([id, fields]) => doc(id, fields)),
+    );
+    const second: JsonObject = { value: parseJson(to) };
+    await engine.addDocuments('t', [doc('second', second)]);
+    await expectStored(new Map<string, JsonObject>([...documents, ['second', second]]));
+  });
+
+  test.each(WIDENINGS)(`of %s that meets more of %s keeps them all, also after a crash`, async (from, to) => {
+    const documents = new Map<string, JsonObject>();
+    for (const [name, text, count] of [['a', from, 50] as const, ['b', to, 60] as const, ['c', to, 200] as const]) {
+      const added = ids(name, count).map((id): [string, JsonObject] => [id, { value: parseJson(text), other: id }]);
+      await engine.addDocuments(
+        't',
+        added.map(([id, fields]) => doc(id, fields)),
+      );
+      for (const [id, fields] of added) documents.set(id, fields);
+    }
+    await expectStored(documents);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type JsonObject, stringifyJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import type { NewJson } from '../../../src/engine/new-json.ts';
+import type { FieldNews } from '../../../src/engine/field-news.ts';
 import { columnsOf, createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder, textOf } from '../harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -25,8 +25,8 @@ function keyed<T>(count: number, value: (n: number) => T): { [key: string]: T }[
 
 const idOf = (n: number) => `d${String(n).padStart(3, '0')}`;
 
-async function add(fields: readonly JsonObject[], from = 0): Promise<NewJson[]> {
-  const told: NewJson[] = [];
+async function add(fields: readonly JsonObject[], from = 0): Promise<FieldNews[]> {
+  const told: FieldNews[] = [];
   const documents = fields.map((one, n) => doc(idOf(from + n), one));
   const outcomes = await engine.addDocuments('t', documents, (one) => told.push(one));
   expect(outcomes.filter(({ status }) => status === 'error')).toEqual([]);
@@ -70,12 +70,12 @@ describe('an object whose keys are data', () => {
 
   test('becomes one when a struct grows into it, document by document, and the write says so', async () => {
     const documents = keyed(30, (n) => ({ name: `n${n}` })).map((m) => ({ m }));
-    const told: NewJson[] = [];
+    const told: FieldNews[] = [];
     for (const [n, one] of documents.entries()) told.push(...(await add([one], n)));
     expect(await typeOfColumn('m')).toBe('MAP(VARCHAR, STRUCT("name" VARCHAR))');
     await expectStored(documents);
     expect(told).toMatchObject([
-      { count: 1, fields: [{ path: '"m"', after: 'MAP(VARCHAR, STRUCT("name" VARCHAR))' }] },
+      { changed: 1, changes: [{ path: '"m"', after: 'MAP(VARCHAR, STRUCT("name" VARCHAR))' }] },
     ]);
     await engine.close();
     engine = await openSmall(folder.file);
@@ -110,15 +110,28 @@ describe('an object whose keys are data', () => {
     await expectStored([...documents, ...odd]);
   });
 
-  test('is JSON once a value does not fit the others, and nothing is lost', async () => {
+  test('keeps its type if a value does not fit the others, and nothing is lost', async () => {
     const documents: JsonObject[] = keyed(20, (n) => ({ n: [{ deep: n, at: null }] })).map((m) => ({ m }));
     await add(documents);
-    const [told] = await add([{ m: { k1: 'text' } }], 20);
-    expect(told).toMatchObject({
-      fields: [{ path: '"m".<key>', after: 'JSON', cause: { id: 'd020', value: 'text' } }],
-    });
+    const type = await typeOfColumn('m');
+    const odd: JsonObject[] = [{ m: { k1: 'text', 'a/b~c': [1], k3: { n: [{ deep: 'x' }] } } }, { m: 5 }];
+    const [told] = await add(odd, 20);
+    expect(told?.strays.map(({ path, count }) => `${path} ${count}`)).toEqual([
+      '"m".<key> 2',
+      '"m".<key>."n"[]."deep" 1',
+      '"m" 1',
+    ]);
+    expect(await typeOfColumn('m')).toBe(type);
     const stored = keyed(20, (n) => ({ n: [{ deep: n }] })).map((m) => ({ m }));
-    await expectStored([...stored, { m: { k1: 'text' } }]);
+    await expectStored([...stored, ...odd]);
+    expect(await rowsOf(engine, "SELECT m, m.k3, m['a/b~c'] FROM docs WHERE _id >= 'd020' ORDER BY _id")).toEqual([
+      [{ k3: { n: [{}] } }, { n: [{}] }, null],
+      [null, null, null],
+    ]);
+    expect(await rowsOf(engine, "SELECT m, m.k3 AS k FROM docs WHERE _id >= 'd020' ORDER BY _id")).toEqual([
+      [odd[0]?.['m'], { n: [{ deep: 'x' }] }],
+      [5, null],
+    ]);
   });
 
   test('two maps with the same keys are equal in whatever order they were written', async () => {

@@ -27,8 +27,8 @@ const add = (...data: object[]) => ok('POST', `${WS}/commons/collections/${name}
 const patch = (_id: string, operation: object) =>
   ok('PATCH', `${WS}/commons/collections/${name}/docs`, { data: [{ _id, patch: [operation] }] });
 
-describe('a write that turns a field into JSON', () => {
-  it('says what it was, since which document, what comes of it, and which lambdas read it', async () => {
+describe('a write of values that do not fit their fields', () => {
+  it('says how many, and what becomes of them, until most disagree: then the type changes, and lambdas are named', async () => {
     await create();
     await add({ _id: '1', price: 1.5 });
     await ok('POST', `${WS}/commons/aliases`, { name: `${name}a`, collections: [`commons.${name}`] });
@@ -47,27 +47,36 @@ describe('a write that turns a field into JSON', () => {
     const answer = await add({ _id: '3', price: 2 }, { _id: '4', price: 'cheap' });
     expect(answer.data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED']);
     expect(answer.warnings).toEqual([
-      `"price" of commons.${name} was DOUBLE and is JSON from now on, since document "4" has text there: ORDER BY, min and max go by its text, comparisons and sums may fail, and it stays JSON. TRY_CAST("price"->>'$' AS DOUBLE) reads it as DOUBLE again.`,
-      `Lambdas that read commons.${name}, and may answer otherwise now: commons.${name}l1, commons.${name}l5, commons.${name}l2.`,
+      `1 value of "price" of commons.${name} does not fit its type DOUBLE (document "4" has text): SELECT of the field shows it as given, what SQL computes sees NULL, and _strays has it.`,
     ]);
-    expect(await add({ _id: '5', price: 'free' })).not.toHaveProperty('warnings');
-    const cast = `SELECT TRY_CAST("price"->>'$' AS DOUBLE) AS price FROM ${name} ORDER BY _id LIMIT 3`;
-    const { results } = await ok('POST', '/v1/orgs/self/queries', { sql: { query: cast } });
-    expect(results).toEqual([{ price: 1.5 }, { price: 2 }, { price: null }]);
+    expect((await add({ _id: '5', price: 'free' }, { _id: '6', price: 'dear' })).warnings).toEqual([
+      `"price" of commons.${name} was DOUBLE and is VARCHAR from now on, since most of its values do not fit DOUBLE.`,
+      `Lambdas that read commons.${name}, and may fail or answer otherwise now: commons.${name}l1, commons.${name}l5, commons.${name}l2.`,
+    ]);
+    const query = `SELECT price FROM ${name} ORDER BY _id`;
+    expect((await ok('POST', '/v1/orgs/self/queries', { sql: { query } })).results).toEqual([
+      { price: 1.5 },
+      { price: 2 },
+      { price: 'cheap' },
+      { price: 'free' },
+      { price: 'dear' },
+    ]);
+    const text = `SELECT max(price) AS m FROM ${name}`;
+    const { results, warnings } = await ok('POST', '/v1/orgs/self/queries', { sql: { query: text } });
+    expect(results).toEqual([{ m: 'free' }]);
+    expect(warnings).toEqual([expect.stringMatching(/^2 values of "price" in .* their text/)]);
   });
 
   it('does so by settings that have documents parsed, by a patch, and by a restore', async () => {
     await create({ event_time_info: { field: 'at' } });
     await add({ _id: '1', at: 1, list: ['x'], o: { n: 1 } }, { _id: '2', at: 1, list: ['y'] });
     expect((await add({ _id: '3', at: 1, o: 'none' })).warnings).toEqual([
-      expect.stringMatching(/^"o" of .* was STRUCT\("n" BIGINT\) and is JSON .*since document "3" has text there/),
+      expect.stringMatching(/^1 value of "o" of .* type STRUCT\("n" BIGINT\) \(document "3" has text\)/),
     ]);
     expect((await patch('2', { op: 'replace', path: '/list', value: 5 })).warnings).toEqual([
-      expect.stringMatching(
-        /^"list" .* was VARCHAR\[\] .* document "2" has an integer there: \[1\] is the second item/,
-      ),
+      expect.stringMatching(/^1 value of "list" .* type VARCHAR\[\] \(document "2" has an integer\)/),
     ]);
-    expect(await patch('2', { op: 'replace', path: '/list', value: 6 })).not.toHaveProperty('warnings');
+    expect(await patch('2', { op: 'replace', path: '/list', value: ['z'] })).not.toHaveProperty('warnings');
 
     name = `${name}b`;
     await create();
@@ -80,7 +89,7 @@ describe('a write that turns a field into JSON', () => {
     await create();
     await add({ _id: 'b', n: 1 });
     const { data } = await ok('POST', `/v1/colloquy/trash/${idOf('documents')}/restore`);
-    expect(data).toMatchObject({ documents: 1, warnings: [expect.stringContaining('"n" of')] });
+    expect(data).toMatchObject({ documents: 1, warnings: [expect.stringContaining('of "n" of')] });
   });
 
   it('says that an object became a map, and which lambdas read it', async () => {
@@ -107,9 +116,12 @@ describe('a write that turns a field into JSON', () => {
     for (let at = 0; at < 7; at++) {
       await ok('POST', `${WS}/commons/lambdas`, { name: `${name}m${at}`, sql: { query: `SELECT f0 FROM ${name}` } });
     }
-    const { warnings } = await add({ _id: '2', ...many('x') });
+    const strays = await add({ _id: '2', ...many('x') });
+    expect(strays.warnings).toHaveLength(6);
+    expect(strays.warnings[5]).toBe(`3 more fields of commons.${name} have values that do not fit, too.`);
+    const { warnings } = await add({ _id: '3', ...many('x') });
     expect(warnings).toHaveLength(7);
-    expect(warnings[5]).toBe(`3 more fields of commons.${name} became JSON or a map, too.`);
+    expect(warnings[5]).toBe(`3 more fields of commons.${name} changed their type, too.`);
     expect(warnings[6]).toMatch(/m4 and 2 more\.$/);
   });
 });
@@ -144,6 +156,7 @@ describe('a write of documents past the retention', () => {
     );
     expect(data.map(({ status }: { status: string }) => status)).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
     expect(warnings).toEqual([
+      expect.stringContaining('does not fit'),
       `2 documents of this write are past the retention of commons.${name} (3600 seconds) by the _event_time that they came with: no query sees them, and they will be removed.`,
     ]);
     expect(await add({ _id: 'a' }, { _event_time: ago(HOUR_MICROS - 60_000_000) })).not.toHaveProperty('warnings');

@@ -190,14 +190,14 @@ describe('documents in the trash', () => {
     await ok('POST', `${COLLECTIONS}/docs/docs`, { data: [{ _id: 'b', n: 'new' }] });
     const [{ id }] = await entries();
     expect((await restore(id)).body.data).toMatchObject({ documents: 2, skipped: 1, skipped_ids: ['b'] });
-    expect(await query(`SELECT n->>'$' AS n FROM docs WHERE _id = 'b'`)).toEqual([{ n: 'new' }]);
+    expect(await query(`SELECT n FROM docs WHERE _id = 'b'`)).toEqual([{ n: 'new' }]);
     expect(await entries()).toMatchObject([{ id, documents: 1 }]);
     await restart();
     expect(await entries()).toMatchObject([{ id, documents: 1 }]);
     expect((await restore(id)).body.data).toMatchObject({ documents: 0, skipped: 1 });
     await deleteDocs(['b']);
     expect((await restore(id)).body.data).toMatchObject({ documents: 1, skipped: 0 });
-    expect(await query(`SELECT n->>'$' AS n FROM docs WHERE _id = 'b'`)).toEqual([{ n: '2.5' }]);
+    expect(await query(`SELECT n FROM docs WHERE _id = 'b'`)).toEqual([{ n: 2.5 }]);
   });
 
   it('wait for their collection where it is in the trash too', async () => {

@@ -8,12 +8,14 @@ import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, isQuery, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { isNode, isQuery, listOf, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 import { boundOffset, stopLambda } from './fences.ts';
+import { fieldReads } from './field-reads.ts';
 import { refusalOf } from './function-calls.ts';
 import { layerOn, lookUp } from './layered.ts';
-import type { Passed, References } from './passed.ts';
+import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
+import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readShow } from './show.ts';
@@ -330,11 +332,7 @@ function walkColumns(walk: Walk, node: Node, scope: Scope): Scope['aliases'] {
  * is visited: kinds of nodes, functions and tables must all be known to be harmless, so a new kind is refused. The
  * schemas of collections are filled in, and what every name of a table stands for is decided here, for all who ask later.
  */
-export async function passGate(
-  statement: Statement,
-  tree: unknown,
-  names: Names,
-): Promise<{ passed: Passed; references: References }> {
+export async function passGate(statement: Statement, tree: unknown, names: Names): Promise<Passed> {
   const bytes = Buffer.from(statement.body);
   const walk: Walk = {
     statement,
@@ -367,8 +365,15 @@ export async function passGate(
     checkWidths(statement, node, walk, walk.hasStars);
     await restFor(statement.body);
   }
+  const plain = show === null ? readPlain(statement, node, walk.tables) : null;
+  const reads = fieldReads(tree, walk.tables, plain !== null);
+  await restFor(statement.body);
+  if (plain?.added) {
+    splice(walk, plain.added.splice);
+    node['select_list'] = [...listOf(node['select_list']), plain.added.node];
+  }
   const tables = walk.found.toSorted((a, b) => a.at - b.at).map((reference) => reference.table);
-  const passed: Passed = {
+  return {
     ...applySplices(bytes, [...walk.splices.values()]),
     tree,
     splices: walk.splices,
@@ -376,8 +381,9 @@ export async function passGate(
     missing: walk.missing,
     macros: walk.macros,
     patterns: walk.patterns,
+    reads,
+    plain,
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };
-  return { passed, references: { tables: walk.tables, queries: walk.queries } };
 }

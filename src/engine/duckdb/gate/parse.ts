@@ -8,9 +8,8 @@ import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
 import { syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
 import { isSameTree } from '../sql/tree.ts';
-import { columnPatterns } from './column-patterns.ts';
+import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
-import { jsonUses } from './json-uses.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
 
@@ -20,7 +19,7 @@ export interface Opened {
   passed: Passed;
   /** Texts in it that look like internal names of the engine (`innerLooking`). */
   innerNames: ReadonlySet<string>;
-  /** What the author of the SQL should know, for callers that ask for warnings. */
+  /** What the author of the SQL should know. */
   warnings: readonly string[];
   /** Version of the names that the gate saw. */
   namesVersion: number;
@@ -155,7 +154,7 @@ export async function admit(
   mayMiss = false,
 ): Promise<Opened> {
   const namesVersion = names.version;
-  const { passed, references } = await passGate(statement, tree, names);
+  const passed = await passGate(statement, tree, names);
   const [missing] = passed.missing;
   if (missing !== undefined && !mayMiss) throw missing.error();
   await restFor(statement.body);
@@ -167,9 +166,7 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const hasJson = passed.tables.some((table) => (table.jsonFields?.().size ?? 0) > 0);
-  const matches = hasJson && (await columnPatterns(connection, tree, passed.tables));
-  const warnings = matches ? jsonUses(tree, statement.body, references, matches) : [];
+  const warnings = readWarnings(passed.reads, passed.tables);
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, namesVersion };

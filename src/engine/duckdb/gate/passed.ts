@@ -1,16 +1,9 @@
 import type { NamedTable } from '../sql/names.ts';
 import type { Missing } from '../sql/references.ts';
 import type { Splice } from '../sql/splices.ts';
-import type { Node } from '../sql/tree.ts';
+import type { FieldReads } from './field-reads.ts';
+import type { PlainRead } from './plain-read.ts';
 import type { Show } from './show.ts';
-
-/** What each name of a table in the tree stands for; one that does not exist is in neither. */
-export interface References {
-  /** Collections and aliases. */
-  tables: ReadonlyMap<Node, NamedTable>;
-  /** Entries of WITH, and the recursive queries in which their own names stand. */
-  queries: ReadonlyMap<Node, Node>;
-}
 
 /** What the gate found in a statement that it let through. */
 export interface Passed {
@@ -30,6 +23,10 @@ export interface Passed {
   splices: ReadonlyMap<number, Splice>;
   /** Maps a byte offset in `sql` to one in the statement's own text. */
   originOf(offset: number): number;
+  /** The fields that it computes with. */
+  reads: FieldReads;
+  /** Set if it only picks fields of one collection that has strays. */
+  plain: PlainRead | null;
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
   /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */

@@ -6,7 +6,6 @@ import { errorAt, type Statement } from '../sql/statement.ts';
 import { constantOf, isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, textOf } from '../sql/tree.ts';
 import { STRUCTURED } from './function-calls.ts';
 import { type Layered, layerOn, lookUp } from './layered.ts';
-import type { References } from './passed.ts';
 import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, unnamed, widest } from './relations.ts';
 
 /*
@@ -18,6 +17,14 @@ import { below, beside, eitherOf, greatest, NO_COLUMNS, type Relation, renamed, 
 
 /** Widest result of any query in a statement. */
 const WIDTH_MAX = 20_000;
+/** What each name of a table in the tree stands for; one that does not exist is in neither. */
+interface References {
+  /** Collections and aliases. */
+  tables: ReadonlyMap<Node, NamedTable>;
+  /** Entries of WITH, and the recursive queries in which their own names stand. */
+  queries: ReadonlyMap<Node, Node>;
+}
+
 /** Most width of all queries of a statement together. */
 const WIDTHS_MAX = 100_000;
 /** Most tables searched for the names of columns; each name searches all tables in scope. */

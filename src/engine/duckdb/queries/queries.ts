@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
@@ -10,11 +10,12 @@ import { answerShow } from '../gate/show.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
-import type { NamedTable, Names } from '../sql/names.ts';
+import { type NamedTable, type Names, STRAYS_COLUMN } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';
 import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
+import { strayWarnings } from './stray-warnings.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -51,7 +52,7 @@ async function warningsFor(
   { statement, warnings: ofSql }: Pick<Opened, 'statement' | 'warnings'>,
   cut: QueryOutcome['cut'],
 ): Promise<string[]> {
-  if (request.generateWarnings !== true) return [];
+  if (request.generateWarnings !== true) return [...ofSql];
   const used = new Set(statement.parameters.map((name) => name.toLowerCase()));
   const unused = (request.parameters ?? []).map(({ name }) => name).filter((name) => !used.has(name.toLowerCase()));
   const warnings = await mapInTurns(
@@ -70,6 +71,8 @@ function meant(name: string, parameters: readonly string[]): string {
   return close.length === 0 ? '' : ` Did you mean ${close.map((other) => `"${other}"`).join(', ')}?`;
 }
 
+type KeeperOf = Parameters<NonNullable<Reading['keeperOf']>>;
+
 function readingOf(
   { results, limits }: Parts,
   request: QueryRequest,
@@ -77,7 +80,7 @@ function readingOf(
   opened: Opened,
 ): Reading {
   const { keep } = request;
-  const keeperOf = keep && results && ((...of: [DuckDBResult, readonly string[]]) => results.keeper(keep, ...of));
+  const keeperOf = keep && results && ((...of: KeeperOf) => results.keeper(keep, ...of));
   const asked = keeperOf ? keep?.rowsMax : opened.passed.hasLimit ? undefined : request.defaultRowLimit;
   const rowsMax = Math.min(limits.resultRowsMax, asked ?? limits.resultRowsMax);
   return { values, caps: { rowsMax, bytesMax: limits.resultBytesMax }, keeperOf };
@@ -86,14 +89,15 @@ function readingOf(
 async function outcomeOf(
   request: QueryRequest,
   opened: Opened,
-  read: ReadRows,
+  { warnings: ofData = [], ...read }: ReadRows & { warnings?: readonly string[] },
   queuedMicros: number,
 ): Promise<QueryOutcome> {
+  const { statement, warnings } = opened;
   return {
     ...read,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
-    warnings: await warningsFor(request, opened, read.cut),
+    warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, read.cut),
     queuedMicros,
   };
 }
@@ -118,8 +122,25 @@ async function runLookup(
   }
 }
 
+/**
+ * Runs a query again if its transaction began before its collection had strays, of which the names say that it has some.
+ */
+async function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
+  try {
+    return await runOnce(parts, request);
+  } catch (error) {
+    if (request.sql.includes(STRAYS_COLUMN) || !isBeforeStrays(error)) throw error;
+    return await runOnce(parts, request);
+  }
+}
+
+function isBeforeStrays(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /Referenced column[^a-z]+_strays[^a-z]+not found/.test(error.message) || isBeforeStrays(error.cause);
+}
+
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */
-function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
+function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   const { known, lookups, names, places } = parts;
   const { sql, parameters = [] } = request;
   return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queuedMicros) => {
@@ -136,7 +157,8 @@ function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
       (lookup && (await runLookup(connection, lookup, reading, signal))) ??
       (await runStatement(connection, opened, reading, signal));
     known.add(sql, opened);
-    return outcomeOf(request, opened, read, queuedMicros);
+    const warnings = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
+    return outcomeOf(request, opened, { ...read, warnings }, queuedMicros);
   });
 }
 

@@ -15,7 +15,7 @@ import { DEFAULT_WORKSPACE } from '../sql/references.ts';
 import { readStatement } from '../sql/statement.ts';
 import { clausesOf, isNode, modifiersOf, type Node } from '../sql/tree.ts';
 import { jsonFieldsOfTypes } from '../values/json-fields.ts';
-import { type Caps, readRows } from '../values/rows.ts';
+import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import type { Queries } from './queries.ts';
 
@@ -62,7 +62,7 @@ export function createResults({ store, queries, limits, file }: Context): Result
     profile: (id, signal) => reading(id, signal, readProfile),
     writeParquet: (id, name, signal) =>
       reading(id, signal, (connection, table) =>
-        writeParquet(connection, { table: fromTable(table), columns: table.columns }, join(exportsFolder(file), name)),
+        writeParquet(connection, { table: fromTable(table), columns: table.stored }, join(exportsFolder(file), name)),
       ),
     drop: (id) => store.drop(id),
   };
@@ -79,7 +79,7 @@ function namesOf(table: KeptTable): Names {
     workspace: DEFAULT_WORKSPACE,
     name: RESULT_TABLE,
     kind: 'collection',
-    columns: () => table.columns.map(({ name }) => name),
+    columns: () => table.stored.map(({ name }) => name),
     jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
     shownAs: 'the result',
   };
@@ -176,11 +176,12 @@ async function readPage(
     isAll = isByAll(await within(parts, () => readPart(connection, 'order_by', orderBy, signal)));
   }
   const numbers = page.hasBigints === true ? AS_LINES : undefined;
-  const run = (text: string, rowsMax: number) =>
-    runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers }, signal);
+  const run = (text: string, rowsMax: number, shown?: Shown) =>
+    runGated(connection, table, text, { rowsMax, bytesMax: limits.resultBytesMax, numbers, shown }, signal);
   const filter = where === undefined ? '' : ` WHERE (\n${where}\n)`;
   const order = orderBy === undefined ? '' : ` ORDER BY\n${orderBy}\n${isAll ? '' : `, ${tieBreak(table)}`}`;
-  const list = columns.map(({ name }) => quoteName(name)).join(', ');
+  const { read, shown } = shownOf(table, columns);
+  const list = read.map(({ name }) => quoteName(name)).join(', ');
   const listLines = list.split('\n').length - 1;
   const whereLines = where === undefined ? 0 : where.split('\n').length + 1;
   const parts = [
@@ -189,21 +190,37 @@ async function readPage(
   ];
   return within(parts, async () => {
     const limit = `LIMIT ${page.limit} OFFSET ${page.offset}`;
-    const found = await run(`SELECT ${list} FROM ${RESULT_TABLE}${filter}${order} ${limit}`, page.limit);
+    const found = await run(`SELECT ${list} FROM ${RESULT_TABLE}${filter}${order} ${limit}`, page.limit, shown);
     const total =
       where === undefined
         ? table.rows
         : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
-    const shown = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
-    return { columns: shown, rows: found.rows, total, cut: found.cut, warnings: found.warnings };
+    const isFiltered = where !== undefined || orderBy !== undefined;
+    const warnings = shown && isFiltered ? [STRAYS_FILTERED, ...found.warnings] : found.warnings;
+    const typed = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
+    return { columns: typed, rows: found.rows, total, cut: found.cut, warnings };
   });
+}
+
+const STRAYS_FILTERED =
+  'Some values do not fit the type of their column: where and order_by see NULL instead, or the text of one in a column of text.';
+
+/** The columns to read for these, and where the strays among them go. */
+function shownOf(
+  { stored, shown }: KeptTable,
+  columns: readonly KeptColumn[],
+): { read: readonly KeptColumn[]; shown: Shown | undefined } {
+  const strays = shown && stored[shown.strays];
+  if (shown === undefined || strays === undefined) return { read: columns, shown: undefined };
+  const places = columns.map((column) => shown.places[stored.indexOf(column)] ?? null);
+  return { read: [...columns, strays], shown: { strays: columns.length, places } };
 }
 
 /**
  * The tie-break for rows that are equal in the given order, so that pages do not overlap: the row numbers or, if a
  * column's name hides these, all columns.
  */
-function tieBreak({ columns }: KeptTable): string {
+function tieBreak({ stored: columns }: KeptTable): string {
   const names = columns.map(({ name }) => name);
   return names.some((name) => foldName(name) === ROW_PLACE) ? names.map(quoteName).join(', ') : ROW_PLACE;
 }

@@ -5,10 +5,13 @@ import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
 import type { Opened } from '../gate/parse.ts';
 import { checkPatterns } from '../gate/patterns.ts';
+import type { PlainRead } from '../gate/plain-read.ts';
 import { type Failure, toQueryError, withoutInternalNames } from '../gate/sql-errors.ts';
 import { type Keeper, keptNames } from '../results/result-store.ts';
+import { STRAYS_COLUMN } from '../sql/names.ts';
 import { resultNames } from '../sql/result-names.ts';
-import { type Caps, type Rows, readRows } from '../values/rows.ts';
+import { type Caps, type Rows, readRows, type Shown } from '../values/rows.ts';
+import { placeOf } from '../values/strays.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /** `prefix` is what was sent to the engine before the text that passed. */
@@ -48,7 +51,7 @@ export interface Reading {
   values: ReadonlyMap<string, Typed>;
   caps: Caps;
   /** Makes the keeper of the result, if the whole of it is to be kept. */
-  keeperOf?: ((result: DuckDBResult, names: readonly string[]) => Keeper) | undefined;
+  keeperOf?: ((result: DuckDBResult, names: readonly string[], shown: Shown | undefined) => Keeper) | undefined;
 }
 
 export type ReadRows = Rows & { keeping: Keeping | null };
@@ -81,10 +84,29 @@ async function runPrepared(
   const { values, keeperOf } = reading;
   const result = await begin(prepared, values);
   const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
-  if (keeperOf === undefined) return { ...(await readRows(result, { ...reading.caps, names }, signal)), keeping: null };
+  const shown = opened.statement.explain === '' ? shownIn(opened.passed.plain, result.columnNames()) : undefined;
+  const caps = { ...reading.caps, names, shown };
+  if (keeperOf === undefined) return { ...(await readRows(result, caps, signal)), keeping: null };
   // Kept results are queried by these names.
-  const caps = { ...reading.caps, names: keptNames(names) };
-  return await readKeeping(result, caps, signal, keeperOf(result, names));
+  return await readKeeping(result, { ...caps, names: keptNames(names) }, signal, keeperOf(result, names, shown));
+}
+
+/** Where the result of a plain read has the strays, and the place of each of its columns. */
+function shownIn(plain: PlainRead | null, names: readonly string[]): Shown | undefined {
+  if (plain === null) return undefined;
+  const last = names.length - 1;
+  const inStar = last + (plain.added === null ? 1 : 0) - plain.items.filter((item) => item !== 'star').length;
+  const places: (string | null)[] = [];
+  let strays = last;
+  for (const item of plain.items) {
+    if (item !== 'star') places.push(item);
+    else {
+      const ofStar = names.slice(places.length, places.length + inStar);
+      if (plain.added === null) strays = places.length + ofStar.lastIndexOf(STRAYS_COLUMN);
+      places.push(...ofStar.map((name) => placeOf([name])));
+    }
+  }
+  return { strays, places };
 }
 
 /**

@@ -7,7 +7,7 @@ import { isFatal } from '../connections/engine-error.ts';
 import { createSessions, type Sessions } from '../connections/sessions.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import { uniqueNames } from '../sql/result-names.ts';
-import type { TakeChunk } from '../values/rows.ts';
+import type { Shown, TakeChunk } from '../values/rows.ts';
 import { typeName } from '../values/values.ts';
 import { vectorBytes } from '../values/vector-bytes.ts';
 import { openResultDatabase, type ResultDatabase } from './result-database.ts';
@@ -24,7 +24,12 @@ export interface KeptColumn {
 export interface KeptTable {
   id: string;
   schema: string;
+  /** All of them. */
+  stored: readonly KeptColumn[];
+  /** Those that are shown. */
   columns: readonly KeptColumn[];
+  /** Set if one of those stored has the strays of the others. */
+  shown: Shown | undefined;
   rows: number;
   bytes: number;
 }
@@ -40,7 +45,7 @@ export interface Keeper {
 
 export interface ResultStore {
   /** `names` are those of its columns. */
-  keeper(request: KeepRequest, result: DuckDBResult, names: readonly string[]): Keeper;
+  keeper(request: KeepRequest, result: DuckDBResult, names: readonly string[], shown?: Shown): Keeper;
   /** Throws `not_found`. */
   find(id: string): KeptTable;
   /** As `Sessions.run`, on the database of the results. */
@@ -115,17 +120,21 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
   };
 
   return {
-    keeper: (request, result, names) =>
-      createKeeper(request, columnsOf(result, names), {
-        limits,
-        connect: async () => (await open()).database.connect(),
-        add: (table) => tables.set(table.id, table),
-        dropSchema,
-        onFailure(error) {
-          log.warn({ err: error }, 'a result could not be kept');
-          noteFailure(error);
+    keeper: (request, result, names, shown) =>
+      createKeeper(
+        request,
+        { columns: columnsOf(result, names), shown },
+        {
+          limits,
+          connect: async () => (await open()).database.connect(),
+          add: (table) => tables.set(table.id, table),
+          dropSchema,
+          onFailure(error) {
+            log.warn({ err: error }, 'a result could not be kept');
+            noteFailure(error);
+          },
         },
-      }),
+      ),
     find(id) {
       const table = tables.get(id);
       if (table === undefined) throw notKept(id);
@@ -173,7 +182,11 @@ interface Writing {
   bytesWaiting: number;
 }
 
-function createKeeper({ id, rowsMax }: KeepRequest, columns: readonly KeptColumn[], context: KeeperContext): Keeper {
+function createKeeper(
+  { id, rowsMax }: KeepRequest,
+  { columns, shown }: { columns: readonly KeptColumn[]; shown: Shown | undefined },
+  context: KeeperContext,
+): Keeper {
   const schema = `r_${id}`;
   let pending: DuckDBDataChunk[] = [];
   let writing: Writing | undefined;
@@ -268,7 +281,8 @@ function createKeeper({ id, rowsMax }: KeepRequest, columns: readonly KeptColumn
           connection.closeSync();
           writing = undefined;
           kept = { rows, bytes };
-          context.add({ id, schema, columns, rows, bytes });
+          const visible = columns.filter((_, index) => index !== shown?.strays);
+          context.add({ id, schema, stored: columns, columns: visible, shown, rows, bytes });
         } catch (error) {
           await fail(error);
         }

@@ -20,7 +20,7 @@ import { structureOfFields } from '../values/types.ts';
 export interface ColumnUpdates {
   /**
    * Applies `change`, which reads and writes only these fields. Undefined, with nothing done, unless each field has a
-   * column and the results fit.
+   * column, the results fit, and none of the documents has strays.
    */
   try(
     transaction: Transaction,
@@ -37,7 +37,9 @@ export const columnUpdates: ColumnUpdates = {
     if (part === undefined) return undefined;
     return transaction(async (sql) => {
       const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-      const { changed, outcomes } = await changeAll(await readDocuments(sql, table, rows, part), ids, change);
+      const stored = await readDocuments(sql, table, rows, part);
+      if ([...stored.values()].some(({ hasStrays }) => hasStrays)) return undefined;
+      const { changed, outcomes } = await changeAll(stored, ids, change);
       const documents = rows.flatMap((row): [FoundRow, JsonObject][] => {
         const document = changed.get(row.id);
         return document === undefined ? [] : [[row, document.fields]];
@@ -53,7 +55,7 @@ export const columnUpdates: ColumnUpdates = {
 /** The columns of these fields, as a shape; undefined unless each field has a column. */
 function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
   const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
-  return columns.size > 0 && columns.size === fields.size ? { columns, extra: false } : undefined;
+  return columns.size > 0 && columns.size === fields.size ? { columns, extra: false, strays: shape.strays } : undefined;
 }
 
 /** Whether documents fit into the columns without widening them. */
@@ -61,8 +63,7 @@ async function fits(shape: TableShape, documents: Iterable<JsonObject>): Promise
   const widening = widenTable(shape);
   const pace = createPace();
   for (const document of documents) {
-    widening.add(document);
-    if (widening.changes > 0) return false;
+    if (widening.add(document).hasStrays || widening.changes > 0) return false;
     const turn = pace();
     if (turn !== undefined) await turn;
   }

@@ -3,10 +3,9 @@ import { endOfItem } from '../../../contract/json/json-scan.ts';
 import { createPace, type Pace } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, NewDocument } from '../../engine.ts';
 import { faultOf } from '../tables/accept.ts';
-import { type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
+import { type Fitting, type TableShape, type TableWidening, widenTable } from '../tables/columns.ts';
 import { hasNewMaps } from '../tables/maps.ts';
-import { turnedFields } from '../tables/new-json.ts';
-import { partsOf } from '../values/paths.ts';
+import { changedIn, partsOf } from '../values/paths.ts';
 import type { Shape } from '../values/shape.ts';
 import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
 
@@ -22,10 +21,9 @@ export interface TextDocument {
   parsed: ParsedDocument | null;
 }
 
-export interface ParsedDocument {
+export interface ParsedDocument extends Fitting {
   fields: JsonObject;
   eventTimeMicros: bigint | null;
-  extraKeys: readonly string[];
 }
 
 /** The documents in a text, scanned for a table of some shape. */
@@ -104,7 +102,8 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
 
 /** Whether numbers of a column of doubles, or within a column, become JSON. */
 function losesDoubles(before: TableShape, after: TableShape): boolean {
-  return turnedFields(before, after).some(({ from, to }) => to === 'json' && holdsDouble(from));
+  const changed = before === after ? [] : [...changedIn({ fields: before.columns }, { fields: after.columns })];
+  return changed.some(({ from, to }) => to === 'json' && from !== undefined && holdsDouble(from));
 }
 
 function fieldsIn(shape: Shape): number {
@@ -134,8 +133,8 @@ async function parseOne(
   const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
   if (document === undefined) return undefined;
   const { id, eventTimeMicros, fields } = document;
-  const extraKeys = widening.add(fields);
-  return { id, start, end, isMade: false, parsed: { fields, eventTimeMicros, extraKeys } };
+  const parsed = { fields, eventTimeMicros, ...widening.add(fields) };
+  return { id, start, end, isMade: false, parsed };
 }
 
 function read(text: DocumentsText, json: string): NewDocument | undefined {

@@ -1,9 +1,9 @@
-import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { typeOf } from '../values/types.ts';
 import { convert } from './alter.ts';
 import { type Alias, type Table, viewOf } from './catalog.ts';
-import type { TableShape } from './columns.ts';
+import { lastColumns, type TableShape } from './columns.ts';
 import { unionShape } from './union.ts';
 
 /**
@@ -43,8 +43,11 @@ function selectFrom(table: Table, union: TableShape, isFirst: boolean): string {
       columns.push(`NULL::${typeOf(shape)} AS ${quoteName(name)}`);
     }
   }
-  if (table.shape.extra) columns.push(quoteName(EXTRA_COLUMN));
-  else if (union.extra && isFirst) columns.push(`NULL::JSON AS ${quoteName(EXTRA_COLUMN)}`);
+  const last = lastColumns(table.shape);
+  for (const name of lastColumns(union)) {
+    if (last.includes(name)) columns.push(quoteName(name));
+    else if (isFirst) columns.push(`NULL::JSON AS ${quoteName(name)}`);
+  }
   // Through the collection's view, which leaves out what its retention hides.
   return `SELECT ${columns.join(', ')} FROM ${viewOf(table)}`;
 }

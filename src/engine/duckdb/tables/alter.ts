@@ -1,4 +1,4 @@
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { isListShape, isMapShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
 import { structureOf, typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
@@ -22,7 +22,15 @@ export function alterStatements(table: string, from: TableShape, to: TableShape)
     }
   }
   if (to.extra && !from.extra) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(EXTRA_COLUMN)} JSON`);
+  if (to.strays && !from.strays) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(STRAYS_COLUMN)} JSON`);
   return statements;
+}
+
+/** The columns whose values are of another kind in `to`, if some may have strays, which may be of that kind. */
+export function convertedColumns(from: TableShape, to: TableShape): string[] {
+  if (!from.strays) return [];
+  const names = [...from.columns.keys()];
+  return names.filter((name) => !canCast(from.columns.get(name) ?? 'null', to.columns.get(name) ?? 'null'));
 }
 
 /** SQL that converts `sql` from one shape to a wider one. */
@@ -71,7 +79,7 @@ function canCast(from: Shape, to: Shape): boolean {
 }
 
 /** SQL that converts `sql` to JSON. A struct's NULL fields are missing members of the document, and stay missing. */
-function toJson(shape: Shape, sql: string, level: number): string {
+export function toJson(shape: Shape, sql: string, level = 0): string {
   if (typeOf(shape) === 'JSON') return sql;
   if (!needsCare(shape)) return `to_json(${sql})`;
   if (isListShape(shape)) {

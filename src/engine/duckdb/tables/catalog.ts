@@ -21,11 +21,13 @@ import {
   HASH_COLUMN,
   hashOf,
   IS_LIVE,
+  lastColumns,
   NO_COLUMNS,
   type TableShape,
   tableShapeFromJson,
   tableShapeToJson,
 } from './columns.ts';
+import { fieldAt, placeIn } from './places.ts';
 import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
 
@@ -81,6 +83,10 @@ export function tableOf(
   const columns = () => columnNames(shape);
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
+  const fields = {
+    placeOf: (path: readonly string[]) => placeIn(shape.columns, path),
+    fieldAt: (place: string) => fieldAt(shape.columns, place),
+  };
   const lookup = {
     rows: (wanted: string) =>
       visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`),
@@ -91,7 +97,7 @@ export function tableOf(
   const definition = () => {
     if (defined !== undefined) return defined;
     const types = [...shape.columns].map(([column, one]) => [column, typeOf(one)]);
-    defined = hash('sha256', JSON.stringify([types, shape.extra]), 'hex');
+    defined = hash('sha256', JSON.stringify([types, ...lastColumns(shape)]), 'hex');
     return defined;
   };
   return {
@@ -104,6 +110,7 @@ export function tableOf(
     columns,
     jsonFields,
     objects,
+    ...fields,
     lookup,
     definition,
   };
@@ -115,7 +122,7 @@ export function tableOf(
  */
 function visibleRows({ id, shape, retentionSecs }: Pick<Table, 'id' | 'shape' | 'retentionSecs'>, condition: string) {
   const known = columnNames(shape).map(quoteName);
-  const first = shape.extra ? known.slice(0, -1) : known;
+  const first = known.slice(0, known.length - lastColumns(shape).length);
   const columns = [
     ...first,
     `* EXCLUDE (${[quoteName(HASH_COLUMN), ...known].join(', ')})`,
@@ -136,7 +143,8 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
     behind()
       .map((table) => table.definition())
       .join(',');
-  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, behind, definition };
+  const placeOf = (path: readonly string[]) => placeIn(shape().columns, path);
+  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, placeOf, behind, definition };
 }
 
 /** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
-import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
-import { fieldsFromJson, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { fieldsFromJson, isFieldName, type Misfits, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
 /** The columns of a collection's table. */
 export interface TableShape {
@@ -8,6 +8,8 @@ export interface TableShape {
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
   readonly extra: boolean;
+  /** Whether there is a `_strays` column for values that do not fit their columns. */
+  readonly strays: boolean;
   /** Keys in `_extra` that differ from a column only in case: the first that came, some hundred at most. */
   readonly spellings?: ReadonlySet<string>;
 }
@@ -22,10 +24,11 @@ const SPELLINGS_MAX = 100;
  * whoever looks for an id does not find it. No version has ever allowed a field to have a column of this name.
  */
 export const HASH_COLUMN = '_meta';
-const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, HASH_COLUMN]);
+const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, HASH_COLUMN]);
 
-export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false };
+export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, strays: false };
 const NO_KEYS: readonly string[] = [];
+export const FITS: Fitting = { extraKeys: NO_KEYS, hasStrays: false };
 
 const HASHES_FROM = '9223372036854775808::UBIGINT';
 
@@ -43,13 +46,26 @@ export const IS_LIVE = `${quoteName(HASH_COLUMN)} >= ${HASHES_FROM}`;
 
 /** Column names as SQL sees them, in order. */
 export function columnNames(table: TableShape): string[] {
-  return [ID_COLUMN, TIME_COLUMN, ...table.columns.keys(), ...(table.extra ? [EXTRA_COLUMN] : [])];
+  return [ID_COLUMN, TIME_COLUMN, ...table.columns.keys(), ...lastColumns(table)];
+}
+
+/** Those that stay behind all fields that come later. */
+export function lastColumns({ extra, strays }: TableShape): string[] {
+  return [...(extra ? [EXTRA_COLUMN] : []), ...(strays ? [STRAYS_COLUMN] : [])];
+}
+
+/** What storing a document takes beside its columns. */
+export interface Fitting {
+  /** Keys whose values go to `_extra`. */
+  readonly extraKeys: readonly string[];
+  /** Whether some of its values do not fit their columns. */
+  readonly hasStrays: boolean;
 }
 
 /** Widens a table's columns, document by document. */
 export interface TableWidening {
-  /** Makes room for a document; returns the keys whose values go to `_extra`. */
-  add(fields: JsonObject): readonly string[];
+  /** Makes room for a document. */
+  add(fields: JsonObject): Fitting;
   /** The table; the very one given at the start if nothing changed. */
   result(): TableShape;
   /** How often a document changed something. */
@@ -60,7 +76,8 @@ export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
-  let extra = table.extra;
+  const misfits: Misfits = { count: 0 };
+  let { extra, strays } = table;
   let changes = 0;
 
   const canAdd = (key: string) =>
@@ -69,6 +86,7 @@ export function widenTable(table: TableShape): TableWidening {
   return {
     add(fields) {
       let extraKeys: string[] | undefined;
+      const { count } = misfits;
       for (const key of Object.keys(fields)) {
         const before = columns.get(key);
         if (before === undefined && !canAdd(key)) {
@@ -80,7 +98,7 @@ export function widenTable(table: TableShape): TableWidening {
           }
           continue;
         }
-        const after = widen(before ?? 'null', fields[key]);
+        const after = widen(before ?? 'null', fields[key], misfits);
         if (after === before) continue;
         if (before === undefined) folded.add(foldName(key));
         columns.set(key, after);
@@ -90,9 +108,14 @@ export function widenTable(table: TableShape): TableWidening {
         extra = true;
         changes += 1;
       }
-      return extraKeys ?? NO_KEYS;
+      const hasStrays = misfits.count > count;
+      if (hasStrays && !strays) {
+        strays = true;
+        changes += 1;
+      }
+      return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
-    result: () => (changes > 0 ? { columns, extra, spellings } : table),
+    result: () => (changes > 0 ? { columns, extra, strays, spellings } : table),
     get changes() {
       return changes;
     },
@@ -103,13 +126,18 @@ export function widenTable(table: TableShape): TableWidening {
 export function tableShapeToJson(table: TableShape): JsonObject {
   const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
   const spellings = [...(table.spellings ?? [])];
-  return { columns, extra: table.extra, ...(spellings.length > 0 ? { spellings } : {}) };
+  return { columns, extra: table.extra, strays: table.strays, ...(spellings.length > 0 ? { spellings } : {}) };
 }
 
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  const { columns, extra, spellings = [] } = json;
+  const { columns, extra, strays, spellings = [] } = json;
   const known = Array.isArray(spellings) ? spellings.filter((key) => typeof key === 'string') : [];
-  return { columns: fieldsFromJson(columns), extra: extra === true, spellings: new Set(known) };
+  return {
+    columns: fieldsFromJson(columns),
+    extra: extra === true,
+    strays: strays === true,
+    spellings: new Set(known),
+  };
 }

@@ -1,20 +1,19 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
 import { documentText } from '../values/document-text.ts';
 import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
+import { split, straysText } from '../values/strays.ts';
 import { structureOfFields } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { HASH_COLUMN, hashOf, type TableShape } from './columns.ts';
+import { type Fitting, HASH_COLUMN, hashOf, type TableShape } from './columns.ts';
 
-/** A document that fits its table's columns. */
-export interface FittedDocument {
+/** A document for which its table has been widened. */
+export interface FittedDocument extends Fitting {
   id: string;
   eventTimeMicros: bigint;
   fields: JsonObject;
-  /** Keys whose values go to the `_extra` column. */
-  extraKeys: readonly string[];
 }
 
 /**
@@ -28,11 +27,19 @@ export async function insertDocuments(run: Run, table: Table, documents: Iterabl
   }
 }
 
-export function lineOf({ id, eventTimeMicros, fields, extraKeys }: FittedDocument, { columns }: TableShape): string {
-  const head = `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${documentText(fields, columns)}`;
-  if (extraKeys.length === 0) return `${head}}`;
-  const members = extraKeys.map((key) => `${JSON.stringify(key)}:${storedText(fields[key] ?? null)}`);
-  return `${head},"x":{${members.join(',')}}}`;
+export function lineOf(document: FittedDocument, { columns }: TableShape): string {
+  const { id, eventTimeMicros, extraKeys, hasStrays } = document;
+  const { fields, strays } = hasStrays
+    ? split(document.fields, columns)
+    : { fields: document.fields, strays: undefined };
+  const rest = strays && straysText(strays);
+  const extra = extraKeys.map((key) => `${JSON.stringify(key)}:${storedText(fields[key] ?? null)}`);
+  return [
+    `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${documentText(fields, columns)}`,
+    extra.length === 0 ? '' : `,"x":{${extra.join(',')}}`,
+    rest ? `,"s":${rest}` : '',
+    '}',
+  ].join('');
 }
 
 /** SQL for the lines of a text, one row each; a single line is used directly, which takes half the time. */
@@ -40,7 +47,7 @@ export function linesIn(text: string, separator: number, count: number): string 
   return count === 1 ? text : `unnest(string_split(${text}, chr(${separator})))`;
 }
 
-/** Inserts documents that are JSON objects: the id as `i`, the event time as `t`, fields as `f`, others as `x`. */
+/** Inserts documents that are JSON objects: the id as `i`, the event time as `t`, fields as `f`, others as `x`, strays as `s`. */
 export function insertStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
@@ -51,6 +58,11 @@ export function insertStatement(table: string, shape: TableShape, lines: string)
     targets.push(quoteName(EXTRA_COLUMN));
     values.push('d.x');
     structure.push('"x":"JSON"');
+  }
+  if (shape.strays) {
+    targets.push(quoteName(STRAYS_COLUMN));
+    values.push('d.s');
+    structure.push('"s":"JSON"');
   }
   const parsed = `from_json(${lines}, ${quoteText(`{${structure.join(',')}}`)})`;
   return `INSERT INTO ${table} (${targets.join(', ')}) SELECT ${values.join(', ')} FROM (SELECT ${parsed} AS d)`;

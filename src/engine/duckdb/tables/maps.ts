@@ -2,16 +2,18 @@ import { isObject, type JsonObject } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { type Changed, changedIn, ITEMS, inside, type Path, type Step, VALUES, valuesAt } from '../values/paths.ts';
 import {
-  isListShape,
-  isMapShape,
-  isObjectShape,
-  type MapShape,
-  type ObjectShape,
-  type Shape,
-  toMap,
-} from '../values/shape.ts';
+  type Changed,
+  changedIn,
+  ITEMS,
+  type Path,
+  type Step,
+  shapeAt,
+  VALUES,
+  valuesAt,
+  withShape,
+} from '../values/paths.ts';
+import { isMapShape, isObjectShape, type MapShape, type ObjectShape, toMap } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
 
@@ -90,7 +92,7 @@ export async function withMaps(
 ): Promise<TableShape> {
   let shape = after;
   for (const { path, before } of candidatesIn(changed(table.shape, after)).slice(0, CANDIDATES_MAX)) {
-    const object = at(shape, path);
+    const object = shapeAt(shape.columns, path);
     // What is in a map that was found just now is no struct of its own any more.
     if (object === undefined || !isObjectShape(object)) continue;
     const map = mapOf(object);
@@ -101,31 +103,12 @@ export async function withMaps(
       const objects = stored.objects + added.objects;
       if (stored.keys + added.keys > objects * object.fields.size * SHARE_MAX) continue;
     }
-    shape = put(shape, path, map);
+    shape = { ...shape, columns: withShape(shape.columns, path, map) };
   }
   return shape;
 }
 
 const NONE: Counts = { objects: 0, keys: 0 };
-
-function at({ columns }: TableShape, path: Path): Shape | undefined {
-  return path.reduce(inside, { fields: columns } as Shape | undefined);
-}
-
-function put(table: TableShape, [column, ...path]: Path, map: MapShape): TableShape {
-  const columns = new Map(table.columns);
-  const name = String(column);
-  columns.set(name, replaced(columns.get(name) ?? 'null', path, map));
-  return { ...table, columns };
-}
-
-function replaced(shape: Shape, [step, ...path]: Path, map: MapShape): Shape {
-  if (step === undefined) return map;
-  if (isListShape(shape)) return { element: replaced(shape.element, path, map) };
-  if (isMapShape(shape)) return { ...shape, values: replaced(shape.values, path, map) };
-  if (!isObjectShape(shape) || typeof step !== 'string') return shape;
-  return { fields: new Map(shape.fields).set(step, replaced(shape.fields.get(step) ?? 'null', path, map)) };
-}
 
 async function countIn(documents: readonly { fields: JsonObject }[], path: Path): Promise<Counts> {
   const pace = createPace();

@@ -36,6 +36,8 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   ],
   // A `shape` may have maps, which earlier programs cannot read.
   [],
+  // A table may have strays.
+  ['ALTER TABLE "_meta"."trash_documents" ADD COLUMN strays JSON'],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText } from '../sql/names.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { merge, straysFrom } from '../values/strays.ts';
 import { dataTable, type Table } from './catalog.ts';
 import type { TableShape } from './columns.ts';
 import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
@@ -9,6 +10,7 @@ import { conditionOf, type FoundRow, requireAll } from './find-rows.ts';
 /** A document as stored. */
 export interface StoredDocument {
   eventTimeMicros: bigint;
+  hasStrays: boolean;
   /** The fields, as a new object on each call. */
   read(): JsonObject;
 }
@@ -20,21 +22,21 @@ export async function readDocuments(
   rows: readonly FoundRow[],
   shape = table.shape,
 ): Promise<Map<string, StoredDocument>> {
-  const rest = shape.extra ? quoteName(EXTRA_COLUMN) : 'NULL';
   const times = new Map(rows.map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
   const { condition, lists } = conditionOf(table, rows);
   const documents = new Map<string, StoredDocument>();
   for (const list of lists) {
     const found = await sql(
-      `SELECT ${quoteName(ID_COLUMN)}, ${rowText(shape)}, ${rest}::VARCHAR FROM ${dataTable(table.id)} WHERE ${condition}`,
+      `SELECT ${quoteName(ID_COLUMN)}, ${rowTexts(shape)} FROM ${dataTable(table.id)} WHERE ${condition}`,
       list,
     );
-    for (const [id, text, extraText] of found) {
+    for (const [id, ...texts] of found) {
       if (!times.has(String(id)))
         throw new Error('another document was met under the row number of one that was found');
       documents.set(String(id), {
         eventTimeMicros: times.get(String(id)) ?? 0n,
-        read: () => documentOf(shape, String(text), typeof extraText === 'string' ? extraText : null),
+        hasStrays: texts[2] !== null,
+        read: () => documentOf(shape, texts),
       });
     }
   }
@@ -42,9 +44,10 @@ export async function readDocuments(
   return documents;
 }
 
-/** SQL that turns the columns of a row into the text that `documentOf` reads. */
-export function rowText({ columns }: TableShape): string {
-  return columnsText([...columns.keys()]);
+/** SQL for the texts of a row that `documentOf` reads: its columns, `_extra` and `_strays`; null without them. */
+export function rowTexts({ columns, extra, strays }: TableShape): string {
+  const textOf = (has: boolean, column: string) => (has ? `${quoteName(column)}::VARCHAR` : 'NULL::VARCHAR');
+  return `${columnsText([...columns.keys()])}, ${textOf(extra, EXTRA_COLUMN)}, ${textOf(strays, STRAYS_COLUMN)}`;
 }
 
 /** SQL that turns columns of a row into the text of one JSON object. */
@@ -54,13 +57,20 @@ export function columnsText(names: readonly string[]): string {
 }
 
 /** The document of a row of this shape, exactly as it was written, without null members. */
-export function documentOf(shape: TableShape, text: string, extraText: string | null): JsonObject {
-  const document = parseJson(text) as JsonObject;
-  dropNulls(document, shape.columns);
-  if (extraText !== null) {
+export function documentOf(shape: TableShape, [text, extraText, straysText]: readonly unknown[]): JsonObject {
+  const document = documentFrom(shape.columns, String(text));
+  if (typeof straysText === 'string') merge(document, straysFrom(straysText));
+  if (typeof extraText === 'string') {
     const extra = parseJson(extraText) as JsonObject;
     for (const [key, value] of Object.entries(extra)) setField(document, key, value);
   }
+  return document;
+}
+
+/** The same for what `columnsText` gives, without strays. */
+export function documentFrom(columns: ReadonlyMap<string, Shape>, text: string): JsonObject {
+  const document = parseJson(text) as JsonObject;
+  dropNulls(document, columns);
   return document;
 }
 

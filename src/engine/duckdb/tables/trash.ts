@@ -1,12 +1,12 @@
 import { stringifyJson } from '../../../contract/json/json.ts';
 import type { Kept } from '../../engine.ts';
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
+import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import type { AcceptedDocument } from './accept.ts';
 import { dataTable, storedShape, type Table } from './catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE, tableShapeToJson } from './columns.ts';
 import { conditionOf, type FoundRow, findDeleted, findRows, isVisible, LISTED, requireAll } from './find-rows.ts';
-import { documentOf, rowText } from './read-back.ts';
+import { documentOf, rowTexts } from './read-back.ts';
 
 /** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
@@ -93,13 +93,8 @@ async function bytesOf(sql: Sql, table: Table, deletion: bigint, docCount: numbe
   return Math.round(Number(row?.[0] ?? 0) * docCount);
 }
 
-/** SQL for the text of a row's `_extra`, null without one. */
-function extraText({ shape }: Table): string {
-  return shape.extra ? `${quoteName(EXTRA_COLUMN)}::VARCHAR` : 'NULL::VARCHAR';
-}
-
-function textBytes(table: Table): string {
-  return `strlen(${rowText(table.shape)}) + coalesce(strlen(${extraText(table)}), 0)`;
+function textBytes({ shape }: Table): string {
+  return `list_sum(list_transform([${rowTexts(shape)}], lambda t: strlen(t)))`;
 }
 
 /**
@@ -112,9 +107,9 @@ export async function storeKeptAsText(sql: Sql, table: Table, trash?: string): P
   const deletions = `"_meta"."trash" WHERE table_id = $1${trash === undefined ? '' : ' AND id = $2'}`;
   const which = trash === undefined ? [table.id] : [table.id, trash];
   await sql(
-    `INSERT INTO "_meta"."trash_documents"
+    `INSERT INTO "_meta"."trash_documents" (trash, id, event_time, fields, extra, strays, bytes)
      SELECT (SELECT id FROM ${deletions} AND number = ${data}.${hash}), ${quoteName(ID_COLUMN)}, ${quoteName(TIME_COLUMN)},
-       ${rowText(table.shape)}, ${extraText(table)}, ${textBytes(table)}
+       ${rowTexts(table.shape)}, ${textBytes(table)}
      FROM ${data} WHERE ${hash} IN (SELECT number FROM ${deletions})`,
     ...which,
   );
@@ -141,7 +136,7 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
   if (stored === undefined) return [];
   const shape = storedShape(trash, String(stored[0]));
   const rows = await sql(
-    `SELECT id, epoch_us(event_time), fields::VARCHAR, extra::VARCHAR FROM "_meta"."trash_documents"
+    `SELECT id, epoch_us(event_time), fields::VARCHAR, extra::VARCHAR, strays::VARCHAR FROM "_meta"."trash_documents"
      WHERE trash = $1 AND id IN (
        SELECT id FROM (
          SELECT id, bytes, sum(bytes) OVER before AS upto
@@ -150,10 +145,10 @@ export async function readKept(sql: Sql, table: Table, trash: string): Promise<A
        WHERE upto - bytes < ${STEP_BYTES_MAX})`,
     trash,
   );
-  return rows.map(([id, time, text, extra]) => ({
+  return rows.map(([id, time, ...texts]) => ({
     id: String(id),
     eventTimeMicros: time as bigint,
-    fields: documentOf(shape, String(text), typeof extra === 'string' ? extra : null),
+    fields: documentOf(shape, texts),
   }));
 }
 

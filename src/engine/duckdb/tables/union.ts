@@ -18,5 +18,5 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
       columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
     }
   }
-  return { columns, extra: tables.some((table) => table.extra) };
+  return { columns, extra: tables.some(({ extra }) => extra), strays: tables.some(({ strays }) => strays) };
 }

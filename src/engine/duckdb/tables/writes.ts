@@ -1,15 +1,15 @@
-import type { JsonObject } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { DocumentsText, Engine, Keep, OnNewJson, Restored, TextOutcome } from '../../engine.ts';
+import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome } from '../../engine.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
 import { insertText } from '../shortcuts/unparsed-insert.ts';
 import type { Locks } from '../storage/locks.ts';
 import { writeError } from '../storage/storage-errors.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
+import type { Shape } from '../values/shape.ts';
 import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
 import { createAliasView } from './aliases.ts';
-import { alterStatements } from './alter.ts';
+import { alterStatements, convertedColumns } from './alter.ts';
 import {
   aliasesOver,
   type Catalog,
@@ -22,14 +22,16 @@ import {
   updateShape,
 } from './catalog.ts';
 import { changeAll } from './change.ts';
-import { type TableShape, widenTable } from './columns.ts';
+import { FITS, type Fitting, type TableShape, widenTable } from './columns.ts';
+import { fieldNewsOf, type Written } from './field-news.ts';
 import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
+import { withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
-import { newJsonOf } from './new-json.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
+import { emptyStatements, refit } from './retype.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 
 export interface WritesContext {
@@ -80,21 +82,21 @@ export function createWrites(context: WritesContext): Writes {
     });
 
   return {
-    addDocuments: (id, documents, onNewJson) =>
+    addDocuments: (id, documents, onNews) =>
       withTable(id, async (table) => {
         const acceptance = await acceptDocuments(documents);
-        const existed = await storeDocuments(context, table, [...acceptance.documents.values()], { onNewJson });
+        const existed = await storeDocuments(context, table, [...acceptance.documents.values()], { onNews });
         return outcomesOf(documents, acceptance, existed);
       }),
 
-    async addText(id, text, onNewJson) {
+    async addText(id, text, onNews) {
       // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
       const { shape } = requireTable(catalog, id);
       const scanned = await shortcuts.unparsed.try(text, shape);
       if (scanned === undefined) return undefined;
       return withTable(id, async (table) => {
         const now = table.shape === shape ? scanned : await shortcuts.unparsed.try(text, table.shape);
-        return now && storeText(context, table, text, now, onNewJson);
+        return now && storeText(context, table, text, now, onNews);
       });
     },
 
@@ -105,7 +107,7 @@ export function createWrites(context: WritesContext): Writes {
         return await trashExisting(context, table, distinct, keep);
       }),
 
-    restoreDocuments: (trash, id, after, onNewJson) =>
+    restoreDocuments: (trash, id, after, onNews) =>
       withTable(id, async (table) => {
         const inPlace = await restoreInPlace(context, table, trash, after);
         if (inPlace !== undefined) return inPlace;
@@ -118,11 +120,11 @@ export function createWrites(context: WritesContext): Writes {
           for (const change of after(restored.left)) await storeRecord(sql, change);
         };
         if (ids.length === 0) await context.transaction(finish);
-        else await storeDocuments(context, table, documents, { finish, onNewJson });
+        else await storeDocuments(context, table, documents, { finish, onNews });
         return restored;
       }),
 
-    changeDocuments: (id, ids, change, fields, onNewJson) =>
+    changeDocuments: (id, ids, change, fields, onNews) =>
       withTable(id, async (table) => {
         const done = fields && (await shortcuts.columnUpdates.try(context.transaction, table, fields, ids, change));
         if (done !== undefined) return done;
@@ -130,7 +132,7 @@ export function createWrites(context: WritesContext): Writes {
           const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
           return await changeAll(await readDocuments(sql, table, rows), ids, change);
         });
-        await storeDocuments(context, table, [...changed.values()], { onNewJson });
+        await storeDocuments(context, table, [...changed.values()], { onNews });
         return outcomes;
       }),
 
@@ -143,24 +145,39 @@ async function storeDocuments(
   context: WritesContext,
   before: Table,
   documents: readonly AcceptedDocument[],
-  { finish, onNewJson }: { finish?: (sql: Sql) => Promise<void>; onNewJson?: OnNewJson | undefined } = {},
+  { finish, onNews }: { finish?: (sql: Sql) => Promise<void>; onNews?: OnFieldNews | undefined } = {},
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
-  const widening = widenTable(before.shape);
-  const extraKeys = await mapInTurns(documents, ({ fields }) => widening.add(fields));
-  const ids = documents.map(({ id }) => id);
-  const shape = await withMaps(context.transaction, before, widening.result(), documents);
-  const stored = { shape, ids, wideners: () => documents, onNewJson };
+  let fit = await fitAll(before.shape, documents);
+  const retyped = await withMajority(context.transaction, before, fit.shape, fit.written);
+  if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
+  const { fittings, written } = fit;
+  const shape = await withMaps(context.transaction, before, fit.shape, documents);
+  const stored = { shape, retyped: [...retyped.keys()], ids: documents.map(({ id }) => id), written, onNews };
   return store(context, before, stored, async (sql, table, timeOf) => {
     const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
       id,
       fields,
       eventTimeMicros: eventTimeMicros ?? timeOf(id),
-      extraKeys: extraKeys[index] ?? [],
+      ...(fittings[index] ?? FITS),
     }));
     await insertDocuments(sql.again, table, fitted);
     await finish?.(sql);
   });
+}
+
+async function fitAll(
+  before: TableShape,
+  documents: readonly AcceptedDocument[],
+): Promise<{ shape: TableShape; fittings: Fitting[]; written: Written[] }> {
+  const widening = widenTable(before);
+  const fittings = await mapInTurns(documents, ({ fields }) => widening.add(fields));
+  const written = documents.flatMap(({ id, fields }, index) => ({ id, fields, ...(fittings[index] ?? FITS) }));
+  return { shape: widening.result(), fittings, written };
+}
+
+function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): TableShape {
+  return { ...shape, strays: true, columns: new Map([...shape.columns, ...retyped]) };
 }
 
 /** The ids that may already exist: a generated one cannot. */
@@ -173,12 +190,13 @@ async function storeText(
   before: Table,
   { bytes }: DocumentsText,
   { documents, shape }: ScannedText,
-  onNewJson: OnNewJson | undefined,
-): Promise<TextOutcome[]> {
+  onNews: OnFieldNews | undefined,
+): Promise<TextOutcome[] | undefined> {
   const ids = documents.map(({ id }) => id);
-  const wideners = () =>
-    documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, fields: parsed.fields }]));
-  const stored = { shape, ids, given: givenIds(documents), wideners, onNewJson };
+  const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
+  // Among all documents those that were parsed may be few: only with all of them it is known.
+  if ((await withMajority(context.transaction, before, shape, written)).size > 0) return undefined;
+  const stored = { shape, retyped: [], ids, given: givenIds(documents), written, onNews };
   const existed = await store(context, before, stored, (sql, table, timeOf) =>
     insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );
@@ -193,12 +211,14 @@ async function storeText(
 interface Stored {
   /** Shape of the table afterwards. */
   shape: TableShape;
+  /** Columns whose values may not fit their new type. */
+  retyped: readonly string[];
   ids: readonly string[];
   /** The ids that may already exist; default: all. */
   given?: readonly string[];
-  /** The documents that may have widened the shape, in order. */
-  wideners: () => readonly { id: string; fields: JsonObject }[];
-  onNewJson: OnNewJson | undefined;
+  /** The documents that may have widened the shape, or have strays, in order. */
+  written: readonly Written[];
+  onNews: OnFieldNews | undefined;
 }
 
 /**
@@ -209,7 +229,7 @@ interface Stored {
 async function store(
   { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
   before: Table,
-  { shape, ids, given = ids, wideners, onNewJson }: Stored,
+  { shape, retyped, ids, given = ids, written, onNews }: Stored,
   insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
 ): Promise<Map<string, bigint>> {
   const isWider = shape !== before.shape;
@@ -219,7 +239,7 @@ async function store(
   knownIds.add(before.id, ids);
   const run = async () => {
     const stored = await transaction(async (sql) => {
-      if (isWider) await alterTable(sql, catalog, before, table);
+      if (isWider) await alterTable(sql, catalog, before, { after: table, retyped });
       const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
       await insert(sql, table, (id) => existed.get(id) ?? now);
       return existed;
@@ -227,19 +247,33 @@ async function store(
     knownIds.stored(before.id, ids.length);
     return stored;
   };
-  if (!isWider) return run();
-  const turned = onNewJson && (await newJsonOf(before.shape, shape, wideners()));
+  const news = onNews && (await fieldNewsOf(before.shape, shape, written));
+  const tell = () => (news === undefined ? undefined : onNews?.(news));
+  if (!isWider) {
+    const existed = await run();
+    tell();
+    return existed;
+  }
   return locks.hold([METADATA_LOCK], async () => {
     const existed = await run();
     putTable(catalog, table);
-    if (turned !== undefined) onNewJson?.(turned);
+    tell();
     return existed;
   });
 }
 
 /** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
-async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Table): Promise<void> {
-  const statements = alterStatements(dataTable(after.id), before.shape, after.shape);
+async function alterTable(
+  sql: Sql,
+  catalog: Catalog,
+  before: Table,
+  { after, retyped }: { after: Table; retyped: readonly string[] },
+): Promise<void> {
+  const data = dataTable(after.id);
+  const isEmptied = (name: string) => retyped.includes(name) && before.shape.columns.has(name);
+  const emptied = new Map([...after.shape.columns].filter(([name]) => isEmptied(name)));
+  const from = { ...before.shape, columns: new Map([...before.shape.columns, ...emptied]) };
+  const statements = [...alterStatements(data, from, after.shape), ...emptyStatements(data, before.shape, emptied)];
   for (const statement of statements) await sql(statement);
   // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
   if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));
@@ -248,6 +282,7 @@ async function alterTable(sql: Sql, catalog: Catalog, before: Table, after: Tabl
     await createAliasView(sql, alias, tables);
   }
   await updateShape(sql, after);
+  await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
 }
 
 /** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */

@@ -24,6 +24,29 @@ export function inside(shape: Shape | undefined, step: Step): Shape | undefined 
   return isObjectShape(shape) ? shape.fields.get(step) : undefined;
 }
 
+/** The shape at a path into columns. */
+export function shapeAt(columns: ReadonlyMap<string, Shape>, path: Path): Shape | undefined {
+  return path.reduce(inside, { fields: columns } as Shape | undefined);
+}
+
+/** The columns with another shape at a path. */
+export function withShape(
+  columns: ReadonlyMap<string, Shape>,
+  [column, ...path]: Path,
+  shape: Shape,
+): ReadonlyMap<string, Shape> {
+  const name = String(column);
+  return new Map(columns).set(name, replaced(columns.get(name) ?? 'null', path, shape));
+}
+
+function replaced(shape: Shape, [step, ...path]: Path, by: Shape): Shape {
+  if (step === undefined) return by;
+  if (isListShape(shape)) return { element: replaced(shape.element, path, by) };
+  if (isMapShape(shape)) return { ...shape, values: replaced(shape.values, path, by) };
+  if (!isObjectShape(shape) || typeof step !== 'string') return shape;
+  return { fields: new Map(shape.fields).set(step, replaced(shape.fields.get(step) ?? 'null', path, by)) };
+}
+
 /** A part of a shape that another shape has not, or has otherwise. */
 export interface Changed {
   path: Path;

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type DuckDBVector } from '@duckdb/node-api';
-import type { JsonValue } from '../../../contract/json/json.ts';
+import { isObject, type JsonValue } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine.ts';
 import { uniqueNames } from '../sql/result-names.ts';
+import { mergeAt } from './strays.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
 import { itemsIn, rowOfLongText, vectorBytes } from './vector-bytes.ts';
 
@@ -16,6 +17,15 @@ export interface Caps {
   numbers?: Numbers | undefined;
   /** Names of the columns; absent: the engine's. */
   names?: readonly string[] | undefined;
+  shown?: Shown | undefined;
+}
+
+/** Says where strays are put into the rows of a result. */
+export interface Shown {
+  /** Index of the column of strays, which is left out. */
+  strays: number;
+  /** The place of each column, as in `strays.ts`; null: it has none. */
+  places: readonly (string | null)[];
 }
 
 /** Receives every chunk of a result, even beyond what is returned; returns whether it wants the next one. */
@@ -33,7 +43,7 @@ export async function readRows(
     const type = result.columnType(index);
     return { column: { name, type: typeName(type) }, reader: readerOf(type, caps.numbers) };
   });
-  const columns = typed.map(({ column }) => column);
+  const columns = typed.map(({ column }) => column).filter((_, index) => index !== caps.shown?.strays);
   const decode = decoder(
     typed.map(({ reader }) => reader),
     caps,
@@ -131,13 +141,25 @@ function decoder(readers: readonly Reader[], caps: Caps) {
         bytes += estimateBytes(value);
       }
       if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
-      rows.push(values);
+      rows.push(caps.shown === undefined ? values : withStrays(values, caps.shown));
       if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
       looked = { row, bytes };
       await giveTurn();
     }
     return null;
   };
+}
+
+/** A row with its strays in their places. */
+function withStrays(values: JsonValue[], { strays, places }: Shown): JsonValue[] {
+  const [found] = values.splice(strays, 1);
+  if (!isObject(found)) return values;
+  const all = new Map(Object.entries(found));
+  const shown = places.filter((_, index) => index !== strays);
+  return values.map((value, index) => {
+    const place = shown[index] ?? null;
+    return place === null ? value : mergeAt(value, place, all);
+  });
 }
 
 /** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */

@@ -67,15 +67,31 @@ export function objectsIn(shape: Shape): string[][] {
   return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
 }
 
+/** The number of values that did not fit: see `strays.ts`. */
+export interface Misfits {
+  count: number;
+}
+
 /**
  * The narrowest shape that holds `value` and everything that `shape` holds; `shape` itself if it holds `value` already.
+ * With `misfits`, values that have nothing in common with the shape of their place are counted there and do not change
+ * it; without, that place becomes JSON.
  */
-export function widen(shape: Shape, value: JsonValue | undefined, level = 0): Shape {
+export function widen(shape: Shape, value: JsonValue | undefined, misfits?: Misfits, level = 0): Shape {
   if (shape === 'json' || value === null || value === undefined) return shape;
-  if (typeof value !== 'object') return joinScalars(shape, scalarOf(value));
-  if (level >= LEVELS_MAX) return 'json';
-  if (Array.isArray(value)) return widenList(shape, value, level);
-  return widenObject(shape, value as JsonObject, level);
+  if (typeof value !== 'object') {
+    const joined = joinScalars(shape, scalarOf(value));
+    return joined === 'json' ? misfit(shape, misfits) : joined;
+  }
+  if (level >= LEVELS_MAX) return shape === 'null' ? 'json' : misfit(shape, misfits);
+  if (Array.isArray(value)) return widenList(shape, value, misfits, level);
+  return widenObject(shape, value as JsonObject, misfits, level);
+}
+
+function misfit(shape: Shape, misfits: Misfits | undefined): Shape {
+  if (misfits === undefined) return 'json';
+  misfits.count += 1;
+  return shape;
 }
 
 function scalarOf(value: boolean | number | bigint | string): Scalar {
@@ -99,26 +115,35 @@ function joinScalars(shape: Shape, scalar: Scalar): Shape {
   return 'json';
 }
 
-function widenList(shape: Shape, value: readonly JsonValue[], level: number): Shape {
+function widenList(shape: Shape, value: readonly JsonValue[], misfits: Misfits | undefined, level: number): Shape {
   const list = shape === 'null' ? EMPTY_LIST : shape;
-  if (!isListShape(list)) return 'json';
+  if (!isListShape(list)) return misfit(shape, misfits);
   let element = list.element;
   for (const item of value) {
     // JSON holds everything, so no further item can change it.
     if (element === 'json') break;
-    element = widen(element, item, level + 1);
+    element = widen(element, item, misfits, level + 1);
   }
   return element === list.element ? list : { element };
 }
 
-function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
-  if (isMapShape(shape)) return widenMap(shape, value, level);
+function widenObject(shape: Shape, value: JsonObject, misfits: Misfits | undefined, level: number): Shape {
+  if (isMapShape(shape)) return widenMap(shape, value, misfits, level);
   const object = shape === 'null' ? EMPTY_OBJECT : shape;
-  if (!isObjectShape(object)) return 'json';
+  if (!isObjectShape(object)) return misfit(shape, misfits);
   let changed: Map<string, Shape> | undefined;
+  let names: Set<string> | undefined;
   for (const key of Object.keys(value)) {
     const before = (changed ?? object.fields).get(key);
-    const after = widen(before ?? 'null', value[key], level + 1);
+    if (before === undefined && misfits !== undefined) {
+      names ??= new Set([...(changed ?? object.fields).keys()].map(foldName));
+      if (!isFieldName(key) || names.has(foldName(key))) {
+        if (value[key] !== null) misfits.count += 1;
+        continue;
+      }
+      names.add(foldName(key));
+    }
+    const after = widen(before ?? 'null', value[key], misfits, level + 1);
     if (after === before) continue;
     changed ??= new Map(object.fields);
     changed.set(key, after);
@@ -128,14 +153,18 @@ function widenObject(shape: Shape, value: JsonObject, level: number): Shape {
   return toMap({ fields: changed }) ?? 'json';
 }
 
-function widenMap(map: MapShape, value: JsonObject, level: number): Shape {
+function widenMap(map: MapShape, value: JsonObject, misfits: Misfits | undefined, level: number): Shape {
   let { values } = map;
   let added: string[] | undefined;
   for (const key of Object.keys(value)) {
     const one = value[key];
     if (one === null) continue;
-    if (!isMapKey(key)) return 'json';
-    values = widen(values, one, level + 1);
+    if (!isMapKey(key)) {
+      if (misfits === undefined) return 'json';
+      misfits.count += 1;
+      continue;
+    }
+    values = widen(values, one, misfits, level + 1);
     if (map.keys === undefined || map.keys.has(key)) continue;
     added ??= [];
     added.push(key);
@@ -145,7 +174,7 @@ function widenMap(map: MapShape, value: JsonObject, level: number): Shape {
 }
 
 /** The engine has no text with this character. */
-function isMapKey(key: string): boolean {
+export function isMapKey(key: string): boolean {
   return !key.includes('\0');
 }
 

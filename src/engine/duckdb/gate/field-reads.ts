@@ -1,0 +1,173 @@
+import { nearest } from '../../../contract/nearest.ts';
+import { foldName, ITEM, isMapField, type JsonField, type NamedTable, quoteName } from '../sql/names.ts';
+import { constantOf, constantText, isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+
+/**
+ * The fields that a statement computes with, by their names alone: whichever table of the statement has a field of a name
+ * counts as read, so that none is missed.
+ */
+export interface FieldReads {
+  /** As the SQL writes them: names, and keys in brackets. */
+  paths: readonly (readonly string[])[];
+  /** Something may read any field: `*`, a table as a whole, PIVOT. */
+  all: boolean;
+  /** Of the paths those whose values are compared, sorted or given to a function that knows no JSON. */
+  compared: readonly (readonly string[])[];
+}
+
+interface Walk {
+  /** By path, joined. */
+  paths: Map<string, readonly string[]>;
+  compared: Map<string, readonly string[]>;
+  all: boolean;
+  /** Names of the statement's tables, folded: each alone means all of its columns. */
+  tables: ReadonlySet<string>;
+}
+
+/** Kinds of FROM, and of columns, that read columns without naming them. */
+const WHOLE: ReadonlySet<string> = new Set(['PIVOT', 'SHOW_REF', 'POSITIONAL_REFERENCE', 'STAR']);
+/** Functions that take JSON as what it is, or only pass it on. */
+const KNOWING =
+  /^(?:->>?|json.*|.*to_json|from_json.*|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|lag|lead|first_value|last_value|nth_value|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
+const PASSING: ReadonlySet<string> = new Set(['CASE_EXPR', 'OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
+
+/** `plain`: the select list only shows what the documents have, and computes with nothing. */
+export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>, isPlain: boolean): FieldReads {
+  const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
+  const walk: Walk = { paths: new Map(), compared: new Map(), all: false, tables: new Set(named.map(foldName)) };
+  const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
+  if (!isPlain) visit(walk, query, false);
+  else visit(walk, { ...query, select_list: [] }, false);
+  return { paths: [...walk.paths.values()], all: walk.all, compared: [...walk.compared.values()] };
+}
+
+function visit(walk: Walk, value: unknown, isCompared: boolean): void {
+  if (Array.isArray(value)) for (const item of value) visit(walk, item, isCompared);
+  if (!isNode(value)) return;
+  const path = pathOf(value);
+  if (path !== undefined) {
+    note(walk, path, isCompared);
+    return;
+  }
+  if (WHOLE.has(textOf(value['type'])) || value['ref_type'] === 'NATURAL') walk.all = true;
+  for (const name of textsOf(value['using_columns'])) note(walk, [name], true);
+  const inner = comparesIn(value, isCompared);
+  for (const child of Object.values(value)) if (typeof child === 'object') visit(walk, child, inner);
+}
+
+function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
+  const key = JSON.stringify(path);
+  const known = walk.paths.get(key) ?? path;
+  walk.paths.set(key, known);
+  if (isCompared) walk.compared.set(key, known);
+  if (path.length <= 2 && walk.tables.has(foldName(path.at(-1) ?? ''))) walk.all = true;
+}
+
+/** The names of a field: those of a column, and then constant keys in brackets. */
+function pathOf(node: Node): string[] | undefined {
+  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']);
+  const type = textOf(node['type']);
+  const isAccess = type === 'ARRAY_EXTRACT' || type === 'STRUCT_EXTRACT';
+  const call = foldName(textOf(node['function_name']));
+  if (!isAccess && call !== 'struct_extract' && call !== 'array_extract') return undefined;
+  const [of, key] = nodesOf(node['children']);
+  const path = of && pathOf(of);
+  const step = constantText(key) ?? (constantOf(key) === undefined ? undefined : ITEM);
+  return path === undefined || step === undefined ? undefined : [...path, step];
+}
+
+/** Whether what is directly in a node is compared, sorted or computed with. */
+function comparesIn(node: Node, isCompared: boolean): boolean {
+  const kind = textOf(node['class']);
+  const type = textOf(node['type']);
+  if (kind === 'COMPARISON' || kind === 'BETWEEN' || kind === 'CONJUNCTION') return true;
+  if (kind === 'OPERATOR' && type.startsWith('COMPARE_')) return true;
+  if (kind === '' && node['expression'] !== undefined) return true;
+  // The branches of CASE are nodes of no kind.
+  if (kind === 'CASE' || PASSING.has(type) || (kind === '' && type === '')) return isCompared;
+  if (kind !== 'FUNCTION' && kind !== 'WINDOW') return false;
+  return !KNOWING.test(foldName(textOf(node['function_name'])));
+}
+
+/** Whether a path of a statement may read what is at these names, or what is in it or around it. */
+export function mayRead({ paths, all }: FieldReads, names: readonly string[]): boolean {
+  if (all) return true;
+  return paths.some((path) => {
+    for (let at = 0; at < Math.min(3, path.length); at++) {
+      if (foldName(path[at] ?? '') !== foldName(names[0] ?? '')) continue;
+      const rest = path.slice(at + 1);
+      // The last step of a path may be a method: `name.upper()` is a call by then, but `name.upper` is not.
+      const isOn = rest.every((step, index) => {
+        const name = names[index + 1];
+        return name === undefined || step === ITEM || /^\d+$/.test(name) || foldName(step) === foldName(name);
+      });
+      if (isOn) return true;
+    }
+    return false;
+  });
+}
+
+const WARNINGS_MAX = 5;
+
+/** Warnings about JSON that is compared, and about keys that no document has. */
+export function readWarnings(reads: FieldReads, tables: readonly NamedTable[]): string[] {
+  const warnings = new Set<string>();
+  for (const table of tables) {
+    const fields = table.jsonFields?.();
+    if (fields === undefined || fields.size === 0) continue;
+    const of = table.shownAs ?? `${table.workspace}.${table.name}`;
+    const compared = new Set(reads.compared);
+    for (const path of reads.paths) {
+      const found = stepsInto(fields, path);
+      if (found === undefined) continue;
+      if (found.key !== undefined) warnings.add(unknownKey(found.path, of, found.key, found.keys));
+      else if (compared.has(path)) warnings.add(comparedJson(found.path, of));
+    }
+  }
+  const list = [...warnings];
+  const rest = list.length - WARNINGS_MAX;
+  return rest > 0 ? [...list.slice(0, WARNINGS_MAX), `${rest} more warnings of this kind are left out.`] : list;
+}
+
+type Stepped =
+  | { path: readonly string[]; key?: undefined }
+  | { path: readonly string[]; key: string; keys: ReadonlySet<string> };
+
+/** Goes along a path: to a field that is JSON, or to a key that a map has in no document. */
+function stepsInto(fields: ReadonlyMap<string, JsonField>, path: readonly string[]): Stepped | undefined {
+  const start = path.slice(0, 3).findIndex((name) => fields.has(foldName(name)));
+  if (start < 0) return undefined;
+  let field = fields.get(foldName(path[start] ?? ''));
+  for (let at = start + 1; field !== undefined; at++) {
+    const before = path.slice(start, at);
+    if (field === 'json') return { path: before };
+    const step = path[at];
+    if (step === undefined) return undefined;
+    if (isMapField(field)) {
+      if (step === ITEM) return undefined;
+      if (field.keys !== undefined && !field.keys.has(step)) return { path: before, key: step, keys: field.keys };
+      field = field.values ?? undefined;
+    } else field = field.get(step === ITEM ? ITEM : foldName(step));
+  }
+  return undefined;
+}
+
+const shown = (path: readonly string[]) =>
+  path
+    .map((step, at) =>
+      step === ITEM ? '[1]' : `${at === 0 ? '' : '.'}${/^[A-Za-z_]\w*$/.test(step) ? step : quoteName(step)}`,
+    )
+    .join('');
+
+function comparedJson(path: readonly string[], of: string): string {
+  const x = shown(path);
+  return `${x} of ${of} is JSON, since its values have no type in common: it compares and sorts by its text, and functions see that text. TRY_CAST(${x}->>'$' AS DOUBLE) is the number, (${x}->>'$') the text, (${x}->>0) the first item.`;
+}
+
+const KEY_CHARS_MAX = 100;
+
+function unknownKey(path: readonly string[], of: string, key: string, keys: ReadonlySet<string>): string {
+  const near = nearest(key, keys).map((one) => JSON.stringify(one));
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'map_keys() lists those that a document has.';
+  return `${shown(path)} of ${of} is a map, and no document has had the key ${JSON.stringify(key.slice(0, KEY_CHARS_MAX))} in it: it is NULL. ${hint}`;
+}

@@ -1,0 +1,99 @@
+import {
+  EXTRA_COLUMN,
+  foldName,
+  ID_COLUMN,
+  type NamedTable,
+  quoteName,
+  STRAYS_COLUMN,
+  TIME_COLUMN,
+} from '../sql/names.ts';
+import type { Splice } from '../sql/splices.ts';
+import type { Statement } from '../sql/statement.ts';
+import { tokens } from '../sql/tokens.ts';
+import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+
+/**
+ * A statement that only picks fields of one collection: each value is shown as its document has it, also one that does
+ * not fit its column. For this the result has the column of strays in addition, which no answer shows.
+ */
+export interface PlainRead {
+  /** For each column of the select list its place, as in `strays.ts`; `star`: all columns of the table come here. */
+  items: readonly (string | 'star' | null)[];
+  /** What the text needs for it, and its node in the tree; null if the table's columns are all there already. */
+  added: { splice: Splice; node: Node } | null;
+}
+
+const CLAUSES: ReadonlySet<string> = new Set(['where_clause', 'modifiers']);
+const MODIFIERS: ReadonlySet<string> = new Set(['ORDER_MODIFIER', 'LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER']);
+const TABLE_KEYS: ReadonlySet<string> = new Set(['type', 'alias', 'query_location', 'schema_name', 'table_name']);
+const STAR_KEYS: ReadonlySet<string> = new Set(['class', 'type', 'relation_name', 'exclude_list', 'query_location']);
+const OTHERS: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN]);
+const has = (node: Node, keys: ReadonlySet<string>) => Object.keys(node).every((key) => keys.has(key));
+
+/** The plain read that a statement is; null if it is none, or if its collection has no strays. */
+export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap<Node, NamedTable>): PlainRead | null {
+  const from = query['from_table'];
+  const table = isNode(from) ? tables.get(from) : undefined;
+  if (table?.placeOf === undefined || !isNode(from) || !has(from, TABLE_KEYS)) return null;
+  if (!table.columns().includes(STRAYS_COLUMN) || query['type'] !== 'SELECT_NODE') return null;
+  if (!clausesOf(query).every((clause) => CLAUSES.has(clause))) return null;
+  if (!modifiersOf(query).every(({ type }) => MODIFIERS.has(textOf(type)))) return null;
+  const list = nodesOf(query['select_list']);
+  if (list.filter((item) => item['class'] === 'STAR').length > 1) return null;
+  const items: PlainRead['items'][number][] = [];
+  let hasStrays = false;
+  for (const item of list) {
+    if (item['class'] === 'STAR') {
+      if (!has(item, STAR_KEYS)) return null;
+      hasStrays ||= !textsOf(item['exclude_list']).some((name) => foldName(name) === STRAYS_COLUMN);
+      items.push('star');
+      continue;
+    }
+    const place = item['class'] === 'COLUMN_REF' ? placeIn(table, from, textsOf(item['column_names'])) : undefined;
+    if (place === undefined) return null;
+    items.push(place);
+  }
+  return { items, added: hasStrays ? null : addedTo(statement) };
+}
+
+/**
+ * The place of a column, which may have the names of its table before its own; null for one that has no strays, undefined
+ * if it is no column.
+ */
+function placeIn(table: NamedTable, from: Node, path: readonly string[]): string | null | undefined {
+  const names = [textOf(from['alias']) || table.name, table.name].map(foldName);
+  for (let at = 0; at < Math.min(3, path.length); at++) {
+    if (at > 0 && !names.includes(foldName(path[at - 1] ?? ''))) continue;
+    const place = table.placeOf?.(path.slice(at));
+    if (place !== undefined) return place;
+    if (at === path.length - 1 && OTHERS.has(foldName(path[at] ?? ''))) return null;
+  }
+  return undefined;
+}
+
+const ENDS: ReadonlySet<string> = new Set(['from', 'where', 'order', 'limit', 'offset', 'fetch', ';']);
+
+/** Puts the column of strays at the end of the select list. */
+function addedTo(statement: Statement): PlainRead['added'] {
+  let depth = 0;
+  let isInList = false;
+  let last = '';
+  let end = statement.body.length;
+  for (const { text, kind, start } of tokens(statement.body)) {
+    if (kind === 'punctuation' && '([{'.includes(text)) depth += 1;
+    if (kind === 'punctuation' && ')]}'.includes(text)) depth -= 1;
+    const word = foldName(text);
+    if (depth === 0 && isInList && kind !== 'quoted' && ENDS.has(word)) {
+      end = start;
+      break;
+    }
+    if (depth === 0 && kind === 'word' && word === 'select') isInList = true;
+    last = text;
+  }
+  if (!isInList) return null;
+  const at = Buffer.byteLength(statement.body.slice(0, end));
+  const name = quoteName(STRAYS_COLUMN);
+  const node = { class: 'COLUMN_REF', type: 'COLUMN_REF', column_names: [STRAYS_COLUMN] };
+  // The end may be in a comment.
+  return { splice: { at, length: 0, text: `${last === ',' ? '' : '\n,'} ${name} ` }, node };
+}

@@ -1,0 +1,62 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type FieldReads, mayRead } from '../gate/field-reads.ts';
+import { CATALOG, type NamedTable, type Names, quoteName, STRAYS_COLUMN } from '../sql/names.ts';
+import { stepsOf } from '../values/strays.ts';
+
+/** Fields that are named, and different places that are counted. */
+const FIELDS_MAX = 5;
+const PLACES_MAX = 10_000;
+
+/** Says of the fields that a statement computes with how many of their values do not fit. */
+export async function strayWarnings(
+  connection: DuckDBConnection,
+  names: Names,
+  reads: FieldReads,
+  tables: readonly NamedTable[],
+): Promise<string[]> {
+  if (!reads.all && reads.paths.length === 0) return [];
+  const warnings: string[] = [];
+  for (const table of tables) {
+    if (table.fieldAt === undefined || !table.columns().includes(STRAYS_COLUMN)) continue;
+    const found = new Map<string, { type: string | null; count: number }>();
+    for (const [place, count] of await countPlaces(connection, names, table)) {
+      if (!mayRead(reads, stepsOf(place))) continue;
+      const { path, type } = table.fieldAt(place);
+      found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });
+    }
+    const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
+    for (const [path, { type, count }] of fields.slice(0, FIELDS_MAX)) {
+      warnings.push(warningOf(`${table.workspace}.${table.name}`, path, type, count));
+    }
+    const rest = fields.length - FIELDS_MAX;
+    if (rest > 0) {
+      warnings.push(
+        `${counted(rest, 'more fields')} of ${table.workspace}.${table.name} have values that do not fit, too.`,
+      );
+    }
+  }
+  return warnings;
+}
+
+async function countPlaces(
+  connection: DuckDBConnection,
+  names: Names,
+  { workspace, name }: NamedTable,
+): Promise<[string, number][]> {
+  const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
+  const strays = quoteName(STRAYS_COLUMN);
+  const result = await connection.runAndReadAll(
+    `SELECT p, count(*) FROM (SELECT unnest(json_keys(${strays})) AS p FROM ${view} WHERE ${strays} IS NOT NULL)
+     GROUP BY p ORDER BY 2 DESC LIMIT ${PLACES_MAX}`,
+  );
+  return result.getRows().map(([place, count]) => [String(place), Number(count)]);
+}
+
+function warningOf(table: string, path: string, type: string | null, count: number): string {
+  const [values, do_, their] = count === 1 ? ['value', 'does', 'its'] : ['values', 'do', 'their'];
+  const some = `${count.toLocaleString('en-US')} ${values} of ${path} in ${table}`;
+  if (type === null)
+    return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
+  const seen = type === 'VARCHAR' ? `${their} text` : type === 'DOUBLE' ? 'NULL, or a large integer rounded' : 'NULL';
+  return `${some} ${do_} not fit the type ${type}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
+}

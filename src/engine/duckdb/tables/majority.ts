@@ -1,0 +1,209 @@
+import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
+import { parseJson } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
+import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import { ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
+import { isListShape, isMapShape, isObjectShape, type Misfits, type Shape, widen } from '../values/shape.ts';
+import { isScalarOf, pathOf, split } from '../values/strays.ts';
+import { dataTable, type Table } from './catalog.ts';
+import { IS_LIVE, type TableShape } from './columns.ts';
+import { pathText } from './field-news.ts';
+
+/*
+ * The majority of a field's values decides its type. A type changes only when more values disagree with it than agree:
+ * to the kind that three quarters of them have, or else to text, or to JSON if more than a quarter are objects and lists.
+ * So one that has just changed needs as many other values again before it changes back. Numbers are one kind: integers
+ * beyond 2^53 become DOUBLE with the first fraction, which rounds them, since NULL would be worse.
+ */
+
+const AGREE_MIN = 1 / 2;
+const KIND_MIN = 3 / 4;
+const NESTED_MAX = 1 / 4;
+/** Places that one write can change, those with the most strays: each is counted in all documents. */
+const PLACES_MAX = 20;
+
+type Kind = 'boolean' | 'number' | 'text' | 'list' | 'object';
+type Counts = Record<Kind, number>;
+
+interface Written {
+  fields: JsonObject;
+  hasStrays: boolean;
+}
+
+/**
+ * The columns of `after` whose type, or that of a place within, is not that of most values any more, with the types that
+ * they should have. `after` holds the documents of a write, with strays.
+ */
+export async function withMajority(
+  read: Transaction,
+  table: Table,
+  after: TableShape,
+  documents: readonly Written[],
+): Promise<ReadonlyMap<string, Shape>> {
+  let { columns } = after;
+  for (const path of await strayPaths(columns, documents)) {
+    const shape = shapeAt(columns, path);
+    // Keys that cannot be fields have none.
+    if (shape === undefined || shape === 'json') continue;
+    const wanted = await read((sql) => wantedAt(sql, table, { path, shape }, documents));
+    if (wanted !== undefined) columns = withShape(columns, path, wanted);
+  }
+  return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
+}
+
+async function strayPaths(columns: TableShape['columns'], documents: readonly Written[]): Promise<Path[]> {
+  const pace = createPace();
+  const found = new Map<string, { path: Path; count: number }>();
+  for (const { fields, hasStrays } of documents) {
+    if (!hasStrays) continue;
+    for (const place of split(fields, columns).strays.keys()) {
+      const path = pathOf(place, columns);
+      const key = pathText(path);
+      found.set(key, { path, count: (found.get(key)?.count ?? 0) + 1 });
+    }
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  const most = [...found.values()].sort((a, b) => b.count - a.count).slice(0, PLACES_MAX);
+  // What is around a place first: a change there changes what is in it.
+  return most.map(({ path }) => path).sort((a, b) => a.length - b.length);
+}
+
+interface Place {
+  path: Path;
+  shape: Shape;
+}
+
+/** The shape that a place should have; undefined: it has it. */
+async function wantedAt(
+  sql: Sql,
+  table: Table,
+  place: Place,
+  documents: readonly Written[],
+): Promise<Shape | undefined> {
+  const { path, shape } = place;
+  const own = kindOf(shape);
+  const pace = createPace();
+  const all: Counts = { boolean: 0, number: 0, text: 0, list: 0, object: 0 };
+  let otherNumbers = 0;
+  for (const { fields } of documents) {
+    const turn = pace();
+    if (turn !== undefined) await turn;
+    for (const value of valuesAt(fields, path)) {
+      if (value === null) continue;
+      all[kindOfValue(value)] += 1;
+      if (typeof value !== 'object' && kindOfValue(value) === 'number' && !isScalarOf(value, shape)) otherNumbers += 1;
+    }
+  }
+  const isStored = shapeAt(table.shape.columns, path) !== undefined;
+  for (const [type, count] of isStored ? await storedStrays(sql, table, path) : []) {
+    const kind = kindOfType(type);
+    all[kind] += count;
+    if (kind === 'number') otherNumbers += count;
+    // Their text stands for them in a column of text.
+    if (own === 'text') all.text -= count;
+    if (shape === 'double' && kind === 'number') all.number -= count;
+  }
+  if (own !== undefined && isStored) all[own] += await storedValues(sql, table, path);
+  const total = Object.values(all).reduce((sum, count) => sum + count, 0);
+  if (own === 'number' && shape !== 'double' && otherNumbers > 0) return 'double';
+  if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
+  const [kind = 'text', most = 0] = (Object.entries(all) as [Kind, number][]).toSorted((a, b) => b[1] - a[1])[0] ?? [];
+  if (most >= total * KIND_MIN) return shapeOf(sql, table, place, { kind, isStored }, documents);
+  if (all.list + all.object > total * NESTED_MAX) return 'json';
+  return shape === 'string' ? undefined : 'string';
+}
+
+/** The shape of all values of a kind at a place. */
+async function shapeOf(
+  sql: Sql,
+  table: Table,
+  { path, shape: before }: Place,
+  { kind, isStored }: { kind: Kind; isStored: boolean },
+  documents: readonly Written[],
+): Promise<Shape | undefined> {
+  if (kind === 'text') return before === 'string' ? undefined : 'string';
+  const misfits: Misfits = { count: 0 };
+  const pace = createPace();
+  const level = path.length - 1;
+  let shape: Shape = 'null';
+  const add = async (value: JsonValue) => {
+    const turn = pace();
+    if (turn !== undefined) await turn;
+    if (value === null || kindOfValue(value) !== kind) return;
+    // Beside fractions, larger integers are strays.
+    const { count } = misfits;
+    const wider = widen(shape, value, misfits, level);
+    shape = kind === 'number' && misfits.count > count ? 'double' : wider;
+  };
+  for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
+  if (isStored && table.shape.strays) {
+    for (const [text] of await sql(`SELECT v::VARCHAR FROM ${straysAt(table, path)}`))
+      await add(parseJson(String(text)));
+  }
+  return shape === 'null' ? undefined : shape;
+}
+
+/** How many stored strays of a place have each type of the engine's `json_type`. */
+async function storedStrays(sql: Sql, table: Table, path: Path): Promise<[string, number][]> {
+  if (!table.shape.strays) return [];
+  const rows = await sql(`SELECT json_type(v), count(*) FROM ${straysAt(table, path)} GROUP BY 1`);
+  return rows.map(([type, count]) => [String(type), Number(count)]);
+}
+
+/** SQL for the strays of a place, as `v`. */
+function straysAt(table: Table, path: Path): string {
+  const strays = quoteName(STRAYS_COLUMN);
+  const places = `list_filter(json_keys(${strays}), lambda p: regexp_full_match(p, ${quoteText(patternOf(path))}))`;
+  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
+  return `(SELECT json_extract(s, ${pointer}) AS v FROM (SELECT ${strays} AS s, unnest(${places}) AS p
+    FROM ${dataTable(table.id)} WHERE ${strays} IS NOT NULL AND ${IS_LIVE}))`;
+}
+
+/** A regular expression for the places of a path. */
+function patternOf(path: Path): string {
+  const escaped = (step: string) =>
+    step
+      .replaceAll('~', '~0')
+      .replaceAll('/', '~1')
+      .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return path.map((step) => (step === ITEMS ? '[0-9]+' : step === VALUES ? '[^/]*' : escaped(step))).join('/');
+}
+
+/** How many values a place has that are not NULL. */
+async function storedValues(sql: Sql, table: Table, [column, ...steps]: Path): Promise<number> {
+  const counted = valuesIn(quoteName(String(column)), steps);
+  const [row] = await sql(`SELECT coalesce(sum(${counted}), 0)::BIGINT FROM ${dataTable(table.id)} WHERE ${IS_LIVE}`);
+  return Number(row?.[0] ?? 0);
+}
+
+function valuesIn(value: string, [step, ...steps]: readonly Step[]): string {
+  if (step === undefined) return `(CASE WHEN ${value} IS NULL THEN 0 ELSE 1 END)`;
+  if (typeof step === 'string') return valuesIn(`struct_extract(${value}, ${quoteText(step)})`, steps);
+  const list = step === ITEMS ? value : `map_values(${value})`;
+  const item = `x${steps.length}`;
+  return `coalesce(list_sum(list_transform(${list}, lambda ${item}: ${valuesIn(item, steps)})), 0)`;
+}
+
+function kindOf(shape: Shape): Kind | undefined {
+  if (isListShape(shape)) return 'list';
+  if (isMapShape(shape) || isObjectShape(shape)) return 'object';
+  if (shape === 'string') return 'text';
+  if (shape === 'null' || shape === 'json') return undefined;
+  return shape === 'boolean' ? 'boolean' : 'number';
+}
+
+function kindOfValue(value: NonNullable<JsonValue>): Kind {
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value !== 'object') return 'number';
+  return Array.isArray(value) ? 'list' : 'object';
+}
+
+function kindOfType(type: string): Kind {
+  if (type === 'VARCHAR') return 'text';
+  if (type === 'BOOLEAN') return 'boolean';
+  if (type === 'ARRAY') return 'list';
+  return type === 'OBJECT' ? 'object' : 'number';
+}

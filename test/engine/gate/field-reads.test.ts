@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { doc, openSmall, temporaryFolder } from '../harness.ts';
+
+const home = temporaryFolder();
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await openSmall(home.file);
+  await engine.commit([
+    { do: 'createWorkspace', workspace: 'commons' },
+    { do: 'createWorkspace', workspace: 'my-ws' },
+    { do: 'createCollection', table: 'm', workspace: 'commons', name: 'mixed' },
+    { do: 'createCollection', table: 'p', workspace: 'commons', name: 'plain' },
+    { do: 'createCollection', table: 'w', workspace: 'my-ws', name: 'odd' },
+    { do: 'createCollection', table: 'i', workspace: 'commons', name: 'inv' },
+  ]);
+  // Price and o.p have no type in common; one of the tags, and one of bits, does not fit.
+  await engine.addDocuments('m', [
+    doc('a', { price: 9.5, tags: ['x', 'y'], o: { p: 1, k: 1 }, n: 1 }),
+    doc('b', { price: [80], tags: 'solo', o: { p: [1], k: 2 }, n: 2 }),
+    doc('c', { price: { is: 100 }, tags: ['z'], o: { p: { q: 1 }, k: 3 }, n: 3 }),
+    doc('d', { price: 'n/a', n: 4 }),
+  ]);
+  await engine.addDocuments('i', [
+    doc('1', {
+      lines: [
+        { sku: 'a', price: 480.4 },
+        { sku: 'b', price: '7' },
+      ],
+      bits: [1, '2', 10.4],
+    }),
+    doc('2', { lines: [{ sku: 'c', price: 99.95 }], bits: [9] }),
+  ]);
+  await engine.addDocuments('p', [doc('a', { price: 9.5, tags: ['x'], o: { p: 1 }, n: 1 })]);
+  await engine.addDocuments('w', [doc('a', { price: [1] })]);
+  await engine.commit([{ do: 'putAlias', workspace: 'commons', name: 'joined', tables: ['p', 'w'] }]);
+  await engine.commit([{ do: 'createCollection', table: 'r', workspace: 'commons', name: 'rates' }]);
+  const codes = ['EUR', 'USD', 'CHF', ...Array.from({ length: 20 }, (_, n) => `X${n}`)];
+  await engine.addDocuments(
+    'r',
+    codes.map((code, n) => doc(`${n}`, { o: { m: { [code]: { name: code, odd: n } } }, day: { [`d${n}`]: n } })),
+  );
+});
+afterAll(async () => {
+  await engine.close();
+  home.dispose();
+});
+
+async function warningsOf(sql: string): Promise<readonly string[]> {
+  return (await engine.query({ sql })).warnings;
+}
+
+describe('JSON that is compared as its text is warned about in every answer', () => {
+  test.each([
+    'SELECT max(price) FROM mixed',
+    'SELECT arg_max(_id, price), max_by(_id, m.price) FROM mixed m',
+    'SELECT n FROM mixed GROUP BY n HAVING min(price) IS NULL',
+    'SELECT _id, price FROM mixed ORDER BY price',
+    'SELECT * FROM mixed ORDER BY PRICE',
+    'SELECT _id FROM mixed ORDER BY coalesce(price, 0) DESC',
+    'SELECT rank() OVER (ORDER BY price) FROM mixed',
+    "SELECT _id FROM mixed WHERE price > '50'",
+    "SELECT _id FROM mixed WHERE price IN ('10', '80')",
+    "SELECT _id FROM mixed WHERE price BETWEEN '50' AND '200'",
+    "SELECT _id FROM mixed WHERE price LIKE '%n%'",
+    'SELECT upper(price) FROM mixed',
+    'SELECT count(*) FROM mixed JOIN mixed b USING (price)',
+    'SELECT a._id FROM mixed a JOIN mixed b ON a.price = b.price',
+    'WITH c AS (SELECT price AS p, max(price) AS q FROM mixed GROUP BY 1) SELECT p FROM c',
+    'SELECT max(CASE WHEN n > 1 THEN price ELSE 0 END) FROM mixed',
+    'SELECT max(price) FROM joined',
+  ])('%s', async (sql) => {
+    const of = sql.includes('joined') ? 'joined' : 'mixed';
+    expect(await warningsOf(sql)).toEqual([
+      expect.stringMatching(new RegExp(`^price of commons\\.${of} is JSON.* by its text`, 'i')),
+    ]);
+  });
+
+  test.each([
+    'SELECT max(o.p), min(mixed.o.p), max(commons.mixed.o.p) FROM mixed',
+    "SELECT max(o['p']), max(struct_extract(o, 'p')), max(coalesce(o.p, 0)) FROM mixed",
+  ])('in an object: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([expect.stringMatching(/^o\.p of commons\.mixed is JSON/)]);
+  });
+
+  test.each([
+    'SELECT price, o.p FROM mixed',
+    "SELECT TRY_CAST(price->>'$' AS DOUBLE) AS price FROM mixed ORDER BY 1",
+    "SELECT max(price::TEXT), min(price->'$'), max(o.p->>'$') FROM mixed",
+    'SELECT json_type(price), typeof(price), count(price), any_value(price) FROM mixed GROUP BY ALL',
+    'SELECT _id FROM mixed WHERE price IS NOT NULL',
+    'SELECT list(price), arg_max(n, _id), coalesce(price, price) FROM mixed GROUP BY ALL',
+    'SELECT price, count(*) FROM mixed GROUP BY price ORDER BY count(*)',
+    'SELECT max(n), max(o.k), max(_event_time) FROM mixed WHERE n > 1 ORDER BY max(n)',
+    'SELECT max(price), tags[1], len(tags), max(o.p) FROM plain GROUP BY ALL ORDER BY 1',
+  ])('and not: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([]);
+  });
+
+  test('for a few fields', async () => {
+    const fields = (value: unknown) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`f${n}`, value]));
+    const documents = [1, [1], { a: 1 }].map((value, n) => doc(`c${n}`, fields(value) as JsonObject));
+    await engine.addDocuments('w', documents);
+    const warnings = await warningsOf(`SELECT ${[0, 1, 2, 3, 4, 5, 6, 7].map((n) => `max(f${n})`)} FROM "my-ws".odd`);
+    expect(warnings.length).toBe(6);
+    expect(warnings[5]).toBe('3 more warnings of this kind are left out.');
+  });
+});
+
+describe('an answer that computed with strays says so, and how many there are', () => {
+  test.each([
+    ['SELECT sum(len(tags)) FROM mixed', '1 value of "tags" in commons.mixed does not fit the type VARCHAR[]'],
+    ['SELECT _id, tags FROM mixed WHERE tags IS NULL', '1 value of "tags"'],
+    ['SELECT _id FROM mixed ORDER BY mixed.TAGS', '1 value of "tags"'],
+    ['SELECT DISTINCT tags FROM mixed', '1 value of "tags"'],
+    ['SELECT count(*) FROM (SELECT * FROM mixed) WHERE n > 2', '1 value of "tags"'],
+    ['SELECT p.tags FROM mixed p JOIN plain q ON p._id = q._id', '1 value of "tags"'],
+    ['SELECT m FROM mixed m', '1 value of "tags"'],
+    ['SELECT to_json(mixed) FROM mixed', '1 value of "tags"'],
+    ['SUMMARIZE mixed', '1 value of "tags"'],
+    ['SELECT max(columns(*)::TEXT) FROM mixed', '1 value of "tags"'],
+    ['SELECT l.price FROM inv, unnest(lines) t(l)', '1 value of "lines"[]."price" in commons.inv'],
+    ['SELECT list_filter(lines, lambda l: l.price > 3) FROM inv', '1 value of "lines"[]."price"'],
+    ['SELECT list_max(bits) FROM inv', '1 value of "bits"[]'],
+    ['SELECT lines[1].price, lines[2].sku FROM inv', '1 value of "lines"[]."price"'],
+  ])('%s', async (sql, start) => {
+    for (const _ of [0, 1]) expect(await warningsOf(sql)).toEqual([expect.stringContaining(start)]);
+  });
+
+  test.each([
+    'SELECT * FROM mixed',
+    'FROM mixed',
+    'SELECT tags, _id AS x FROM mixed WHERE n > 1 ORDER BY n DESC LIMIT 2',
+    'SELECT count(*), max(n) FROM mixed',
+    'SELECT _id FROM mixed WHERE o.k = 1',
+    'SELECT lines[1].sku FROM inv',
+    'SELECT unnest(lines).sku FROM plain, (SELECT [] AS lines)',
+  ])('and not: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([]);
+  });
+
+  test('the number is that of the moment, and is gone with them', async () => {
+    await engine.commit([{ do: 'createCollection', table: 'l', workspace: 'commons', name: 'later' }]);
+    const answer = async () => {
+      const { rows, warnings } = await engine.query({ sql: 'SELECT max(v) FROM later' });
+      return [rows[0]?.[0], warnings.map((text) => text.slice(0, 20))];
+    };
+    await engine.addDocuments('l', [doc('a', { v: 9.5 }), doc('b', { v: 80 }), doc('c', { v: 100 })]);
+    expect(await answer()).toEqual([100, []]);
+    await engine.addDocuments('l', [doc('d', { v: 'n/a' })]);
+    expect(await answer()).toEqual([100, ['1 value of "v" in co']]);
+    await engine.addDocuments('l', [doc('e', { v: true })]);
+    expect(await answer()).toEqual([100, ['2 values of "v" in c']]);
+    await engine.deleteDocuments('l', ['d', 'e']);
+    expect(await answer()).toEqual([100, []]);
+  });
+});
+
+test('a page of a kept result has the warnings of its condition and order', async () => {
+  await engine.query({ sql: 'SELECT _id, price, n, tags FROM mixed ORDER BY n', keep: { id: 'kept', rowsMax: 1 } });
+  const read = (page: object) => engine.results.read('kept', { offset: 0, limit: 10, ...page });
+  const strays = expect.stringContaining('Some values do not fit');
+  expect(await read({ orderBy: 'price DESC' })).toMatchObject({
+    warnings: [strays, expect.stringMatching(/^price of the result is JSON/)],
+  });
+  const all = await read({ columns: ['tags', '_id'] });
+  expect([all.columns.map(({ name }) => name), all.rows[1], all.warnings]).toEqual([
+    ['tags', '_id'],
+    ['solo', 'b'],
+    [],
+  ]);
+  expect(await read({ where: 'tags IS NULL AND n = 2' })).toMatchObject({
+    rows: [['b', [80], 2, 'solo']],
+    total: 1,
+    warnings: [strays],
+  });
+  await engine.results.drop('kept');
+});
+
+describe('a key that no document has had in a map', () => {
+  test.each([
+    [
+      'SELECT o.m.USX.name FROM rates',
+      /^o\.m of commons\.rates is a map, and no document has had the key "USX" in it: it is NULL\. Did you mean "USD"/,
+    ],
+    ['SELECT _id FROM rates WHERE r.o.m.EUX IS NOT NULL', null],
+    ['SELECT _id FROM rates r WHERE r.o.m.EUX IS NOT NULL', /the key "EUX".*"EUR"/],
+    ["SELECT o.m['eur'].name FROM rates", /the key "eur".*"EUR"/],
+    ["SELECT o.m['USD']['name'], day['never'] FROM rates", /^day of .*the key "never".*map_keys/],
+  ])('%s', async (sql, warning) => {
+    if (warning === null) await expect(warningsOf(sql)).rejects.toThrow();
+    else expect(await warningsOf(sql)).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test.each([
+    'SELECT o.m.EUR.name, o.m.USD, day.d3 FROM rates',
+    "SELECT map_keys(o.m), o.m[_id], day['d' || _id] FROM rates",
+    'SELECT * FROM rates',
+    'SELECT e.key, e.value.name FROM rates, unnest(map_entries(o.m)) AS t(e)',
+  ])('is not meant by: %s', async (sql) => {
+    expect(await warningsOf(sql)).toEqual([]);
+  });
+});
