@@ -31,7 +31,7 @@ export async function strayWarnings(
     const rest = fields.length - FIELDS_MAX;
     if (rest > 0) {
       warnings.push(
-        `${counted(rest, 'more fields')} of ${table.workspace}.${table.name} have values that do not fit, too.`,
+        `${rest} more fields of ${table.workspace}.${table.name} have values that do not fit.`,
       );
     }
   }
