@@ -17,7 +17,7 @@ export async function strayWarnings(
   if (!reads.all && reads.paths.length === 0) return [];
   const warnings: string[] = [];
   for (const table of tables) {
-    if (table.fieldAt === undefined || !table.columns().includes(STRAYS_COLUMN)) continue;
+    if (table.fieldAt === undefined || ![...(table.strays ?? [])].some((column) => mayRead(reads, [column]))) continue;
     const found = new Map<string, { type: string | null; count: number }>();
     for (const [place, count] of await countPlaces(connection, names, table)) {
       if (!mayRead(reads, stepsOf(place))) continue;
@@ -30,9 +30,7 @@ export async function strayWarnings(
     }
     const rest = fields.length - FIELDS_MAX;
     if (rest > 0) {
-      warnings.push(
-        `${rest} more fields of ${table.workspace}.${table.name} have values that do not fit.`,
-      );
+      warnings.push(`${rest} more fields of ${table.workspace}.${table.name} have values that do not fit.`);
     }
   }
   return warnings;

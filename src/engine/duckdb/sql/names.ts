@@ -47,6 +47,8 @@ export interface NamedTable {
   placeOf?(path: readonly string[]): string | undefined;
   /** The field at a place of strays, in words, and its SQL type; null: it has none, as its name cannot be a field's. */
   fieldAt?(place: string): { path: string; type: string | null };
+  /** The columns that have, or had, values that do not fit. */
+  strays?: ReadonlySet<string>;
   /** How to find a document without reading the whole collection. */
   lookup?: {
     /** The SELECT of what SQL sees of the rows that may have this id, which is an SQL expression. */

@@ -22,15 +22,18 @@ export function alterStatements(table: string, from: TableShape, to: TableShape)
     }
   }
   if (to.extra && !from.extra) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(EXTRA_COLUMN)} JSON`);
-  if (to.strays && !from.strays) statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(STRAYS_COLUMN)} JSON`);
+  if (to.strays.size > 0 && from.strays.size === 0)
+    statements.push(`ALTER TABLE ${table} ADD COLUMN ${quoteName(STRAYS_COLUMN)} JSON`);
   return statements;
 }
 
 /** The columns whose values are of another kind in `to`, if some may have strays, which may be of that kind. */
 export function convertedColumns(from: TableShape, to: TableShape): string[] {
-  if (!from.strays) return [];
+  if (from.strays.size === 0) return [];
   const names = [...from.columns.keys()];
-  return names.filter((name) => !canCast(from.columns.get(name) ?? 'null', to.columns.get(name) ?? 'null'));
+  return names.filter(
+    (name) => from.strays.has(name) && !canCast(from.columns.get(name) ?? 'null', to.columns.get(name) ?? 'null'),
+  );
 }
 
 /** SQL that converts `sql` from one shape to a wider one. */

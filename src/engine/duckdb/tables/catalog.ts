@@ -84,6 +84,7 @@ export function tableOf(
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
   const fields = {
+    strays: shape.strays,
     placeOf: (path: readonly string[]) => placeIn(shape.columns, path),
     fieldAt: (place: string) => fieldAt(shape.columns, place),
   };

@@ -8,8 +8,8 @@ export interface TableShape {
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
   readonly extra: boolean;
-  /** Whether there is a `_strays` column for values that do not fit their columns. */
-  readonly strays: boolean;
+  /** The columns that have, or had, values that do not fit: these are in the `_strays` column, which is there with the first. */
+  readonly strays: ReadonlySet<string>;
   /** Keys in `_extra` that differ from a column only in case: the first that came, some hundred at most. */
   readonly spellings?: ReadonlySet<string>;
 }
@@ -26,7 +26,7 @@ const SPELLINGS_MAX = 100;
 export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, HASH_COLUMN]);
 
-export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, strays: false };
+export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, strays: new Set() };
 const NO_KEYS: readonly string[] = [];
 export const FITS: Fitting = { extraKeys: NO_KEYS, hasStrays: false };
 
@@ -51,7 +51,7 @@ export function columnNames(table: TableShape): string[] {
 
 /** Those that stay behind all fields that come later. */
 export function lastColumns({ extra, strays }: TableShape): string[] {
-  return [...(extra ? [EXTRA_COLUMN] : []), ...(strays ? [STRAYS_COLUMN] : [])];
+  return [...(extra ? [EXTRA_COLUMN] : []), ...(strays.size > 0 ? [STRAYS_COLUMN] : [])];
 }
 
 /** What storing a document takes beside its columns. */
@@ -77,7 +77,8 @@ export function widenTable(table: TableShape): TableWidening {
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
   const misfits: Misfits = { count: 0 };
-  let { extra, strays } = table;
+  const strays = new Set(table.strays);
+  let { extra } = table;
   let changes = 0;
 
   const canAdd = (key: string) =>
@@ -98,7 +99,12 @@ export function widenTable(table: TableShape): TableWidening {
           }
           continue;
         }
+        const { count: already } = misfits;
         const after = widen(before ?? 'null', fields[key], misfits);
+        if (misfits.count > already && !strays.has(key)) {
+          strays.add(key);
+          changes += 1;
+        }
         if (after === before) continue;
         if (before === undefined) folded.add(foldName(key));
         columns.set(key, after);
@@ -109,10 +115,6 @@ export function widenTable(table: TableShape): TableWidening {
         changes += 1;
       }
       const hasStrays = misfits.count > count;
-      if (hasStrays && !strays) {
-        strays = true;
-        changes += 1;
-      }
       return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
     result: () => (changes > 0 ? { columns, extra, strays, spellings } : table),
@@ -125,19 +127,27 @@ export function widenTable(table: TableShape): TableWidening {
 /** A table's shape as JSON, to be stored. */
 export function tableShapeToJson(table: TableShape): JsonObject {
   const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
-  const spellings = [...(table.spellings ?? [])];
-  return { columns, extra: table.extra, strays: table.strays, ...(spellings.length > 0 ? { spellings } : {}) };
+  const [spellings, strays] = [[...(table.spellings ?? [])], [...table.strays]];
+  return {
+    columns,
+    extra: table.extra,
+    ...(strays.length > 0 ? { strays } : {}),
+    ...(spellings.length > 0 ? { spellings } : {}),
+  };
 }
 
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  const { columns, extra, strays, spellings = [] } = json;
-  const known = Array.isArray(spellings) ? spellings.filter((key) => typeof key === 'string') : [];
+  const { columns, extra, strays, spellings } = json;
   return {
     columns: fieldsFromJson(columns),
     extra: extra === true,
-    strays: strays === true,
-    spellings: new Set(known),
+    strays: textsOf(strays),
+    spellings: textsOf(spellings),
   };
+}
+
+function textsOf(json: JsonValue | undefined): Set<string> {
+  return new Set(Array.isArray(json) ? json.filter((one) => typeof one === 'string') : []);
 }

@@ -59,7 +59,7 @@ export function insertStatement(table: string, shape: TableShape, lines: string)
     values.push('d.x');
     structure.push('"x":"JSON"');
   }
-  if (shape.strays) {
+  if (shape.strays.size > 0) {
     targets.push(quoteName(STRAYS_COLUMN));
     values.push('d.s');
     structure.push('"s":"JSON"');

@@ -138,7 +138,7 @@ async function shapeOf(
     shape = kind === 'number' && misfits.count > count ? 'double' : wider;
   };
   for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
-  if (isStored && table.shape.strays) {
+  if (isStored && table.shape.strays.size > 0) {
     for (const [text] of await sql(`SELECT v::VARCHAR FROM ${straysAt(table, path)}`))
       await add(parseJson(String(text)));
   }
@@ -147,7 +147,7 @@ async function shapeOf(
 
 /** How many stored strays of a place have each type of the engine's `json_type`. */
 async function storedStrays(sql: Sql, table: Table, path: Path): Promise<[string, number][]> {
-  if (!table.shape.strays) return [];
+  if (table.shape.strays.size === 0) return [];
   const rows = await sql(`SELECT json_type(v), count(*) FROM ${straysAt(table, path)} GROUP BY 1`);
   return rows.map(([type, count]) => [String(type), Number(count)]);
 }

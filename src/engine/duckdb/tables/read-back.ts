@@ -47,7 +47,7 @@ export async function readDocuments(
 /** SQL for the texts of a row that `documentOf` reads: its columns, `_extra` and `_strays`; null without them. */
 export function rowTexts({ columns, extra, strays }: TableShape): string {
   const textOf = (has: boolean, column: string) => (has ? `${quoteName(column)}::VARCHAR` : 'NULL::VARCHAR');
-  return `${columnsText([...columns.keys()])}, ${textOf(extra, EXTRA_COLUMN)}, ${textOf(strays, STRAYS_COLUMN)}`;
+  return `${columnsText([...columns.keys()])}, ${textOf(extra, EXTRA_COLUMN)}, ${textOf(strays.size > 0, STRAYS_COLUMN)}`;
 }
 
 /** SQL that turns columns of a row into the text of one JSON object. */

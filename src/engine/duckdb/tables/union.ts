@@ -18,5 +18,6 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
       columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
     }
   }
-  return { columns, extra: tables.some(({ extra }) => extra), strays: tables.some(({ strays }) => strays) };
+  const strays = new Set(tables.flatMap((table) => [...table.strays]));
+  return { columns, extra: tables.some(({ extra }) => extra), strays };
 }

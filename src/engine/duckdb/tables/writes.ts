@@ -177,7 +177,11 @@ async function fitAll(
 }
 
 function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): TableShape {
-  return { ...shape, strays: true, columns: new Map([...shape.columns, ...retyped]) };
+  return {
+    ...shape,
+    strays: new Set([...shape.strays, ...retyped.keys()]),
+    columns: new Map([...shape.columns, ...retyped]),
+  };
 }
 
 /** The ids that may already exist: a generated one cannot. */
