@@ -130,15 +130,15 @@ export function documentsWorker(collection: string, prefix: string, random: Rand
       return remove(state, known);
     },
     async read(client) {
-      const sql = `SELECT _id, v, to_json(m)::VARCHAR AS m, to_json(o)::VARCHAR AS o, p FROM "${WORKSPACE}"."${collection}" WHERE starts_with(_id, '${prefix}') LIMIT 50000`;
+      const sql = `SELECT _id, v, m, o, p FROM "${WORKSPACE}"."${collection}" WHERE starts_with(_id, '${prefix}') LIMIT 50000`;
       const { results } = await client.runQuery({ sql: { query: sql } });
-      const rows = (results ?? []) as Record<string, string>[];
+      const rows = (results ?? []) as Record<string, unknown>[];
       const state: Record<string, string> = {};
       for (const { _id, v, m, o, p } of rows) {
         const id = String(_id);
         // Two documents with one id must not look like one.
         const key = id in state ? `${id} (again)` : id;
-        state[key] = textOf({ v, m: JSON.parse(m ?? 'null'), o: JSON.parse(o ?? 'null'), p });
+        state[key] = textOf({ v, m, o, p });
       }
       if (deletes) {
         const entries = (await client.listTrash({})).filter(

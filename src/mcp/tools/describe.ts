@@ -30,6 +30,10 @@ const SAMPLE_MAX = 1_000;
 const FIELDS_MAX = 80;
 /** The column for fields that cannot have one of their own. */
 const EXTRA_COLUMN = '_extra';
+/** The column for values that do not fit theirs, which `SELECT *` puts in their places. */
+const STRAYS_COLUMN = '_strays';
+const STRAYS_MAX = 10;
+const EXAMPLE_CHARS_MAX = 40;
 /** A longer type text is that of a nested type, whose fields have lines of their own. */
 const TYPE_CHARS_MAX = 24;
 
@@ -66,6 +70,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, FIELDS_MAX);
+  const strays = await straysOf(context, table);
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -84,6 +89,7 @@ export async function describeCollection(
       ...(isDeeper ? { levels_shown: LEVELS_MAX } : {}),
       ...(unseen.length > 0 && left === 0 ? { null_in_sample: visibleValue(unseen) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
+      ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
     },
     next: addressing({
       table,
@@ -91,6 +97,7 @@ export async function describeCollection(
       jsons: inferred.filter((field) => isJson(sqlTypes.get(field.path))),
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
+      hasStrays: strays.length > 0,
       leftAtTop,
       leftBelow: left - leftAtTop,
       isDeeper,
@@ -125,6 +132,23 @@ async function readAbout(
 async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>, table: string): Promise<number> {
   const { results } = await client.runQuery({ sql: { query: `SELECT count(*) AS n FROM ${table}` } }, { signal });
   return Number(results?.[0]?.['n']);
+}
+
+/** The places of values that do not fit, those with the most first: `[]` for all items of a list. */
+async function straysOf(
+  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  table: string,
+): Promise<Record<string, unknown>[]> {
+  const rowsOf = async (query: string) => (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
+  const column = `SELECT true AS has_strays FROM (DESCRIBE ${table}) WHERE column_name = '${STRAYS_COLUMN}' AND column_type = 'JSON'`;
+  if ((await rowsOf(column))[0]?.['has_strays'] !== true) return [];
+  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
+  return rowsOf(
+    `SELECT regexp_replace(p, '/[0-9]+\\b', '/[]', 'g') AS place, count(*) AS "values",
+       left(any_value(json_extract(s, ${pointer})::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
+     FROM (SELECT ${STRAYS_COLUMN} AS s, unnest(json_keys(${STRAYS_COLUMN})) AS p FROM ${table} WHERE ${STRAYS_COLUMN} IS NOT NULL)
+     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${STRAYS_MAX}`,
+  );
 }
 
 /** Whether a place has the type JSON, which by itself does not say what values to expect. */
@@ -164,6 +188,7 @@ interface Found {
   jsons: readonly InferredField[];
   hasExtra: boolean;
   hasTwins: boolean;
+  hasStrays: boolean;
   leftAtTop: number;
   leftBelow: number;
   isDeeper: boolean;
@@ -196,6 +221,10 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
   if (found.hasTwins)
     hints.push(
       `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,
+    );
+  if (found.hasStrays)
+    hints.push(
+      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
     );
   if (leftAtTop > 0)
     hints.push(`${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${from} lists all columns`);

@@ -128,6 +128,21 @@ describe('describeCollection()', () => {
     );
   });
 
+  it('counts the values that do not fit, in all documents', async () => {
+    const { client } = fakeClient({
+      getCollection: () => about,
+      runQuery: ({ sql }) => {
+        const text = JSON.stringify(sql);
+        if (text.includes('has_strays')) return { results: [{ has_strays: true }] };
+        if (text.includes('json_keys')) return { results: [{ place: 'n', values: 3, example: '"x"' }] };
+        return { column_fields: [{ name: 'n', type: 'BIGINT' }], results: [{ n: 1 }] };
+      },
+    });
+    const { data, next } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
+    expect(data).toMatchObject({ strays: [{ place: 'n', values: 3, example: '"x"' }] });
+    expect(next).toContain('SELECT _id, _strays FROM "w"."c" WHERE _strays IS NOT NULL');
+  });
+
   it('describes an alias, and counts what it stands for where the sample is not all of it', async () => {
     const { client, calls } = fakeClient({
       getCollection: () => {
@@ -149,7 +164,7 @@ describe('describeCollection()', () => {
     });
     const all = await describeCollection({ client, signal: undefined }, input);
     expect(all.data).toMatchObject({ basis: 'inferred from 1 of 1 documents' });
-    expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(3);
+    expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(5);
   });
 
   it('reports a name of neither kind as a missing collection, with near names of both kinds', async () => {

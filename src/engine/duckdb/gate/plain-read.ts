@@ -35,17 +35,17 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
   const from = query['from_table'];
   const table = isNode(from) ? tables.get(from) : undefined;
   if (table?.placeOf === undefined || !isNode(from) || !has(from, TABLE_KEYS)) return null;
-  if (!table.columns().includes(STRAYS_COLUMN) || query['type'] !== 'SELECT_NODE') return null;
+  if (!table.strays?.size || query['type'] !== 'SELECT_NODE') return null;
   if (!clausesOf(query).every((clause) => CLAUSES.has(clause))) return null;
   if (!modifiersOf(query).every(({ type }) => MODIFIERS.has(textOf(type)))) return null;
   const list = nodesOf(query['select_list']);
   if (list.filter((item) => item['class'] === 'STAR').length > 1) return null;
   const items: PlainRead['items'][number][] = [];
-  let hasStrays = false;
+  let isThere = false;
   for (const item of list) {
     if (item['class'] === 'STAR') {
       if (!has(item, STAR_KEYS)) return null;
-      hasStrays ||= !textsOf(item['exclude_list']).some((name) => foldName(name) === STRAYS_COLUMN);
+      isThere ||= !textsOf(item['exclude_list']).some((name) => foldName(name) === STRAYS_COLUMN);
       items.push('star');
       continue;
     }
@@ -53,7 +53,9 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
     if (place === undefined) return null;
     items.push(place);
   }
-  return { items, added: hasStrays ? null : addedTo(statement) };
+  if (isThere) return { items, added: null };
+  const added = addedTo(statement);
+  return added && { items, added };
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
 import { CATALOG, type NamedTable, type Names, quoteName, STRAYS_COLUMN } from '../sql/names.ts';
 import { stepsOf } from '../values/strays.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
-const PLACES_MAX = 10_000;
+const PLACES_MAX = 1_000;
 
 /** Says of the fields that a statement computes with how many of their values do not fit. */
 export async function strayWarnings(
@@ -16,10 +17,13 @@ export async function strayWarnings(
 ): Promise<string[]> {
   if (!reads.all && reads.paths.length === 0) return [];
   const warnings: string[] = [];
+  const pace = createPace();
   for (const table of tables) {
     if (table.fieldAt === undefined || ![...(table.strays ?? [])].some((column) => mayRead(reads, [column]))) continue;
     const found = new Map<string, { type: string | null; count: number }>();
     for (const [place, count] of await countPlaces(connection, names, table)) {
+      const turn = pace();
+      if (turn !== undefined) await turn;
       if (!mayRead(reads, stepsOf(place))) continue;
       const { path, type } = table.fieldAt(place);
       found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });

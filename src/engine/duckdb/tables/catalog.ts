@@ -145,7 +145,21 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
       .map((table) => table.definition())
       .join(',');
   const placeOf = (path: readonly string[]) => placeIn(shape().columns, path);
-  return { workspace, name, kind: 'alias', tables, columns, jsonFields, objects, placeOf, behind, definition };
+  return {
+    workspace,
+    name,
+    kind: 'alias',
+    tables,
+    columns,
+    jsonFields,
+    objects,
+    get strays() {
+      return shape().strays;
+    },
+    placeOf,
+    behind,
+    definition,
+  };
 }
 
 /** The table of a collection. Throws `not_found` if the collection was deleted since it was looked up. */

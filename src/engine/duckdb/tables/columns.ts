@@ -76,7 +76,8 @@ export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
-  const misfits: Misfits = { count: 0 };
+  // A field that had this name before it was reserved keeps its column: then there is none for strays.
+  const misfits: Misfits | undefined = folded.has(STRAYS_COLUMN) ? undefined : { count: 0 };
   const strays = new Set(table.strays);
   let { extra } = table;
   let changes = 0;
@@ -87,7 +88,7 @@ export function widenTable(table: TableShape): TableWidening {
   return {
     add(fields) {
       let extraKeys: string[] | undefined;
-      const { count } = misfits;
+      const count = misfits?.count ?? 0;
       for (const key of Object.keys(fields)) {
         const before = columns.get(key);
         if (before === undefined && !canAdd(key)) {
@@ -99,9 +100,9 @@ export function widenTable(table: TableShape): TableWidening {
           }
           continue;
         }
-        const { count: already } = misfits;
+        const already = misfits?.count ?? 0;
         const after = widen(before ?? 'null', fields[key], misfits);
-        if (misfits.count > already && !strays.has(key)) {
+        if (misfits !== undefined && misfits.count > already && !strays.has(key)) {
           strays.add(key);
           changes += 1;
         }
@@ -114,7 +115,7 @@ export function widenTable(table: TableShape): TableWidening {
         extra = true;
         changes += 1;
       }
-      const hasStrays = misfits.count > count;
+      const hasStrays = misfits !== undefined && misfits.count > count;
       return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
     result: () => (changes > 0 ? { columns, extra, strays, spellings } : table),

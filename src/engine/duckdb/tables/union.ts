@@ -1,4 +1,4 @@
-import { foldName } from '../sql/names.ts';
+import { foldName, STRAYS_COLUMN } from '../sql/names.ts';
 import { joinShapes, type Shape } from '../values/shape.ts';
 import type { TableShape } from './columns.ts';
 
@@ -18,6 +18,7 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
       columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
     }
   }
-  const strays = new Set(tables.flatMap((table) => [...table.strays]));
+  const isTaken = spellings.has(STRAYS_COLUMN);
+  const strays = new Set(isTaken ? [] : tables.flatMap((table) => [...table.strays]));
   return { columns, extra: tables.some(({ extra }) => extra), strays };
 }
