@@ -31,8 +31,20 @@ const KNOWING =
   /^(?:->>?|json.*|.*to_json|from_json.*|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|lag|lead|first_value|last_value|nth_value|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
 const PASSING: ReadonlySet<string> = new Set(['CASE_EXPR', 'OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
 
-/** `plain`: the select list only shows what the documents have, and computes with nothing. */
+const NOTHING: FieldReads = { paths: [], all: false, compared: [] };
+
+/** Whether there is anything to say of a table's fields. */
+function mayWarn(table: NamedTable): boolean {
+  const hasStrays = (table.behind?.() ?? [table]).some(({ strays }) => strays !== undefined && strays.size > 0);
+  return hasStrays || (table.jsonFields?.().size ?? 0) > 0;
+}
+
+/**
+ * `plain`: the select list only shows what the documents have, and computes with nothing. Tables of which there is nothing
+ * to say are not read.
+ */
 export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>, isPlain: boolean): FieldReads {
+  if (![...tables.values()].some(mayWarn)) return NOTHING;
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
   const walk: Walk = { paths: new Map(), compared: new Map(), all: false, tables: new Set(named.map(foldName)) };
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
@@ -96,7 +108,6 @@ export function mayRead({ paths, all }: FieldReads, names: readonly string[]): b
     for (let at = 0; at < Math.min(3, path.length); at++) {
       if (foldName(path[at] ?? '') !== foldName(names[0] ?? '')) continue;
       const rest = path.slice(at + 1);
-      // The last step of a path may be a method: `name.upper()` is a call by then, but `name.upper` is not.
       const isOn = rest.every((step, index) => {
         const name = names[index + 1];
         return name === undefined || step === ITEM || /^\d+$/.test(name) || foldName(step) === foldName(name);

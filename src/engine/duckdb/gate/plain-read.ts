@@ -49,7 +49,7 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
       items.push('star');
       continue;
     }
-    const place = item['class'] === 'COLUMN_REF' ? placeIn(table, from, textsOf(item['column_names'])) : undefined;
+    const place = item['class'] === 'COLUMN_REF' ? columnPlace(table, from, textsOf(item['column_names'])) : undefined;
     if (place === undefined) return null;
     items.push(place);
   }
@@ -62,7 +62,7 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
  * The place of a column, which may have the names of its table before its own; null for one that has no strays, undefined
  * if it is no column.
  */
-function placeIn(table: NamedTable, from: Node, path: readonly string[]): string | null | undefined {
+function columnPlace(table: NamedTable, from: Node, path: readonly string[]): string | null | undefined {
   const names = [textOf(from['alias']) || table.name, table.name].map(foldName);
   for (let at = 0; at < Math.min(3, path.length); at++) {
     if (at > 0 && !names.includes(foldName(path[at - 1] ?? ''))) continue;

@@ -1,16 +1,14 @@
 import { type JsonObject, stringifyJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { WriteOutcome } from '../../engine.ts';
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { dataTable, type Table } from '../tables/catalog.ts';
+import type { Table } from '../tables/catalog.ts';
 import { type Change, changeAll } from '../tables/change.ts';
 import { IS_LIVE, type TableShape, widenTable } from '../tables/columns.ts';
-import { type FoundRow, findRows, type RowKey, requireAll, rowKeyOf, visibleOf } from '../tables/find-rows.ts';
+import { type FoundRow, findRows, rowKeyOf, visibleOf } from '../tables/find-rows.ts';
 import { readDocuments } from '../tables/read-back.ts';
+import { updateRows } from '../tables/update-rows.ts';
 import { documentText } from '../values/document-text.ts';
-import { batchesOfLines } from '../values/lines.ts';
-import { structureOfFields } from '../values/types.ts';
 
 /**
  * Changes fields of documents in their columns: the documents are neither read whole nor stored anew.
@@ -46,7 +44,7 @@ export const columnUpdates: ColumnUpdates = {
       });
       const changedFields = documents.map(([, one]) => one);
       if (!(await fits(part, changedFields))) return undefined;
-      await updateRows(sql, table, part, documents);
+      await updateFields(sql, table, part, documents);
       return outcomes;
     });
   },
@@ -70,36 +68,21 @@ async function fits(shape: TableShape, documents: Iterable<JsonObject>): Promise
   return true;
 }
 
-/**
- * Stores the fields of `documents`, which fit, in the columns of `part`; the other columns of these rows stay as they
- * are.
- */
-async function updateRows(
+/** Stores the fields of `documents`, which fit, in the columns of `part`. */
+async function updateFields(
   sql: Sql,
   table: Table,
-  part: TableShape,
+  { columns }: TableShape,
   documents: Iterable<readonly [FoundRow, JsonObject]>,
 ): Promise<void> {
-  const key = rowKeyOf(table);
-  const statement = updateStatement(table, key, part);
-  const lineOf = ([row, fields]: readonly [FoundRow, JsonObject]) =>
-    `{"k":${stringifyJson(key.of(row))},"f":${documentText(fields, part.columns)}}`;
-  for await (const lines of batchesOfLines(documents, lineOf)) {
-    const [counted] = await sql(statement, lines.join('\n'));
-    requireAll(lines, Number(counted?.[0]));
-  }
-}
-
-/** Names that no field can have, so that they are never taken for a field's column. */
-const SOURCE = quoteName(TIME_COLUMN);
-const KEY = quoteName(ID_COLUMN);
-
-function updateStatement(table: Table, key: RowKey, { columns }: TableShape): string {
-  const names = [...columns.keys()].map(quoteName);
-  const structure = `{"k":"${key.type}","f":${structureOfFields(columns)}}`;
-  const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(structure)})`;
-  const target = quoteName(EXTRA_COLUMN);
-  return `UPDATE ${dataTable(table.id)} AS ${target} SET ${names.map((name) => `${name} = ${SOURCE}.${name}`).join(', ')}
-    FROM (SELECT d.k AS ${KEY}, ${names.map((name) => `d.f.${name}`).join(', ')} FROM (SELECT ${parsed} AS d)) AS ${SOURCE}
-    WHERE ${target}.${key.column} = ${SOURCE}.${KEY}${key.type === 'VARCHAR' ? ` AND ${target}.${IS_LIVE}` : ''}`;
+  const { column, type, of } = rowKeyOf(table);
+  const among = type === 'VARCHAR' ? (target: string) => `${target}${IS_LIVE}` : undefined;
+  const match = { key: (target: string) => `${target}${column}`, type, among };
+  await updateRows(
+    sql,
+    table,
+    { part: { columns, strays: false }, match },
+    documents,
+    ([row, fields]) => `{"k":${stringifyJson(of(row))},"f":${documentText(fields, columns)}}`,
+  );
 }

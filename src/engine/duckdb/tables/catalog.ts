@@ -83,11 +83,6 @@ export function tableOf(
   const columns = () => columnNames(shape);
   const jsonFields = () => jsonFieldsOf(shape.columns);
   const objects = () => [...shape.columns.values()].flatMap(objectsIn);
-  const fields = {
-    strays: shape.strays,
-    placeOf: (path: readonly string[]) => placeIn(shape.columns, path),
-    fieldAt: (place: string) => fieldAt(shape.columns, place),
-  };
   const lookup = {
     rows: (wanted: string) =>
       visibleRows({ id, shape, retentionSecs }, `${quoteName(HASH_COLUMN)} = ${hashOf(wanted)}`),
@@ -111,7 +106,9 @@ export function tableOf(
     columns,
     jsonFields,
     objects,
-    ...fields,
+    strays: shape.strays,
+    placeOf: (path) => placeIn(shape.columns, path),
+    fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,
     definition,
   };

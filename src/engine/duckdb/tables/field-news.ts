@@ -1,19 +1,11 @@
-import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
-import { createPace } from '../../../contract/turns/turns.ts';
-import type { FieldNews, NewSpelling, NewStrays, TypeChange } from '../../field-news.ts';
+import type { JsonValue } from '../../../contract/json/json.ts';
+import type { FieldNews, NewSpelling, TypeChange } from '../../field-news.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, quoteName, quoteText } from '../sql/names.ts';
-import { changedIn, ITEMS, type Path, shapeAt, VALUES } from '../values/paths.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { pathOf, split } from '../values/strays.ts';
+import { changedIn } from '../values/paths.ts';
+import { isMapShape, kindOf, type Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
-
-/** A document of a write; `hasStrays` as in `Fitting`. */
-export interface Written {
-  id: string;
-  fields: JsonObject;
-  hasStrays: boolean;
-}
+import { fieldOf, pathText, straysIn, type Written } from './places.ts';
 
 /** Maximum number of fields that are named. */
 const FIELDS_MAX = 5;
@@ -26,13 +18,17 @@ export async function fieldNewsOf(
 ): Promise<FieldNews | undefined> {
   const changes = changesOf(before, after);
   const spellings = newSpellings(before, after);
-  const strays = await newStrays(after, documents);
+  const strays = await straysIn(after.columns, documents);
   if (changes.length === 0 && spellings.length === 0 && strays.length === 0) return undefined;
   return {
     changed: changes.length,
     changes: changes.slice(0, FIELDS_MAX),
     strayed: strays.length,
-    strays: strays.toSorted((a, b) => b.count - a.count).slice(0, FIELDS_MAX),
+    strays: strays.slice(0, FIELDS_MAX).map(({ path, count, first: { id, value } }) => ({
+      ...fieldOf(after.columns, path),
+      count,
+      example: { id, value: inWords(value) },
+    })),
     spellings,
   };
 }
@@ -42,40 +38,14 @@ function changesOf(before: TableShape, after: TableShape): TypeChange[] {
   if (before === after) return [];
   const changed = changedIn({ fields: before.columns }, { fields: after.columns });
   return [...changed].flatMap(({ path, from, to }): TypeChange[] => {
-    const isOther = from !== undefined && typeOf(from) !== 'JSON' && kindOf(from) !== kindOf(to);
+    const isOther = from !== undefined && typeOf(from) !== 'JSON' && !isOfKind(from, to);
     return isOther ? [{ path: pathText(path), before: typeOf(from), after: typeOf(to) }] : [];
   });
 }
 
-/** What widens without losing anything, and without a lambda's noticing, is of one kind. */
-function kindOf(shape: Shape): string {
-  if (isListShape(shape)) return 'list';
-  if (isMapShape(shape)) return 'map';
-  if (isObjectShape(shape)) return 'object';
-  return ['int53', 'int64', 'hugeint', 'double'].includes(shape) ? 'number' : shape;
-}
-
-async function newStrays({ columns }: TableShape, documents: readonly Written[]): Promise<NewStrays[]> {
-  const pace = createPace();
-  const found = new Map<string, NewStrays>();
-  for (const { id, fields, hasStrays } of documents) {
-    if (!hasStrays) continue;
-    for (const [place, value] of split(fields, columns).strays) {
-      const path = pathOf(place, columns);
-      const text = pathText(path);
-      const before = found.get(text);
-      const shape = shapeAt(columns, path);
-      const type = shape === undefined ? null : typeOf(shape);
-      found.set(text, before ? { ...before, count: before.count + 1 } : strayOf(id, text, type, value));
-    }
-    const turn = pace();
-    if (turn !== undefined) await turn;
-  }
-  return [...found.values()];
-}
-
-function strayOf(id: string, path: string, type: string | null, value: JsonValue): NewStrays {
-  return { path, type, count: 1, example: { id, value: inWords(value) } };
+/** Also whether an object has become a map. */
+function isOfKind(from: Shape, to: Shape): boolean {
+  return kindOf(from) === kindOf(to) && isMapShape(from) === isMapShape(to);
 }
 
 function newSpellings(before: TableShape, after: TableShape): NewSpelling[] {
@@ -93,11 +63,6 @@ function extraValue(key: string, type: string): string {
   if (type === 'VARCHAR') return `${EXTRA_COLUMN}->>${path}`;
   const value = `${EXTRA_COLUMN}->${path}`;
   return type === 'JSON' ? value : `TRY_CAST(${value} AS ${type})`;
-}
-
-export function pathText([column, ...path]: Path): string {
-  const parts = path.map((step) => (step === ITEMS ? '[]' : `.${step === VALUES ? '<key>' : quoteName(step)}`));
-  return [quoteName(String(column)), ...parts].join('');
 }
 
 function inWords(value: JsonValue): string {

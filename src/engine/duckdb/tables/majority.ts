@@ -1,14 +1,13 @@
-import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
-import { parseJson } from '../../../contract/json/json.ts';
+import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
-import { isListShape, isMapShape, isObjectShape, type Misfits, type Shape, widen } from '../values/shape.ts';
-import { isScalarOf, pathOf, split } from '../values/strays.ts';
+import { type Kind, kindOf, type Misfits, type Shape, widen } from '../values/shape.ts';
+import { isScalarOf } from '../values/strays.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
-import { pathText } from './field-news.ts';
+import { straysIn, type Written } from './places.ts';
 
 /*
  * The majority of a field's values decides its type. A type changes only when more values disagree with it than agree:
@@ -23,13 +22,7 @@ const NESTED_MAX = 1 / 4;
 /** Places that one write can change, those with the most strays: each is counted in all documents. */
 const PLACES_MAX = 20;
 
-type Kind = 'boolean' | 'number' | 'text' | 'list' | 'object';
 type Counts = Record<Kind, number>;
-
-interface Written {
-  fields: JsonObject;
-  hasStrays: boolean;
-}
 
 /**
  * The columns of `after` whose type, or that of a place within, is not that of most values any more, with the types that
@@ -42,7 +35,9 @@ export async function withMajority(
   documents: readonly Written[],
 ): Promise<ReadonlyMap<string, Shape>> {
   let { columns } = after;
-  for (const path of await strayPaths(columns, documents)) {
+  const most = (await straysIn(columns, documents)).slice(0, PLACES_MAX);
+  // What is around a place first: a change there changes what is in it.
+  for (const { path } of most.sort((a, b) => a.path.length - b.path.length)) {
     const shape = shapeAt(columns, path);
     // Keys that cannot be fields have none.
     if (shape === undefined || shape === 'json') continue;
@@ -50,24 +45,6 @@ export async function withMajority(
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
   return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
-}
-
-async function strayPaths(columns: TableShape['columns'], documents: readonly Written[]): Promise<Path[]> {
-  const pace = createPace();
-  const found = new Map<string, { path: Path; count: number }>();
-  for (const { fields, hasStrays } of documents) {
-    if (!hasStrays) continue;
-    for (const place of split(fields, columns).strays.keys()) {
-      const path = pathOf(place, columns);
-      const key = pathText(path);
-      found.set(key, { path, count: (found.get(key)?.count ?? 0) + 1 });
-    }
-    const turn = pace();
-    if (turn !== undefined) await turn;
-  }
-  const most = [...found.values()].sort((a, b) => b.count - a.count).slice(0, PLACES_MAX);
-  // What is around a place first: a change there changes what is in it.
-  return most.map(({ path }) => path).sort((a, b) => a.length - b.length);
 }
 
 interface Place {
@@ -184,14 +161,6 @@ function valuesIn(value: string, [step, ...steps]: readonly Step[]): string {
   const list = step === ITEMS ? value : `map_values(${value})`;
   const item = `x${steps.length}`;
   return `coalesce(list_sum(list_transform(${list}, lambda ${item}: ${valuesIn(item, steps)})), 0)`;
-}
-
-function kindOf(shape: Shape): Kind | undefined {
-  if (isListShape(shape)) return 'list';
-  if (isMapShape(shape) || isObjectShape(shape)) return 'object';
-  if (shape === 'string') return 'text';
-  if (shape === 'null' || shape === 'json') return undefined;
-  return shape === 'boolean' ? 'boolean' : 'number';
 }
 
 function kindOfValue(value: NonNullable<JsonValue>): Kind {

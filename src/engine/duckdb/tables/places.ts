@@ -1,9 +1,10 @@
-import { foldName } from '../sql/names.ts';
-import { inside, shapeAt, VALUES } from '../values/paths.ts';
+import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
+import { createPace } from '../../../contract/turns/turns.ts';
+import { foldName, quoteName } from '../sql/names.ts';
+import { ITEMS, inside, type Path, shapeAt, VALUES } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { pathOf, placeOf } from '../values/strays.ts';
+import { pathOf, placeOf, split } from '../values/strays.ts';
 import { typeOf } from '../values/types.ts';
-import { pathText } from './field-news.ts';
 
 /** The place of a field that SQL names so: without regard to letter case, except in a map. */
 export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): string | undefined {
@@ -27,7 +28,53 @@ export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly stri
 
 /** The field at a place of strays. */
 export function fieldAt(columns: ReadonlyMap<string, Shape>, place: string): { path: string; type: string | null } {
-  const path = pathOf(place, columns);
+  return fieldOf(columns, pathOf(place, columns));
+}
+
+/** The same for a path. */
+export function fieldOf(columns: ReadonlyMap<string, Shape>, path: Path): { path: string; type: string | null } {
   const shape = shapeAt(columns, path);
   return { path: pathText(path), type: shape === undefined ? null : typeOf(shape) };
+}
+
+/** As the SQL of a path is written, with `[]` for the items of a list and `<key>` for the values of a map. */
+export function pathText([column, ...path]: Path): string {
+  const parts = path.map((step) => (step === ITEMS ? '[]' : `.${step === VALUES ? '<key>' : quoteName(step)}`));
+  return [quoteName(String(column)), ...parts].join('');
+}
+
+/** A document of a write; `hasStrays` as in `Fitting`. */
+export interface Written {
+  id: string;
+  fields: JsonObject;
+  hasStrays: boolean;
+}
+
+/** The strays that a write has at one path. */
+export interface StraysAt {
+  path: Path;
+  count: number;
+  first: { id: string; value: JsonValue };
+}
+
+/** The strays of a write by their paths, those with the most first. */
+export async function straysIn(
+  columns: ReadonlyMap<string, Shape>,
+  documents: readonly Written[],
+): Promise<StraysAt[]> {
+  const pace = createPace();
+  const found = new Map<string, StraysAt>();
+  for (const { id, fields, hasStrays } of documents) {
+    if (!hasStrays) continue;
+    for (const [place, value] of split(fields, columns).strays) {
+      const path = pathOf(place, columns);
+      const text = pathText(path);
+      const known = found.get(text) ?? { path, count: 0, first: { id, value } };
+      known.count += 1;
+      found.set(text, known);
+    }
+    const turn = pace();
+    if (turn !== undefined) await turn;
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count);
 }

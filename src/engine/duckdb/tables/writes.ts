@@ -22,12 +22,13 @@ import {
   updateShape,
 } from './catalog.ts';
 import { changeAll } from './change.ts';
-import { FITS, type Fitting, type TableShape, widenTable } from './columns.ts';
-import { fieldNewsOf, type Written } from './field-news.ts';
+import { type Fitting, type TableShape, widenTable } from './columns.ts';
+import { fieldNewsOf } from './field-news.ts';
 import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
 import { withMajority } from './majority.ts';
 import { withMaps } from './maps.ts';
+import type { Written } from './places.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
@@ -151,16 +152,11 @@ async function storeDocuments(
   let fit = await fitAll(before.shape, documents);
   const retyped = await withMajority(context.transaction, before, fit.shape, fit.written);
   if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
-  const { fittings, written } = fit;
+  const { written } = fit;
   const shape = await withMaps(context.transaction, before, fit.shape, documents);
   const stored = { shape, retyped: [...retyped.keys()], ids: documents.map(({ id }) => id), written, onNews };
   return store(context, before, stored, async (sql, table, timeOf) => {
-    const fitted = documents.map(({ id, fields, eventTimeMicros }, index) => ({
-      id,
-      fields,
-      eventTimeMicros: eventTimeMicros ?? timeOf(id),
-      ...(fittings[index] ?? FITS),
-    }));
+    const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
     await finish?.(sql);
   });
@@ -169,11 +165,10 @@ async function storeDocuments(
 async function fitAll(
   before: TableShape,
   documents: readonly AcceptedDocument[],
-): Promise<{ shape: TableShape; fittings: Fitting[]; written: Written[] }> {
+): Promise<{ shape: TableShape; written: (AcceptedDocument & Fitting)[] }> {
   const widening = widenTable(before);
-  const fittings = await mapInTurns(documents, ({ fields }) => widening.add(fields));
-  const written = documents.flatMap(({ id, fields }, index) => ({ id, fields, ...(fittings[index] ?? FITS) }));
-  return { shape: widening.result(), fittings, written };
+  const written = await mapInTurns(documents, (document) => ({ ...document, ...widening.add(document.fields) }));
+  return { shape: widening.result(), written };
 }
 
 function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): TableShape {

@@ -36,7 +36,7 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 const HUGEINT_MAX = 2n ** 127n - 1n;
 
-export const EMPTY_OBJECT: ObjectShape = { fields: new Map() };
+const EMPTY_OBJECT: ObjectShape = { fields: new Map() };
 const EMPTY_LIST: ListShape = { element: 'null' };
 
 /**
@@ -57,6 +57,18 @@ export function isListShape(shape: Shape): shape is ListShape {
 
 export function isMapShape(shape: Shape): shape is MapShape {
   return typeof shape === 'object' && 'values' in shape;
+}
+
+/** What a value is, whatever its width and what it holds. */
+export type Kind = 'boolean' | 'number' | 'text' | 'list' | 'object';
+
+/** The kind of all values of a shape; undefined if they have none in common. */
+export function kindOf(shape: Shape): Kind | undefined {
+  if (isListShape(shape)) return 'list';
+  if (isMapShape(shape) || isObjectShape(shape)) return 'object';
+  if (shape === 'string') return 'text';
+  if (shape === 'null' || shape === 'json') return undefined;
+  return shape === 'boolean' ? 'boolean' : 'number';
 }
 
 /** The names of the fields of each object in a shape. */
