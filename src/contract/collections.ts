@@ -75,6 +75,7 @@ export const Collection = resource({
   sources: z.array(Source),
   stats: CollectionStats,
   retention_secs: z.int().describe('Documents older than this, by event time, are purged'),
+  recognize_times: z.boolean().describe('Whether text that is an ISO 8601 date or time is DATE or TIMESTAMP in SQL'),
   field_mappings: z.array(FieldMapping),
   clustering_key: z.array(PartitionSpec),
   aliases: z.array(Alias),
@@ -102,6 +103,10 @@ export const collections = {
       description: z.string().optional(),
       sources: z.array(Source).optional().describe('See colloquy://docs/sources'),
       retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge documents older than this'),
+      recognize_times: z
+        .boolean()
+        .optional()
+        .describe('Store text that is an ISO 8601 date or time as DATE or TIMESTAMP; default: as text'),
       event_time_info: EventTimeInfo.optional().describe('Which field is the event time'),
       field_mappings: z.array(FieldMapping).optional().describe('Changes to documents on their way in'),
       clustering_key: z.array(PartitionSpec).optional(),

@@ -161,6 +161,8 @@ export type Change =
       name: string;
       /** Documents with an older event time are treated as absent; absent or null: documents stay. */
       retentionSecs?: number | null | undefined;
+      /** Whether text that is a time by ISO 8601 makes a column of times; default: it is text. */
+      recognizeTimes?: boolean | undefined;
     }
   /** Works for a collection in the trash, too. */
   | { do: 'dropCollection'; table: string }

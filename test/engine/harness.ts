@@ -31,10 +31,10 @@ export function openSmall(file: string, limits: Partial<EngineLimits> = {}, log?
 }
 
 /** Creates the workspace `commons` with the collection `docs`, whose table is `t`. */
-export async function createDocs(engine: Engine): Promise<void> {
+export async function createDocs(engine: Engine, recognizeTimes = false): Promise<void> {
   await engine.commit([
     { do: 'createWorkspace', workspace: 'commons' },
-    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs', recognizeTimes },
   ]);
 }
 

@@ -68,6 +68,7 @@ const COLLECTION = z.object({
   fieldSchemas: z.array(z.looseObject({})),
   encodingOptions: AnyObject.nullable(),
   retentionSecs: z.int().nullable().default(null),
+  recognizeTimes: z.boolean().default(false),
   eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
   fieldMappings: z.array(FIELD_MAPPING).default([]),
   sources: z.array(SOURCE).default([]),

@@ -10,7 +10,14 @@ import { readSources } from '../ingest/sources.ts';
 /** The settings that a collection is created with and keeps. */
 export type CollectionSettings = Pick<
   CollectionRecord,
-  'retentionSecs' | 'eventTimeInfo' | 'fieldMappings' | 'sources' | 'clusteringKey' | 'fieldSchemas' | 'encodingOptions'
+  | 'retentionSecs'
+  | 'recognizeTimes'
+  | 'eventTimeInfo'
+  | 'fieldMappings'
+  | 'sources'
+  | 'clusteringKey'
+  | 'fieldSchemas'
+  | 'encodingOptions'
 >;
 
 /**
@@ -28,6 +35,7 @@ export async function readCollectionSettings(
   const { event_time_info: info, field_mappings: mappings = [] } = input;
   return {
     retentionSecs: input.retention_secs ?? null,
+    recognizeTimes: input.recognize_times ?? false,
     eventTimeInfo: info === undefined ? null : await readEventTimeInfo(engine, info, refuse),
     fieldMappings: mappings.length === 0 ? [] : await readFieldMappings(engine, mappings, refuse),
     sources,

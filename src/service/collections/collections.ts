@@ -48,6 +48,7 @@ export async function createCollection(ctx: CallContext, input: ParsedInput<'cre
         workspace,
         name: record.name,
         retentionSecs: record.retentionSecs,
+        recognizeTimes: record.recognizeTimes,
       },
     ];
     return { changes, result: toCollection(ctx, record, 'CREATED') };
@@ -167,6 +168,7 @@ export function toCollection(
     status,
     sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
     retention_secs: record.retentionSecs,
+    recognize_times: record.recognizeTimes,
     field_mappings: record.fieldMappings,
     clustering_key: record.clusteringKey,
     aliases: aliasesNaming(catalog, collectionKey(record.workspace, record.name)).map(toAlias),

@@ -11,9 +11,16 @@ const small = fc.integer({ min: -5, max: 20 });
 const fraction = fc.constantFrom(0.5, -1.25, 2.75, 100.125);
 const big = fc.constantFrom(2n ** 53n + 1n, 2n ** 62n + 1n, -(2n ** 60n) - 1n);
 const huge = fc.constantFrom(2n ** 80n + 1n, -(2n ** 100n));
-const time = fc
-  .integer({ min: 0, max: 400 })
-  .map((day) => new Date(Date.UTC(2026, 0, 1) + day * 7_201_000).toISOString());
+const instant = fc.integer({ min: 0, max: 400 }).map((n) => new Date(Date.UTC(2026, 0, 1) + n * 7_201_000));
+const time = fc.oneof(
+  { weight: 12, arbitrary: instant.map((at) => at.toISOString()) },
+  { weight: 1, arbitrary: instant.map((at) => `${at.toISOString().slice(0, 19)}Z`) },
+  { weight: 1, arbitrary: instant.map((at) => `${new Date(+at + 7_200_000).toISOString().slice(0, 19)}+02:00`) },
+);
+const day = fc.oneof(
+  { weight: 30, arbitrary: instant.map((at) => at.toISOString().slice(0, 10)) },
+  { weight: 1, arbitrary: instant.map((at) => at.toISOString().slice(0, 19)) },
+);
 const odd: fc.Arbitrary<JsonValue> = fc.oneof(
   word,
   small,
@@ -39,6 +46,8 @@ export const fieldsArbitrary = fc.record(
     s: some(few(word, odd)),
     b: some(few(fc.boolean(), odd)),
     t: some(few(time, odd)),
+    day: some(few(day, odd)),
+    lt: some(few(fc.array(few(time, odd, 20), { maxLength: 3 }), odd)),
     l: some(few(fc.array(few(some(small), odd, 20), { maxLength: 4 }), odd)),
     lo: some(
       few(

@@ -47,7 +47,7 @@ async function take(engine: Engine, model: Map<string, JsonObject>, { add, patch
   }
 }
 
-const FIELDS = ['n', 'd', 'i', 's', 'b', 't', 'l', 'lo', 'o', 'm', 'mix'];
+const FIELDS = ['n', 'd', 'i', 's', 'b', 't', 'day', 'lt', 'l', 'lo', 'o', 'm', 'mix'];
 
 /** Integers beyond 2^53 are text in answers. */
 const shown = (value: JsonValue): JsonValue => {
@@ -90,8 +90,10 @@ async function seenDocuments(
       const exact = valueAt(document, place) ?? null;
       expect(sameText(shown(exact))).toBe(sameText(value ?? null));
       const [field = ''] = place.split('/');
-      strays.set(field, (strays.get(field) ?? 0) + 1);
       const inColumn = valueAt({ [field]: columns[known.indexOf(field)] ?? null }, place) ?? null;
+      // The column has the time that is spelled otherwise.
+      if (typeof exact === 'string' && /^(TIMESTAMP|DATE)/.test(types.get(field) ?? '') && inColumn !== null) continue;
+      strays.set(field, (strays.get(field) ?? 0) + 1);
       const rounded = typeof exact === 'bigint' ? Number(exact) : undefined;
       const isText =
         typeof inColumn === 'string' && inColumn === (typeof exact === 'string' ? exact : stringifyJson(exact));
@@ -154,11 +156,11 @@ test('answers are those of JavaScript over the documents, or say what they did n
   let copy = 0;
   try {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
+      fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 2, maxLength: 7 }), async (recognizeTimes, steps) => {
         const { file, dispose } = temporaryFolder();
         let engine = await openSmall(file);
         try {
-          await createDocs(engine);
+          await createDocs(engine, recognizeTimes);
           const model = new Map<string, JsonObject>();
           for (const one of steps as Step[]) {
             if (one.restart) {

@@ -12,7 +12,7 @@ const NUMBER = /^(BIGINT|DOUBLE|HUGEINT)$/;
 const TEXT = /^VARCHAR$/;
 const INTEGERS = /^(BIGINT|HUGEINT)\[\]$/;
 const ITEMS = /^STRUCT\(.*\)\[\]$/;
-const OBJECT = /^STRUCT\([^[]*x (BIGINT|HUGEINT)/;
+const OBJECT = /^STRUCT\([^[]*x (BIGINT|HUGEINT)[,)]/;
 const INTEGER_MAP = /^MAP\(VARCHAR, BIGINT\)$/;
 const MAP = /^MAP\(VARCHAR, (BIGINT|DOUBLE)\)$/;
 
@@ -163,9 +163,10 @@ export const QUESTIONS: readonly Question[] = [
       counts(
         values(d, 't')
           .filter(isTime)
-          .map((one) => String(one).slice(0, 10)),
+          .map((one) => new Date(String(one)).toISOString().slice(0, 10)),
       ),
   },
+  ...ofTime(),
   {
     sql: 'SELECT sum(len(l)) FROM docs',
     of: { l: INTEGERS },
@@ -221,7 +222,7 @@ export const QUESTIONS: readonly Question[] = [
   },
   {
     sql: 'SELECT sum(list_sum([x.v FOR x IN lo]))::DOUBLE FROM docs',
-    of: { lo: /^STRUCT\([^[]*v (BIGINT|HUGEINT).*\)\[\]$/ },
+    of: { lo: /^STRUCT\([^[]*v (BIGINT|HUGEINT)[,)].*\[\]$/ },
     answer: (d) => [[total(items(d).flatMap((one) => one['v'] ?? []))]],
   },
   {
@@ -287,6 +288,55 @@ export const QUESTIONS: readonly Question[] = [
     answer: (d) => [[values(d, 'mix').filter((one) => String(one) === '9' && typeof one !== 'object').length]],
   },
 ];
+
+function ofTime(): Question[] {
+  const of = { t: /^TIMESTAMP WITH TIME ZONE$/ };
+  const millis = (d: readonly JsonObject[]) => values(d, 't').map((one) => Date.parse(String(one)));
+  const days = (d: readonly JsonObject[]) => values(d, 'day').map((one) => Date.parse(String(one).slice(0, 10)));
+  return [
+    {
+      sql: "SELECT count(*) FROM docs WHERE t > TIMESTAMPTZ '2026-01-10 00:00:00Z'",
+      of,
+      answer: (d) => [[millis(d).filter((one) => one > Date.UTC(2026, 0, 10)).length]],
+    },
+    {
+      sql: "SELECT count(*) FROM docs WHERE t + INTERVAL 1 DAY <= '2026-01-20'",
+      of,
+      answer: (d) => [[millis(d).filter((one) => one + 86_400_000 <= Date.UTC(2026, 0, 20)).length]],
+    },
+    {
+      sql: 'SELECT min(epoch_ms(t)), max(epoch_ms(t)), count(DISTINCT t) FROM docs',
+      of,
+      answer: (d) => [[extreme(millis(d), Math.min), extreme(millis(d), Math.max), new Set(millis(d)).size]],
+    },
+    {
+      sql: "SELECT epoch_ms(date_trunc('day', t)), count(*) FROM docs WHERE t IS NOT NULL GROUP BY 1",
+      of,
+      answer: (d) => counts(millis(d).map((one) => one - (one % 86_400_000))),
+    },
+    {
+      sql: 'SELECT epoch_ms(day::DATE), count(*) FROM docs WHERE day IS NOT NULL GROUP BY 1',
+      of: { day: /^(DATE|TIMESTAMP)$/ },
+      answer: (d) => counts(days(d)),
+    },
+    {
+      sql: 'SELECT count(*), max(epoch_ms(u)) FROM docs, unnest(lt) AS x(u) WHERE u IS NOT NULL',
+      of: { lt: /^TIMESTAMP WITH TIME ZONE\[\]$/ },
+      answer: (d) => {
+        const all = lists(d, 'lt').flatMap((list) => list.filter((one) => one !== null));
+        return [
+          [
+            all.length,
+            extreme(
+              all.map((one) => Date.parse(String(one))),
+              Math.max,
+            ),
+          ],
+        ];
+      },
+    },
+  ];
+}
 
 function items(documents: readonly JsonObject[]): JsonObject[] {
   return lists(documents, 'lo').flatMap((list) => list.filter((one) => one !== null)) as JsonObject[];

@@ -37,7 +37,7 @@ test('a checkpoint between two statements moves no document from its place', { t
     await sql(`DELETE FROM "_colloquy"."_data"."t" WHERE rowid < ${PIECE}`);
 
     const ids = [`a${PIECE}`, `a${2 * PIECE}`, `a${DOCUMENTS - 1}`];
-    const table = newTable('t', 'commons', 'docs', null);
+    const table = newTable({ id: 't', workspace: 'commons', name: 'docs', retentionSecs: null });
     await sql('BEGIN TRANSACTION');
     const rows = await findRows(sql, table, ids);
     expect(rows.map(({ id }) => id).sort()).toEqual([...ids].sort());

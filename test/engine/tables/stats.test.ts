@@ -12,7 +12,7 @@ test('a table is counted again after a write only, and with a retention each tim
     return work(Object.assign(run, { again: run }) as Sql);
   });
   const counts = async (retentionSecs: number | null) => {
-    const table = newTable(`t${retentionSecs}`, 'commons', 't', retentionSecs);
+    const table = newTable({ id: `t${retentionSecs}`, workspace: 'commons', name: 't', retentionSecs });
     const found = [await stats.of(table), await stats.of(table)];
     stats.forget(table.id);
     return [...found, await stats.of(table)].map(({ docCount }) => docCount);

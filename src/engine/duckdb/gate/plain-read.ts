@@ -14,13 +14,16 @@ import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf, textsOf } f
 
 /**
  * A statement that only picks fields of one collection: each value is shown as its document has it, also one that does
- * not fit its column. For this the result has the column of strays in addition, which no answer shows.
+ * not fit its column, and a time as it was spelled. For this the result has the column of strays in addition, if there is
+ * one, which no answer shows.
  */
 export interface PlainRead {
   /** For each column of the select list its place, as in `strays.ts`; `star`: all columns of the table come here. */
   items: readonly (string | 'star' | null)[];
-  /** What the text needs for it, and its node in the tree; null if the table's columns are all there already. */
+  /** What the text needs for the strays, and its node in the tree; null if they are there already, or there are none. */
   added: { splice: Splice; node: Node } | null;
+  hasStrays: boolean;
+  written: NamedTable['written'];
 }
 
 const CLAUSES: ReadonlySet<string> = new Set(['where_clause', 'modifiers']);
@@ -30,12 +33,13 @@ const STAR_KEYS: ReadonlySet<string> = new Set(['class', 'type', 'relation_name'
 const OTHERS: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN]);
 const has = (node: Node, keys: ReadonlySet<string>) => Object.keys(node).every((key) => keys.has(key));
 
-/** The plain read that a statement is; null if it is none, or if its collection has no strays. */
+/** The plain read that a statement is; null if it is none, or if its collection has neither strays nor times. */
 export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap<Node, NamedTable>): PlainRead | null {
   const from = query['from_table'];
   const table = isNode(from) ? tables.get(from) : undefined;
   if (table?.placeOf === undefined || !isNode(from) || !has(from, TABLE_KEYS)) return null;
-  if (!table.strays?.size || query['type'] !== 'SELECT_NODE') return null;
+  const hasStrays = (table.strays?.size ?? 0) > 0;
+  if ((!hasStrays && table.written === undefined) || query['type'] !== 'SELECT_NODE') return null;
   if (!clausesOf(query).every((clause) => CLAUSES.has(clause))) return null;
   if (!modifiersOf(query).every(({ type }) => MODIFIERS.has(textOf(type)))) return null;
   const list = nodesOf(query['select_list']);
@@ -53,9 +57,10 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
     if (place === undefined) return null;
     items.push(place);
   }
-  if (isThere) return { items, added: null };
+  const { written } = table;
+  if (!hasStrays || isThere) return { items, added: null, hasStrays, written };
   const added = addedTo(statement);
-  return added && { items, added };
+  return added && { items, added, hasStrays, written };
 }
 
 /**

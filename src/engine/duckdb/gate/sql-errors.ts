@@ -114,6 +114,38 @@ function fieldsBeside(message: string, tables: readonly NamedTable[]): string {
     : '';
 }
 
+const TIME_TYPE = '(DATE|TIME|TIMESTAMP(?: WITH TIME ZONE)?)';
+const TEXT_LEFT = new RegExp(`^Cannot (?:compare|mix) values of type VARCHAR and(?: type)? ${TIME_TYPE} `);
+const TEXT_RIGHT = new RegExp(`^Cannot (?:compare|mix) values of type ${TIME_TYPE} and(?: type)? VARCHAR `);
+
+/** The cast that makes a time of the text that is compared with one; `at` is the offset of the operator. */
+function castForTime(message: string, { body }: Statement, at: number | undefined): string {
+  const left = TEXT_LEFT.exec(message)?.[1];
+  const type = left ?? TEXT_RIGHT.exec(message)?.[1];
+  if (type === undefined) return '';
+  const list = [...tokens(body)];
+  const from = at === undefined ? -1 : Buffer.from(body).subarray(0, at).toString().length;
+  const operator = list.findIndex(({ start, end }) => start <= from && from < end);
+  const text = operator < 0 ? undefined : nameBeside(list, operator, left === undefined ? 1 : -1);
+  const cast = `CAST(${text ?? 'x'} AS ${type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : type})`;
+  return `\n${text ?? 'One side'} is text: write ${cast}, or TRY_${cast} if some values are no times.`;
+}
+
+/** The name, with those before its dots, that stands on one side of a token. */
+function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): string | undefined {
+  const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
+  // An operator of two characters is two tokens.
+  let at = operator + step;
+  while (isMark(list[at], '=<>!')) at += step;
+  const parts: string[] = [];
+  for (; isName(list[at]); at += step) {
+    parts.push(list[at]?.text ?? '');
+    if (!isMark(list[at + step], '.')) break;
+    at += step;
+  }
+  return parts.length === 0 ? undefined : (step === 1 ? parts : parts.reverse()).join('.');
+}
+
 /** Where a field without a column may be: in any table with `_extra`. */
 function extraFields(message: string, tables: readonly NamedTable[]): string {
   const name = missingColumn(message) ?? missingInTable(message);
@@ -144,6 +176,13 @@ const ADVICE: [Says, string][] = [
   [
     (message) => message.includes('"strftime(VARCHAR, STRING_LITERAL)"'),
     "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d').",
+  ],
+  [
+    (message) =>
+      /^(?:invalid (?:timestamp|date|time)|Could not convert string|(?:timestamp|date|time) field value)/i.test(
+        message,
+      ),
+    '\nNot every value is a time: TRY_CAST(x AS TIMESTAMPTZ) is NULL for those that are none.',
   ],
   [
     (message) => message.startsWith("Cannot extract field '") && message.includes(' because it is not a struct'),
@@ -213,7 +252,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const message = cleanMessage(text);
   const advice = ADVICE.find(([says]) => says(message))?.[1] ?? '';
   const written = writtenFor(message, failure.statement, failure.tables);
-  const hints = `${advice}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
+  const hints = `${advice}${castForTime(message, failure.statement, origin)}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
   const short = shortenCandidates(message, failure.statement.body);
   return new ApiError('query_error', `${short}${hints}`, { ...position, cause: error });
 }

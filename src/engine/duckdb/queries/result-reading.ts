@@ -196,7 +196,7 @@ async function readPage(
         ? table.rows
         : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
     const isFiltered = where !== undefined || orderBy !== undefined;
-    const warnings = shown && isFiltered ? [STRAYS_FILTERED, ...found.warnings] : found.warnings;
+    const warnings = shown?.strays !== undefined && isFiltered ? [STRAYS_FILTERED, ...found.warnings] : found.warnings;
     const typed = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
     return { columns: typed, rows: found.rows, total, cut: found.cut, warnings };
   });
@@ -210,10 +210,11 @@ function shownOf(
   { stored, shown }: KeptTable,
   columns: readonly KeptColumn[],
 ): { read: readonly KeptColumn[]; shown: Shown | undefined } {
-  const strays = shown && stored[shown.strays];
-  if (shown === undefined || strays === undefined) return { read: columns, shown: undefined };
-  const places = columns.map((column) => shown.places[stored.indexOf(column)] ?? null);
-  return { read: [...columns, strays], shown: { strays: columns.length, places } };
+  if (shown === undefined) return { read: columns, shown: undefined };
+  const own = columns.map((column) => shown.columns[stored.indexOf(column)] ?? { place: null, written: undefined });
+  const strays = shown.strays === undefined ? undefined : stored[shown.strays];
+  if (strays === undefined) return { read: columns, shown: { strays: undefined, columns: own } };
+  return { read: [...columns, strays], shown: { strays: columns.length, columns: own } };
 }
 
 /**

@@ -91,22 +91,25 @@ async function runPrepared(
   return await readKeeping(result, { ...caps, names: keptNames(names) }, signal, keeperOf(result, names, shown));
 }
 
-/** Where the result of a plain read has the strays, and the place of each of its columns. */
+/** Where the result of a plain read has the strays, and what each of its columns shows. */
 function shownIn(plain: PlainRead | null, names: readonly string[]): Shown | undefined {
   if (plain === null) return undefined;
-  const last = names.length - 1;
-  const inStar = last + (plain.added === null ? 1 : 0) - plain.items.filter((item) => item !== 'star').length;
+  const isAdded = plain.added !== null;
+  const inStar = names.length - (isAdded ? 1 : 0) - plain.items.filter((item) => item !== 'star').length;
   const places: (string | null)[] = [];
-  let strays = last;
+  let strays = isAdded ? names.length - 1 : undefined;
   for (const item of plain.items) {
     if (item !== 'star') places.push(item);
     else {
       const ofStar = names.slice(places.length, places.length + inStar);
-      if (plain.added === null) strays = places.length + ofStar.lastIndexOf(STRAYS_COLUMN);
+      if (plain.hasStrays && !isAdded) strays = places.length + ofStar.lastIndexOf(STRAYS_COLUMN);
       places.push(...ofStar.map((name) => placeOf([name])));
     }
   }
-  return { strays, places };
+  return {
+    strays,
+    columns: places.map((place) => ({ place, written: place === null ? undefined : plain.written?.(place) })),
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
 import { CATALOG, type NamedTable, type Names, quoteName, STRAYS_COLUMN } from '../sql/names.ts';
 import { stepsOf } from '../values/strays.ts';
+import { holdsTimesOf, timeTypeSql } from '../values/time-text.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
@@ -21,11 +22,12 @@ export async function strayWarnings(
   for (const table of tables) {
     if (table.fieldAt === undefined || ![...(table.strays ?? [])].some((column) => mayRead(reads, [column]))) continue;
     const found = new Map<string, { type: string | null; count: number }>();
-    for (const [place, count] of await countPlaces(connection, names, table)) {
+    for (const { place, time, count } of await countPlaces(connection, names, table)) {
       const turn = pace();
       if (turn !== undefined) await turn;
       if (!mayRead(reads, stepsOf(place))) continue;
       const { path, type } = table.fieldAt(place);
+      if (holdsTimesOf(type, time)) continue;
       found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });
     }
     const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
@@ -43,15 +45,22 @@ export async function strayWarnings(
 async function countPlaces(
   connection: DuckDBConnection,
   names: Names,
-  { workspace, name }: NamedTable,
-): Promise<[string, number][]> {
+  { workspace, name, written }: NamedTable,
+): Promise<{ place: string; time: string | null; count: number }[]> {
   const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
   const strays = quoteName(STRAYS_COLUMN);
+  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
+  const time = written === undefined ? 'NULL' : timeTypeSql(`json_extract(s, ${pointer})`);
   const result = await connection.runAndReadAll(
-    `SELECT p, count(*) FROM (SELECT unnest(json_keys(${strays})) AS p FROM ${view} WHERE ${strays} IS NOT NULL)
-     GROUP BY p ORDER BY 2 DESC LIMIT ${PLACES_MAX}`,
+    `SELECT p, ${time}, count(*)
+     FROM (SELECT ${strays} AS s, unnest(json_keys(${strays})) AS p FROM ${view} WHERE ${strays} IS NOT NULL)
+     GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${PLACES_MAX}`,
   );
-  return result.getRows().map(([place, count]) => [String(place), Number(count)]);
+  return result.getRows().map(([place, time, count]) => ({
+    place: String(place),
+    time: time === null ? null : String(time),
+    count: Number(count),
+  }));
 }
 
 function warningOf(table: string, path: string, type: string | null, count: number): string {

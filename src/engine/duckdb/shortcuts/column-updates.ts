@@ -53,7 +53,7 @@ export const columnUpdates: ColumnUpdates = {
 /** The columns of these fields, as a shape; undefined unless each field has a column. */
 function partOf(shape: TableShape, fields: ReadonlySet<string>): TableShape | undefined {
   const columns = new Map([...shape.columns].filter(([name]) => fields.has(name)));
-  return columns.size > 0 && columns.size === fields.size ? { columns, extra: false, strays: shape.strays } : undefined;
+  return columns.size > 0 && columns.size === fields.size ? { ...shape, columns, extra: false } : undefined;
 }
 
 /** Whether documents fit into the columns without widening them. */

@@ -2,6 +2,7 @@ import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
 import { ID_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { isTimeShape, type TimeShape, templateOf, timeIn } from '../values/time-text.ts';
 
 /**
  * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
@@ -28,6 +29,7 @@ const Kind = {
   Id: 8,
   /** Its keys are stored in order, and noted: it needs a closer look. */
   Map: 9,
+  Time: 10,
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -41,6 +43,7 @@ export interface Pattern {
   /** For an object: by field, the last object that had it. */
   readonly seen: number[];
   readonly element: Pattern | null;
+  readonly time: TimeShape | null;
 }
 
 const SCALARS = {
@@ -66,11 +69,12 @@ function patternOfShape(shape: Shape): Pattern {
   if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
   if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
   if (isMapShape(shape)) return pattern(Kind.Map);
+  if (isTimeShape(shape)) return pattern(Kind.Time, null, shape);
   return pattern(SCALARS[shape]);
 }
 
-function pattern(kind: Kind, element: Pattern | null = null): Pattern {
-  return { kind, fields: [], keys: [], index: new Map(), seen: [], element };
+function pattern(kind: Kind, element: Pattern | null = null, time: TimeShape | null = null): Pattern {
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], element, time };
 }
 
 function objectPattern(entries: readonly (readonly [string, Pattern])[]): Pattern {
@@ -81,6 +85,7 @@ function objectPattern(entries: readonly (readonly [string, Pattern])[]): Patter
     index: new Map(entries.flatMap(([key], at): [string, number][] => (isPlain(key) ? [[key, at]] : []))),
     seen: entries.map(() => 0),
     element: null,
+    time: null,
   };
 }
 
@@ -155,6 +160,8 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
         return boolean(at);
       case Kind.Json:
         return byte === QUOTE ? text(at) : byte === 0x74 || byte === 0x66 ? boolean(at) : number(at, false);
+      case Kind.Time:
+        return byte === QUOTE && of.time !== null ? time(of.time, at) : -1;
       case Kind.Id:
         return idText(at);
       default:
@@ -256,6 +263,14 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     if (found.includes('\\')) return -1;
     id = found;
     return end;
+  }
+
+  /** A time that its column gives back as it is spelled. */
+  function time(shape: TimeShape, start: number): number {
+    const end = start + 1 + templateOf(shape).length;
+    if (bytes[end] !== QUOTE) return -1;
+    const found = bytes.toString('latin1', start + 1, end);
+    return timeIn(found, shape) === found ? end + 1 : -1;
   }
 
   function list(element: Pattern, start: number): number {

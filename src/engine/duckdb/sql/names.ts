@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../../contract/json/json.ts';
+
 /** The catalog in which everything stored is. */
 export const CATALOG = '_colloquy';
 
@@ -47,6 +49,11 @@ export interface NamedTable {
   placeOf?(path: readonly string[]): string | undefined;
   /** The field at a place of strays, in words, and its SQL type; null: it has none, as its name cannot be a field's. */
   fieldAt?(place: string): { path: string; type: string | null };
+  /**
+   * What documents have at a place, but for its strays, given what an answer has for it; undefined: the same. Absent: it is
+   * the same everywhere.
+   */
+  written?: ((place: string) => ((value: JsonValue) => JsonValue) | undefined) | undefined;
   /** The columns that have, or had, values that do not fit. */
   strays?: ReadonlySet<string>;
   /** How to find a document without reading the whole collection. */

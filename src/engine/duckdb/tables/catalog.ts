@@ -13,6 +13,7 @@ import {
   schemaOf,
 } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
+import { holdsTimes } from '../values/as-written.ts';
 import { jsonFieldsOf } from '../values/json-fields.ts';
 import { objectsIn } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
@@ -27,7 +28,7 @@ import {
   tableShapeFromJson,
   tableShapeToJson,
 } from './columns.ts';
-import { fieldAt, placeIn } from './places.ts';
+import { fieldAt, placeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
 
@@ -71,8 +72,8 @@ export function createCatalog(): Catalog {
 }
 
 /** A table before it has columns. */
-export function newTable(id: string, workspace: string, name: string, retentionSecs: number | null): Table {
-  return tableOf({ id, workspace, name, retentionSecs }, NO_COLUMNS);
+export function newTable(table: Pick<Table, 'id' | 'workspace' | 'name' | 'retentionSecs'>, times = false): Table {
+  return tableOf(table, { ...NO_COLUMNS, times });
 }
 
 /** The same table with these columns. */
@@ -107,6 +108,7 @@ export function tableOf(
     jsonFields,
     objects,
     strays: shape.strays,
+    written: holdsTimes({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
     fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,
@@ -215,8 +217,8 @@ export async function loadCatalog(catalog: Catalog, transaction: Transaction): P
   for (const [name] of workspaces) catalog.names.putWorkspace(String(name));
   for (const [id, workspace, name, shape, retention, trashed] of tables) {
     const retentionSecs = typeof retention === 'bigint' ? Number(retention) : null;
-    const empty = newTable(String(id), String(workspace), String(name), retentionSecs);
-    const table = tableOf(empty, storedShape(empty.id, String(shape)));
+    const stored = { id: String(id), workspace: String(workspace), name: String(name), retentionSecs };
+    const table = tableOf(stored, storedShape(stored.id, String(shape)));
     if (trashed === true) catalog.trashed.set(table.id, table);
     else putTable(catalog, table);
   }

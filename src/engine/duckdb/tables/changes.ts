@@ -67,12 +67,10 @@ function planChange(catalog: Catalog, staged: Catalog, change: Change): Step {
       return planCreateWorkspace(catalog, staged, change.workspace);
     case 'dropWorkspace':
       return planDropWorkspace(catalog, staged, change.workspace);
-    case 'createCollection':
-      return planCreateCollection(
-        catalog,
-        staged,
-        newTable(change.table, change.workspace, change.name, change.retentionSecs ?? null),
-      );
+    case 'createCollection': {
+      const { table: id, workspace, name, retentionSecs = null, recognizeTimes } = change;
+      return planCreateCollection(catalog, staged, newTable({ id, workspace, name, retentionSecs }, recognizeTimes));
+    }
     case 'dropCollection':
       return planDropCollection(catalog, staged, change.table);
     case 'trashCollection':

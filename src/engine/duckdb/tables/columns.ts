@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
-import { fieldsFromJson, isFieldName, type Misfits, type Shape, shapeToJson, widen } from '../values/shape.ts';
+import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
 /** The columns of a collection's table. */
 export interface TableShape {
@@ -8,6 +8,8 @@ export interface TableShape {
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
   readonly extra: boolean;
+  /** Whether text that is a time by ISO 8601 makes a column of times. */
+  readonly times: boolean;
   /** The columns that have, or had, values that do not fit: these are in the `_strays` column, which is there with the first. */
   readonly strays: ReadonlySet<string>;
   /** Keys in `_extra` that differ from a column only in case: the first that came, some hundred at most. */
@@ -26,7 +28,7 @@ const SPELLINGS_MAX = 100;
 export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, HASH_COLUMN]);
 
-export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, strays: new Set() };
+export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, times: false, strays: new Set() };
 const NO_KEYS: readonly string[] = [];
 export const FITS: Fitting = { extraKeys: NO_KEYS, hasStrays: false };
 
@@ -77,8 +79,9 @@ export function widenTable(table: TableShape): TableWidening {
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
   // A field that had this name before it was reserved keeps its column: then there is none for strays.
-  const misfits: Misfits | undefined = folded.has(STRAYS_COLUMN) ? undefined : { count: 0 };
+  const intake: Intake | undefined = folded.has(STRAYS_COLUMN) ? undefined : { misfits: 0, times: table.times };
   const strays = new Set(table.strays);
+  const { times } = table;
   let { extra } = table;
   let changes = 0;
 
@@ -88,7 +91,7 @@ export function widenTable(table: TableShape): TableWidening {
   return {
     add(fields) {
       let extraKeys: string[] | undefined;
-      const count = misfits?.count ?? 0;
+      const count = intake?.misfits ?? 0;
       for (const key of Object.keys(fields)) {
         const before = columns.get(key);
         if (before === undefined && !canAdd(key)) {
@@ -100,9 +103,9 @@ export function widenTable(table: TableShape): TableWidening {
           }
           continue;
         }
-        const already = misfits?.count ?? 0;
-        const after = widen(before ?? 'null', fields[key], misfits);
-        if (misfits !== undefined && misfits.count > already && !strays.has(key)) {
+        const already = intake?.misfits ?? 0;
+        const after = widen(before ?? 'null', fields[key], intake);
+        if (intake !== undefined && intake.misfits > already && !strays.has(key)) {
           strays.add(key);
           changes += 1;
         }
@@ -115,10 +118,10 @@ export function widenTable(table: TableShape): TableWidening {
         extra = true;
         changes += 1;
       }
-      const hasStrays = misfits !== undefined && misfits.count > count;
+      const hasStrays = intake !== undefined && intake.misfits > count;
       return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
-    result: () => (changes > 0 ? { columns, extra, strays, spellings } : table),
+    result: () => (changes > 0 ? { columns, extra, times, strays, spellings } : table),
     get changes() {
       return changes;
     },
@@ -132,6 +135,7 @@ export function tableShapeToJson(table: TableShape): JsonObject {
   return {
     columns,
     extra: table.extra,
+    ...(table.times ? { times: true } : {}),
     ...(strays.length > 0 ? { strays } : {}),
     ...(spellings.length > 0 ? { spellings } : {}),
   };
@@ -140,10 +144,11 @@ export function tableShapeToJson(table: TableShape): JsonObject {
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  const { columns, extra, strays, spellings } = json;
+  const { columns, extra, times, strays, spellings } = json;
   return {
     columns: fieldsFromJson(columns),
     extra: extra === true,
+    times: times === true,
     strays: textsOf(strays),
     spellings: textsOf(spellings),
   };

@@ -2,9 +2,19 @@ import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
-import { type Kind, kindOf, type Misfits, type Shape, widen } from '../values/shape.ts';
+import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
+import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';
 import { isScalarOf } from '../values/strays.ts';
+import {
+  holdsTimesOf,
+  isTimeShape,
+  type TimeShape,
+  timeIn,
+  timeShapeOf,
+  timeType,
+  timeTypeSql,
+} from '../values/time-text.ts';
+import { typeOf } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
 import { straysIn, type Written } from './places.ts';
@@ -44,6 +54,14 @@ export async function withMajority(
     const wanted = await read((sql) => wantedAt(sql, table, { path, shape }, documents));
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
+  // Its first text alone does not say whether a new field has times.
+  const texts = after.times ? [...changedIn({ fields: table.shape.columns }, { fields: columns })] : [];
+  for (const { path, from, to } of texts) {
+    if (to !== 'string' || (from !== undefined && from !== 'null')) continue;
+    const place = { path, shape: to };
+    const wanted = await read((sql) => shapeOf(sql, table, place, { kind: 'text', isStored: false }, documents));
+    if (wanted !== undefined) columns = withShape(columns, path, wanted);
+  }
   return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
 }
 
@@ -62,29 +80,33 @@ async function wantedAt(
   const { path, shape } = place;
   const own = kindOf(shape);
   const pace = createPace();
-  const all: Counts = { boolean: 0, number: 0, text: 0, list: 0, object: 0 };
-  let otherNumbers = 0;
+  const all: Counts = { boolean: 0, number: 0, text: 0, time: 0, list: 0, object: 0 };
+  /** The type that holds all values of the column's kind, if it is another. */
+  let wider: Shape | undefined;
   for (const { fields } of documents) {
     const turn = pace();
     if (turn !== undefined) await turn;
     for (const value of valuesAt(fields, path)) {
       if (value === null) continue;
-      all[kindOfValue(value)] += 1;
-      if (typeof value !== 'object' && kindOfValue(value) === 'number' && !isScalarOf(value, shape)) otherNumbers += 1;
+      const moment = typeof value === 'string' && isTimeShape(shape) ? momentFor(value, shape) : undefined;
+      const kind = moment === undefined ? kindOfValue(value) : 'time';
+      all[kind] += 1;
+      if (kind === 'number' && typeof value !== 'object' && !isScalarOf(value, shape)) wider = 'double';
+      if (moment !== undefined && moment !== shape) wider = moment;
     }
   }
   const isStored = shapeAt(table.shape.columns, path) !== undefined;
-  for (const [type, count] of isStored ? await storedStrays(sql, table, path) : []) {
-    const kind = kindOfType(type);
-    all[kind] += count;
-    if (kind === 'number') otherNumbers += count;
-    // Their text stands for them in a column of text.
+  for (const { type, time, count } of isStored ? await storedStrays(sql, table, path) : []) {
+    const kind = holdsTimesOf(typeOf(shape), time) ? 'time' : kindOfType(type);
+    // Their text stands for them in a column of text, and a time spelled otherwise in one of times.
     if (own === 'text') all.text -= count;
-    if (shape === 'double' && kind === 'number') all.number -= count;
+    if (kind === 'time' || (shape === 'double' && kind === 'number')) continue;
+    all[kind] += count;
+    if (kind === 'number') wider = 'double';
   }
   if (own !== undefined && isStored) all[own] += await storedValues(sql, table, path);
   const total = Object.values(all).reduce((sum, count) => sum + count, 0);
-  if (own === 'number' && shape !== 'double' && otherNumbers > 0) return 'double';
+  if (wider !== undefined && wider !== shape && own === kindOf(wider)) return wider;
   if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
   const [kind = 'text', most = 0] = (Object.entries(all) as [Kind, number][]).toSorted((a, b) => b[1] - a[1])[0] ?? [];
   if (most >= total * KIND_MIN) return shapeOf(sql, table, place, { kind, isStored }, documents);
@@ -100,8 +122,9 @@ async function shapeOf(
   { kind, isStored }: { kind: Kind; isStored: boolean },
   documents: readonly Written[],
 ): Promise<Shape | undefined> {
-  if (kind === 'text') return before === 'string' ? undefined : 'string';
-  const misfits: Misfits = { count: 0 };
+  const intake: Intake = { misfits: 0, times: table.shape.times };
+  const texts = new Map<string, { count: number; shape: Shape }>();
+  let all = 0;
   const pace = createPace();
   const level = path.length - 1;
   let shape: Shape = 'null';
@@ -109,24 +132,54 @@ async function shapeOf(
     const turn = pace();
     if (turn !== undefined) await turn;
     if (value === null || kindOfValue(value) !== kind) return;
+    if (typeof value === 'string') {
+      const found = (table.shape.times ? timeShapeOf(value) : undefined) ?? 'string';
+      const known = texts.get(typeOf(found)) ?? { count: 0, shape: found };
+      texts.set(typeOf(found), { ...known, count: known.count + 1 });
+      all += 1;
+      return;
+    }
     // Beside fractions, larger integers are strays.
-    const { count } = misfits;
-    const wider = widen(shape, value, misfits, level);
-    shape = kind === 'number' && misfits.count > count ? 'double' : wider;
+    const { misfits } = intake;
+    const wider = widen(shape, value, intake, level);
+    shape = kind === 'number' && intake.misfits > misfits ? 'double' : wider;
   };
   for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
   if (isStored && table.shape.strays.size > 0) {
     for (const [text] of await sql(`SELECT v::VARCHAR FROM ${straysAt(table, path)}`))
       await add(parseJson(String(text)));
   }
-  return shape === 'null' ? undefined : shape;
+  if (kind === 'text') shape = [...texts.values()].find(({ count }) => count >= all * KIND_MIN)?.shape ?? 'string';
+  return shape === 'null' || shape === before ? undefined : shape;
 }
 
-/** How many stored strays of a place have each type of the engine's `json_type`. */
-async function storedStrays(sql: Sql, table: Table, path: Path): Promise<[string, number][]> {
+/**
+ * The shape of a column of times that holds a text and what it has; undefined: there is none. A date becomes a time at
+ * midnight.
+ */
+function momentFor(text: string, shape: TimeShape): TimeShape | undefined {
+  if (timeIn(text, shape) !== undefined) return shape;
+  const own = timeShapeOf(text);
+  return own !== undefined && timeType(own) === 'TIMESTAMP' && timeType(shape) === 'DATE' ? own : undefined;
+}
+
+interface StoredStrays {
+  type: string;
+  time: string | null;
+  count: number;
+}
+
+/** How many stored strays of a place have each type of the engine's `json_type`, and of times. */
+async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredStrays[]> {
   if (table.shape.strays.size === 0) return [];
-  const rows = await sql(`SELECT json_type(v), count(*) FROM ${straysAt(table, path)} GROUP BY 1`);
-  return rows.map(([type, count]) => [String(type), Number(count)]);
+  const rows = await sql(
+    `SELECT json_type(v), ${timeTypeSql('v')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
+  );
+  return rows.map(([type, time, count]) => ({
+    type: String(type),
+    time: time === null ? null : String(time),
+    count: Number(count),
+  }));
 }
 
 /** SQL for the strays of a place, as `v`. */

@@ -38,6 +38,8 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   [],
   // A table may have strays.
   ['ALTER TABLE "_meta"."trash_documents" ADD COLUMN strays JSON'],
+  // A `shape` may have times.
+  [],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */

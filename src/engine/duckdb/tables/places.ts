@@ -1,9 +1,11 @@
 import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { foldName, quoteName } from '../sql/names.ts';
+import { asWritten, holdsTimes } from '../values/as-written.ts';
 import { ITEMS, inside, type Path, shapeAt, VALUES } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { pathOf, placeOf, split } from '../values/strays.ts';
+import { isTimeShape, timeIn } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 
 /** The place of a field that SQL names so: without regard to letter case, except in a map. */
@@ -24,6 +26,13 @@ export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly stri
     shape = inside(shape, known);
   }
   return placeOf(steps);
+}
+
+/** What documents have at a place, given what an answer has; undefined: the same. */
+export function writtenAt(columns: ReadonlyMap<string, Shape>, place: string) {
+  const shape = shapeAt(columns, pathOf(place, columns));
+  if (shape === undefined || !holdsTimes(shape)) return undefined;
+  return (value: JsonValue) => asWritten(value, shape);
 }
 
 /** The field at a place of strays. */
@@ -57,7 +66,7 @@ export interface StraysAt {
   first: { id: string; value: JsonValue };
 }
 
-/** The strays of a write by their paths, those with the most first. */
+/** The strays of a write by their paths, those with the most first; without times that are only spelled otherwise. */
 export async function straysIn(
   columns: ReadonlyMap<string, Shape>,
   documents: readonly Written[],
@@ -68,6 +77,8 @@ export async function straysIn(
     if (!hasStrays) continue;
     for (const [place, value] of split(fields, columns).strays) {
       const path = pathOf(place, columns);
+      const shape = shapeAt(columns, path);
+      if (typeof value === 'string' && isTimeShape(shape) && timeIn(value, shape) !== undefined) continue;
       const text = pathText(path);
       const known = found.get(text) ?? { path, count: 0, first: { id, value } };
       known.count += 1;

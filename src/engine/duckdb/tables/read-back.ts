@@ -1,7 +1,8 @@
-import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
+import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
+import { asWritten } from '../values/as-written.ts';
+import type { Shape } from '../values/shape.ts';
 import { merge, straysFrom } from '../values/strays.ts';
 import { dataTable, type Table } from './catalog.ts';
 import type { TableShape } from './columns.ts';
@@ -69,29 +70,5 @@ export function documentOf(shape: TableShape, [text, extraText, straysText]: rea
 
 /** The same for what `columnsText` gives, without strays. */
 export function documentFrom(columns: ReadonlyMap<string, Shape>, text: string): JsonObject {
-  const document = parseJson(text) as JsonObject;
-  dropNulls(document, columns);
-  return document;
-}
-
-/**
- * Removes the members that a struct has and the document did not. JSON inside is as it was written, unless a struct
- * around it has become JSON since: then its null members are gone (`alter.ts`).
- */
-function dropNulls(object: JsonObject, fields: ReadonlyMap<string, Shape>): void {
-  for (const [key, shape] of fields) {
-    const value = object[key];
-    if (value === null) delete object[key];
-    else cleanValue(value, shape);
-  }
-}
-
-function cleanValue(value: JsonValue | undefined, shape: Shape): void {
-  if (isListShape(shape) && Array.isArray(value)) {
-    for (const item of value) cleanValue(item, shape.element);
-  } else if (isObjectShape(shape) && isObject(value)) {
-    dropNulls(value, shape.fields);
-  } else if (isMapShape(shape) && isObject(value)) {
-    for (const one of Object.values(value)) cleanValue(one, shape.values);
-  }
+  return asWritten(parseJson(text), { fields: columns }) as JsonObject;
 }

@@ -20,5 +20,5 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
   }
   const isTaken = spellings.has(STRAYS_COLUMN);
   const strays = new Set(isTaken ? [] : tables.flatMap((table) => [...table.strays]));
-  return { columns, extra: tables.some(({ extra }) => extra), strays };
+  return { columns, extra: tables.some(({ extra }) => extra), times: false, strays };
 }

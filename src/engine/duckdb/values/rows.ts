@@ -20,12 +20,18 @@ export interface Caps {
   shown?: Shown | undefined;
 }
 
-/** Says where strays are put into the rows of a result. */
+/** Says how the rows of a result show what documents have. */
 export interface Shown {
-  /** Index of the column of strays, which is left out. */
-  strays: number;
-  /** The place of each column, as in `strays.ts`; null: it has none. */
-  places: readonly (string | null)[];
+  /** Index of the column of strays, which is left out; undefined: there is none. */
+  strays: number | undefined;
+  columns: readonly ShownColumn[];
+}
+
+export interface ShownColumn {
+  /** As in `strays.ts`; null: it is no field of documents. */
+  place: string | null;
+  /** What a document has there but for its strays, given what the column has; undefined: the same. */
+  written: ((value: JsonValue) => JsonValue) | undefined;
 }
 
 /** Receives every chunk of a result, even beyond what is returned; returns whether it wants the next one. */
@@ -141,7 +147,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
         bytes += estimateBytes(value);
       }
       if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
-      rows.push(caps.shown === undefined ? values : withStrays(values, caps.shown));
+      rows.push(caps.shown === undefined ? values : shownRow(values, caps.shown));
       if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
       looked = { row, bytes };
       await giveTurn();
@@ -150,16 +156,18 @@ function decoder(readers: readonly Reader[], caps: Caps) {
   };
 }
 
-/** A row with its strays in their places. */
-function withStrays(values: JsonValue[], { strays, places }: Shown): JsonValue[] {
-  const [found] = values.splice(strays, 1);
-  if (!isObject(found)) return values;
-  const all = new Map(Object.entries(found));
-  const shown = places.filter((_, index) => index !== strays);
-  return values.map((value, index) => {
-    const place = shown[index] ?? null;
-    return place === null ? value : mergeAt(value, place, all);
-  });
+/** A row with its values as they were written, and its strays in their places. */
+function shownRow(values: JsonValue[], { strays, columns }: Shown): JsonValue[] {
+  const found = strays === undefined ? null : values[strays];
+  const all = isObject(found) ? new Map(Object.entries(found)) : undefined;
+  const row: JsonValue[] = [];
+  for (const [index, value] of values.entries()) {
+    if (index === strays) continue;
+    const { place = null, written } = columns[index] ?? {};
+    const own = written === undefined ? value : written(value);
+    row.push(place === null || all === undefined ? own : mergeAt(own, place, all));
+  }
+  return row;
 }
 
 /** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */

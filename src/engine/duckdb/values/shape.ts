@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import { foldName } from '../sql/names.ts';
+import { isTimeShape, type TimeShape, timeIn, timeShapeOf, timeType } from './time-text.ts';
 
 /**
  * What the documents of a collection have in common at one place: the narrowest type that keeps every value exactly.
@@ -22,7 +23,7 @@ export interface MapShape {
   /** The keys that any document has had; undefined once there are too many to list. */
   readonly keys: ReadonlySet<string> | undefined;
 }
-export type Shape = Scalar | ListShape | ObjectShape | MapShape;
+export type Shape = Scalar | TimeShape | ListShape | ObjectShape | MapShape;
 
 /** Most fields of a struct; an object with more keys is a map, or JSON if its values have nothing in common. */
 const FIELDS_MAX = 256;
@@ -60,13 +61,14 @@ export function isMapShape(shape: Shape): shape is MapShape {
 }
 
 /** What a value is, whatever its width and what it holds. */
-export type Kind = 'boolean' | 'number' | 'text' | 'list' | 'object';
+export type Kind = 'boolean' | 'number' | 'text' | 'time' | 'list' | 'object';
 
 /** The kind of all values of a shape; undefined if they have none in common. */
 export function kindOf(shape: Shape): Kind | undefined {
   if (isListShape(shape)) return 'list';
   if (isMapShape(shape) || isObjectShape(shape)) return 'object';
   if (shape === 'string') return 'text';
+  if (isTimeShape(shape)) return 'time';
   if (shape === 'null' || shape === 'json') return undefined;
   return shape === 'boolean' ? 'boolean' : 'number';
 }
@@ -79,30 +81,42 @@ export function objectsIn(shape: Shape): string[][] {
   return [[...shape.fields.keys()], ...[...shape.fields.values()].flatMap(objectsIn)];
 }
 
-/** The number of values that did not fit: see `strays.ts`. */
-export interface Misfits {
-  count: number;
+/** How documents are taken in. */
+export interface Intake {
+  /** The number of values that did not fit so far: see `strays.ts`. */
+  misfits: number;
+  /** Whether text that is a time makes a column of times. */
+  readonly times: boolean;
 }
 
 /**
  * The narrowest shape that holds `value` and everything that `shape` holds; `shape` itself if it holds `value` already.
- * With `misfits`, values that have nothing in common with the shape of their place are counted there and do not change
- * it; without, that place becomes JSON.
+ * With `intake`, values that have nothing in common with the shape of their place are counted there and do not change
+ * it; without, that place becomes JSON, and text is text.
  */
-export function widen(shape: Shape, value: JsonValue | undefined, misfits?: Misfits, level = 0): Shape {
+export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intake, level = 0): Shape {
   if (shape === 'json' || value === null || value === undefined) return shape;
   if (typeof value !== 'object') {
+    if (typeof value === 'string' && intake !== undefined && (isTimeShape(shape) || shape === 'null')) {
+      return widenText(shape, value, intake);
+    }
     const joined = joinScalars(shape, scalarOf(value));
-    return joined === 'json' ? misfit(shape, misfits) : joined;
+    return joined === 'json' ? misfit(shape, intake) : joined;
   }
-  if (level >= LEVELS_MAX) return shape === 'null' ? 'json' : misfit(shape, misfits);
-  if (Array.isArray(value)) return widenList(shape, value, misfits, level);
-  return widenObject(shape, value as JsonObject, misfits, level);
+  if (level >= LEVELS_MAX) return shape === 'null' ? 'json' : misfit(shape, intake);
+  if (Array.isArray(value)) return widenList(shape, value, intake, level);
+  return widenObject(shape, value as JsonObject, intake, level);
 }
 
-function misfit(shape: Shape, misfits: Misfits | undefined): Shape {
-  if (misfits === undefined) return 'json';
-  misfits.count += 1;
+function widenText(shape: TimeShape | 'null', text: string, intake: Intake): Shape {
+  const time = shape === 'null' ? ((intake.times ? timeShapeOf(text) : undefined) ?? 'string') : shape;
+  if (time !== 'string' && timeIn(text, time) !== text) intake.misfits += 1;
+  return time;
+}
+
+function misfit(shape: Shape, intake: Intake | undefined): Shape {
+  if (intake === undefined) return 'json';
+  intake.misfits += 1;
   return shape;
 }
 
@@ -117,8 +131,9 @@ function scalarOf(value: boolean | number | bigint | string): Scalar {
 
 const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
 
-function joinScalars(shape: Shape, scalar: Scalar): Shape {
+function joinScalars(shape: Shape, scalar: Scalar | TimeShape): Shape {
   if (shape === scalar || shape === 'null') return scalar;
+  if (isTimeShape(shape) && isTimeShape(scalar)) return timeType(shape) === timeType(scalar) ? shape : 'json';
   const rank = INTEGERS.indexOf(shape);
   const otherRank = INTEGERS.indexOf(scalar);
   if (rank >= 0 && otherRank >= 0) return rank > otherRank ? shape : scalar;
@@ -127,35 +142,35 @@ function joinScalars(shape: Shape, scalar: Scalar): Shape {
   return 'json';
 }
 
-function widenList(shape: Shape, value: readonly JsonValue[], misfits: Misfits | undefined, level: number): Shape {
+function widenList(shape: Shape, value: readonly JsonValue[], intake: Intake | undefined, level: number): Shape {
   const list = shape === 'null' ? EMPTY_LIST : shape;
-  if (!isListShape(list)) return misfit(shape, misfits);
+  if (!isListShape(list)) return misfit(shape, intake);
   let element = list.element;
   for (const item of value) {
     // JSON holds everything, so no further item can change it.
     if (element === 'json') break;
-    element = widen(element, item, misfits, level + 1);
+    element = widen(element, item, intake, level + 1);
   }
   return element === list.element ? list : { element };
 }
 
-function widenObject(shape: Shape, value: JsonObject, misfits: Misfits | undefined, level: number): Shape {
-  if (isMapShape(shape)) return widenMap(shape, value, misfits, level);
+function widenObject(shape: Shape, value: JsonObject, intake: Intake | undefined, level: number): Shape {
+  if (isMapShape(shape)) return widenMap(shape, value, intake, level);
   const object = shape === 'null' ? EMPTY_OBJECT : shape;
-  if (!isObjectShape(object)) return misfit(shape, misfits);
+  if (!isObjectShape(object)) return misfit(shape, intake);
   let changed: Map<string, Shape> | undefined;
   let names: Set<string> | undefined;
   for (const key of Object.keys(value)) {
     const before = (changed ?? object.fields).get(key);
-    if (before === undefined && misfits !== undefined) {
+    if (before === undefined && intake !== undefined) {
       names ??= new Set([...(changed ?? object.fields).keys()].map(foldName));
       if (!isFieldName(key) || names.has(foldName(key))) {
-        if (value[key] !== null) misfits.count += 1;
+        if (value[key] !== null) intake.misfits += 1;
         continue;
       }
       names.add(foldName(key));
     }
-    const after = widen(before ?? 'null', value[key], misfits, level + 1);
+    const after = widen(before ?? 'null', value[key], intake, level + 1);
     if (after === before) continue;
     changed ??= new Map(object.fields);
     changed.set(key, after);
@@ -165,18 +180,18 @@ function widenObject(shape: Shape, value: JsonObject, misfits: Misfits | undefin
   return toMap({ fields: changed }) ?? 'json';
 }
 
-function widenMap(map: MapShape, value: JsonObject, misfits: Misfits | undefined, level: number): Shape {
+function widenMap(map: MapShape, value: JsonObject, intake: Intake | undefined, level: number): Shape {
   let { values } = map;
   let added: string[] | undefined;
   for (const key of Object.keys(value)) {
     const one = value[key];
     if (one === null) continue;
     if (!isMapKey(key)) {
-      if (misfits === undefined) return 'json';
-      misfits.count += 1;
+      if (intake === undefined) return 'json';
+      intake.misfits += 1;
       continue;
     }
-    values = widen(values, one, misfits, level + 1);
+    values = widen(values, one, intake, level + 1);
     if (map.keys === undefined || map.keys.has(key)) continue;
     added ??= [];
     added.push(key);
@@ -255,6 +270,7 @@ const SCALARS: readonly string[] = ['null', 'boolean', 'int53', 'int64', 'hugein
 /** Reads what `shapeToJson` wrote. Throws `TypeError` on anything else. */
 export function shapeFromJson(json: JsonValue | undefined): Shape {
   if (typeof json === 'string' && SCALARS.includes(json)) return json as Scalar;
+  if (isTimeShape(json)) return json;
   if (isObject(json)) {
     if ('list' in json) return { element: shapeFromJson(json['list']) };
     if (Array.isArray(json['object'])) return { fields: fieldsFromJson(json['object']) };

@@ -3,6 +3,7 @@ import { foldName } from '../sql/names.ts';
 import { storedText } from './exact-text.ts';
 import { ITEMS, inside, type Path, type Step, VALUES } from './paths.ts';
 import { isListShape, isMapKey, isMapShape, isObjectShape, type Shape } from './shape.ts';
+import { isTimeShape, timeIn } from './time-text.ts';
 
 /*
  * A value that does not fit the type of its column, or of its place within one, is a stray: the column has NULL there
@@ -33,6 +34,11 @@ export function split(fields: JsonObject, columns: ReadonlyMap<string, Shape>): 
 /** What a place of this shape holds of a value. */
 function fitValue(value: JsonValue, shape: Shape, place: string, strays: Map<string, JsonValue>): JsonValue {
   if (value === null || shape === 'json') return value;
+  if (typeof value === 'string' && isTimeShape(shape)) {
+    const time = timeIn(value, shape) ?? null;
+    if (time !== value) strays.set(place, value);
+    return time;
+  }
   if (typeof value !== 'object') {
     if (isScalarOf(value, shape)) return value;
   } else if (Array.isArray(value)) {
@@ -59,7 +65,7 @@ function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<
 
 /** The shape has been widened for every value that it can hold. */
 export function isScalarOf(value: boolean | number | bigint | string, shape: Shape): boolean {
-  if (typeof value === 'string') return shape === 'string';
+  if (typeof value === 'string') return isTimeShape(shape) ? timeIn(value, shape) === value : shape === 'string';
   if (typeof value === 'boolean') return shape === 'boolean';
   if (shape === 'double') return typeof value === 'number' || Number.isSafeInteger(Number(value));
   if (shape === 'int53' || shape === 'int64') return isBetween(value, 63n);

@@ -1,5 +1,6 @@
 import { quoteName } from '../sql/names.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+import { isTimeShape, timeType } from './time-text.ts';
 
 /** The DuckDB type that holds a shape. What has no type yet (null, an empty object) is JSON until it has one. */
 export function typeOf(shape: Shape): string {
@@ -10,7 +11,7 @@ export function typeOf(shape: Shape): string {
     const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
     return `STRUCT(${fields.join(', ')})`;
   }
-  return SCALAR_TYPES[shape];
+  return isTimeShape(shape) ? timeType(shape) : SCALAR_TYPES[shape];
 }
 
 const SCALAR_TYPES = {

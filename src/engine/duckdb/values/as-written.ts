@@ -1,0 +1,36 @@
+import { isObject, type JsonObject, type JsonValue, setField } from '../../../contract/json/json.ts';
+import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+import { isTimeShape, spelledAs } from './time-text.ts';
+
+/**
+ * What a document has at a place of this shape, but for its strays, given what the engine has there: without the members
+ * that a struct has and the document did not, and with times spelled as they were. Lists and objects are changed in place.
+ * JSON inside is as it was written, unless a struct around it has become JSON since: then its null members are gone
+ * (`tables/alter.ts`).
+ */
+export function asWritten(value: JsonValue, shape: Shape): JsonValue {
+  if (isTimeShape(shape)) return typeof value === 'string' ? spelledAs(value, shape) : value;
+  if (typeof value !== 'object' || value === null || typeof shape === 'string') return value;
+  if (isListShape(shape) && Array.isArray(value)) {
+    for (const [index, item] of value.entries()) value[index] = asWritten(item, shape.element);
+  } else if (isObject(value) && (isObjectShape(shape) || isMapShape(shape))) {
+    const parts = isMapShape(shape) ? Object.keys(value).map((key) => [key, shape.values] as const) : shape.fields;
+    for (const [key, part] of parts) {
+      const member = value[key];
+      if (member === undefined) continue;
+      const written = asWritten(member, part);
+      if (member === null) {
+        if (isObjectShape(shape)) delete (value as JsonObject)[key];
+      } else if (written !== member) setField(value, key, written);
+    }
+  }
+  return value;
+}
+
+/** Whether what the engine has at a place may not be what the document has. */
+export function holdsTimes(shape: Shape): boolean {
+  if (isTimeShape(shape)) return true;
+  if (typeof shape === 'string') return false;
+  if (isListShape(shape)) return holdsTimes(shape.element);
+  return isMapShape(shape) ? holdsTimes(shape.values) : [...shape.fields.values()].some(holdsTimes);
+}

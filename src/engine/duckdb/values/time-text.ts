@@ -1,0 +1,177 @@
+import { quoteText } from '../sql/names.ts';
+
+/*
+ * Times in documents are text. A column of times keeps how its first one was spelled, as a template: `time ` and the text
+ * with every digit but those of the zone as 0. A text that its template does not give back is a stray, which disagrees
+ * with nothing: the column has its time.
+ */
+
+/** The shape of a column of times. */
+export type TimeShape = `time ${string}`;
+
+const PREFIX = 'time ';
+const DATE = '0000-00-00';
+const SECONDS = '00:00:00';
+
+/** Text that may be a time: date alone, or with hours and minutes at least, with a zone or without. */
+const PARTS = /^(\d{4}-\d\d-\d\d)(?:([T ])(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/;
+const LENGTH_MAX = 35;
+/** Digits of a second that the engine keeps. */
+const FRACTION_MAX = 6;
+const HOURS_OFF_MAX = 18;
+
+interface Parts {
+  date: string;
+  separator: string;
+  /** `HH:MM:SS`. */
+  clock: string;
+  fraction: string;
+  /** As `±HH:MM` or `Z`; empty without one. */
+  zone: string;
+}
+
+export function isTimeShape(shape: unknown): shape is TimeShape {
+  return typeof shape === 'string' && shape.startsWith(PREFIX);
+}
+
+/** The text of a shape's times, with 0 for each digit that is not of the zone. */
+export function templateOf(shape: TimeShape): string {
+  return shape.slice(PREFIX.length);
+}
+
+/** The engine's type of a column of times. */
+export function timeType(shape: TimeShape): 'DATE' | 'TIMESTAMP' | 'TIMESTAMP WITH TIME ZONE' {
+  const template = templateOf(shape);
+  if (template.length === DATE.length) return 'DATE';
+  return zoneOf(template) === '' ? 'TIMESTAMP' : 'TIMESTAMP WITH TIME ZONE';
+}
+
+/** The shape of a text that is a time by ISO 8601; undefined for every other. */
+export function timeShapeOf(text: string): TimeShape | undefined {
+  const parts = partsOf(text);
+  if (parts === undefined) return undefined;
+  if (parts.clock === '') return `${PREFIX}${DATE}`;
+  const digits = Math.min(parts.fraction.length, FRACTION_MAX);
+  const fraction = digits === 0 ? '' : `.${'0'.repeat(digits)}`;
+  return `${PREFIX}${DATE}${parts.separator}${SECONDS}${fraction}${parts.zone}`;
+}
+
+/**
+ * What a column of times holds of a text, for the engine; undefined: not a time of this kind. It is the text itself if
+ * `spelledAs` gives that back.
+ */
+export function timeIn(text: string, shape: TimeShape): string | undefined {
+  const own = timeShapeOf(text);
+  if (own === undefined) return undefined;
+  if (own === shape && spelledBack(text, own)) return text;
+  const type = timeType(shape);
+  const given = timeType(own);
+  if (given !== type && !(type === 'TIMESTAMP' && given === 'DATE')) return undefined;
+  const { date, clock, fraction, zone } = partsOf(text) ?? { date: '', clock: '', fraction: '', zone: '' };
+  if (type === 'DATE') return date;
+  return `${date} ${clock || SECONDS}.${fraction.slice(0, FRACTION_MAX).padEnd(FRACTION_MAX, '0')}${zone}`;
+}
+
+/** Whether a text is as long as its template: it has no digits that the engine drops, and nothing was left out. */
+function spelledBack(text: string, own: TimeShape): boolean {
+  return text.length === templateOf(own).length;
+}
+
+/**
+ * SQL for the type of time that the text of a stray seems to be, given as JSON; NULL for everything else. Its numbers are
+ * not looked at: the 31st of February would be a date.
+ */
+export function timeTypeSql(json: string): string {
+  const text = `json_extract_string(${json}, '$')`;
+  const type = TYPE_PATTERNS.map(
+    ([type, pattern]) => `WHEN regexp_full_match(${text}, ${quoteText(pattern)}) THEN '${type}'`,
+  );
+  return `CASE WHEN json_type(${json}) <> 'VARCHAR' THEN NULL ${type.join(' ')} END`;
+}
+
+const TYPE_PATTERNS: readonly (readonly [string, string])[] = [
+  ['DATE', '\\d{4}-\\d\\d-\\d\\d'],
+  ['TIMESTAMP', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+'],
+  ['TIMESTAMP WITH TIME ZONE', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+(Z|[+-][\\d:]+)'],
+];
+
+/** Whether a column of a type has the times of another: then these strays are only spelled otherwise. */
+export function holdsTimesOf(column: string | null, stray: string | null): boolean {
+  return stray !== null && (column === stray || (column === 'TIMESTAMP' && stray === 'DATE'));
+}
+
+/** The text that a column's time came from, given as the engine writes it, in UTC. */
+export function spelledAs(text: string, shape: TimeShape): string {
+  const template = templateOf(shape);
+  if (template.length === DATE.length) return text.slice(0, DATE.length);
+  const parts = PARTS.exec(text);
+  // Infinity, and years that no document has.
+  if (parts === null) return text;
+  const zone = zoneOf(template);
+  const [, date = '', , clock = '00:00', seconds = '00', fraction = ''] = parts;
+  const time = atOffset(date, `${clock}:${seconds}`, zone);
+  const digits = template.length - DATE.length - 1 - SECONDS.length - zone.length - 1;
+  const shown = digits <= 0 ? '' : `.${fraction.slice(0, digits).padEnd(digits, '0')}`;
+  return `${time.date}${template[DATE.length]}${time.clock}${shown}${zone}`;
+}
+
+/** SQL for the same; the engine's own text of it, if it is a date. */
+export function spelledSql(sql: string, shape: TimeShape): string {
+  const template = templateOf(shape);
+  const type = timeType(shape);
+  if (type === 'DATE') return `CAST(${sql} AS VARCHAR)`;
+  const zone = zoneOf(template);
+  const digits = Math.max(0, template.length - DATE.length - 1 - SECONDS.length - zone.length - 1);
+  const micros = `epoch_us(${sql}) + ${minutesOff(zone) * 60_000_000}`;
+  const time = type === 'TIMESTAMP' ? sql : `make_timestamp(${micros})`;
+  const fraction = digits === 0 ? '' : ` || '.' || left(strftime(${time}, '%f'), ${digits})`;
+  return `strftime(${time}, '%Y-%m-%d${template[DATE.length]}%H:%M:%S')${fraction} || '${zone}'`;
+}
+
+function zoneOf(template: string): string {
+  return /(?:Z|[+-]\d\d:\d\d)$/.exec(template.slice(DATE.length))?.[0] ?? '';
+}
+
+function partsOf(text: string): Parts | undefined {
+  if (text.length > LENGTH_MAX) return undefined;
+  const match = PARTS.exec(text);
+  if (match === null) return undefined;
+  const [, date = '', separator = '', minutes, seconds = '00', fraction = '', zone = ''] = match;
+  if (!isDate(date)) return undefined;
+  if (minutes === undefined) return { date, separator, clock: '', fraction, zone: '' };
+  const clock = `${minutes}:${seconds}`;
+  if (clock.slice(0, 2) > '23' || clock.slice(3, 5) > '59' || clock.slice(6) > '59') return undefined;
+  const offset = zone === '' || zone === 'Z' ? zone : fullOffset(zone);
+  if (offset === undefined) return undefined;
+  // In UTC, the first and the last day may be of another year.
+  if (Math.abs(minutesOff(offset)) > 0 && /^0001-01-01|^9999-12-31/.test(date)) return undefined;
+  return { date, separator, clock, fraction, zone: offset };
+}
+
+/** `+2`, `+0200` and `+02` as `+02:00`. */
+function fullOffset(zone: string): string | undefined {
+  const hours = zone.slice(1, 3);
+  const minutes = zone.slice(3).replace(':', '') || '00';
+  return Number(hours) <= HOURS_OFF_MAX && minutes <= '59' ? `${zone[0]}${hours}:${minutes}` : undefined;
+}
+
+function isDate(date: string): boolean {
+  const [year, month, day] = [Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8))];
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  if (day <= 28) return true;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  return day <= (month === 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31);
+}
+
+function minutesOff(zone: string): number {
+  if (zone === '' || zone === 'Z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4));
+  return zone.startsWith('-') ? -minutes : minutes;
+}
+
+function atOffset(date: string, clock: string, zone: string): { date: string; clock: string } {
+  const minutes = minutesOff(zone);
+  if (minutes === 0) return { date, clock };
+  const text = new Date(Date.parse(`${date}T${clock}Z`) + minutes * 60_000).toISOString();
+  return { date: text.slice(0, 10), clock: text.slice(11, 19) };
+}

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
+import type { FieldNews } from '../../../src/engine/field-news.ts';
+import { columnsOf, doc, openSmall, readBack, rowsOf, temporaryFolder, textOf } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await engine.commit([
+    { do: 'createWorkspace', workspace: 'commons' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs', recognizeTimes: true },
+    { do: 'createCollection', table: 'u', workspace: 'commons', name: 'plain' },
+  ]);
+});
+
+afterEach(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+const idOf = (n: number) => `d${n}`;
+
+async function add(fields: readonly JsonObject[], from = 0): Promise<FieldNews[]> {
+  const told: FieldNews[] = [];
+  const documents = fields.map((one, n) => doc(idOf(from + n), one));
+  const outcomes = await engine.addDocuments('t', documents, (one) => told.push(one));
+  expect(outcomes.filter(({ status }) => status === 'error')).toEqual([]);
+  return told;
+}
+
+/** Every value is given back as it was written: to changes, to a plain read, and by a page of a kept result. */
+async function expectWritten(name: string, values: readonly unknown[]): Promise<void> {
+  const ids = values.map((_, n) => idOf(n));
+  const found = await readBack(engine, 't', ids);
+  expect(found.map((document) => document?.[name])).toEqual(values);
+  const rows = await rowsOf(engine, `SELECT ${name} FROM docs ORDER BY CAST(substr(_id, 2) AS INT)`);
+  expect(rows.map(([value]) => value)).toEqual(values);
+  const whole = await rowsOf(engine, 'SELECT * FROM docs ORDER BY CAST(substr(_id, 2) AS INT)');
+  const index = (await columnsOf(engine)).findIndex((column) => column.startsWith(`${name} `));
+  expect(whole.map((row) => row[index])).toEqual(values);
+}
+
+const typeOfField = async (name: string) =>
+  (await columnsOf(engine)).find((column) => column.startsWith(`${name} `))?.slice(name.length + 1);
+
+test.each([
+  ['DATE', ['2024-02-29', '0001-01-01', '9999-12-31']],
+  ['TIMESTAMP', ['2024-01-02T03:04:05', '2024-12-31T23:59:59']],
+  ['TIMESTAMP', ['2024-01-02 03:04:05.120', '2024-12-31 23:59:59.999']],
+  ['TIMESTAMP WITH TIME ZONE', ['2024-01-02T03:04:05Z', '0001-01-01T00:00:00Z']],
+  ['TIMESTAMP WITH TIME ZONE', ['2024-01-02T03:04:05.120Z', '2024-12-31T23:59:59.000Z']],
+  ['TIMESTAMP WITH TIME ZONE', ['2024-01-02T03:04:05.123456+00:00', '2024-12-31T23:59:59.000000+00:00']],
+  ['TIMESTAMP WITH TIME ZONE', ['2024-01-02T01:04:05+05:30', '2024-12-31T23:59:59+05:30']],
+  ['VARCHAR', ['2023-02-29', '2024-13-01']],
+  ['VARCHAR', ['01-02-2024', '2024/01/02']],
+  ['VARCHAR', ['2024-01-02T24:00:00Z', '2024-01-02T03:04:60Z']],
+  ['VARCHAR', ['0000-01-01', '2024-01-02T03:04:05+19:00']],
+  ['VARCHAR', ['20240102', '12:30:00']],
+])('%s: %j', async (type, values) => {
+  const news = await add(values.map((made) => ({ made, inner_: { list: [made], keys: { made } } })));
+  expect(news).toEqual([]);
+  expect(await typeOfField('made')).toBe(type);
+  expect((await columnsOf(engine)).join()).not.toContain('_strays');
+  await expectWritten('made', values);
+  await expectWritten(
+    'inner_',
+    values.map((made) => ({ list: [made], keys: { made } })),
+  );
+});
+
+test('text is text where the setting is off', async () => {
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02' })]);
+  expect(await columnsOf(engine, 'plain')).toContain('made VARCHAR');
+});
+
+test('a spelling that is not that of the column is kept, and disagrees with nothing', async () => {
+  const values = [
+    '2024-01-02T03:04:05Z',
+    '2024-01-02T05:04:05+02:00',
+    '2024-01-02T03:04:05.000Z',
+    '2024-01-02T03:04Z',
+    '2024-01-02T03:04:05.123456789Z',
+    '2024-01-02 03:04:05+0000',
+  ];
+  expect(await add(values.map((made) => ({ made })))).toEqual([]);
+  expect(await typeOfField('made')).toBe('TIMESTAMP WITH TIME ZONE');
+  await expectWritten('made', values);
+  const outcome = await engine.query({ sql: 'SELECT count(DISTINCT made), max(made)::VARCHAR, count(made) FROM docs' });
+  expect(outcome.rows).toEqual([[3, '2024-01-02 03:04:05.123456+00', 6]]);
+  expect(outcome.warnings).toEqual([]);
+});
+
+test('what is no time of the kind is a stray, and said', async () => {
+  const values = [...Array.from({ length: 5 }, (_, n) => `2024-01-0${n + 1}T00:00:00Z`), 'unknown', '2024-01-01', 7];
+  const news = await add(values.map((made) => ({ made })));
+  expect(news[0]?.strays).toMatchObject([{ path: '"made"', count: 3, type: 'TIMESTAMP WITH TIME ZONE' }]);
+  await expectWritten('made', values);
+  const outcome = await engine.query({ sql: "SELECT count(*) FROM docs WHERE made >= '2024-01-03'" });
+  expect(outcome.rows).toEqual([[3]]);
+  expect(outcome.warnings.join()).toContain('3 values of "made"');
+});
+
+test('dates become times at midnight with the first time, and text when most are no times', async () => {
+  const values: unknown[] = ['2024-01-01', '2024-01-02', '2024-01-02T12:00:00'];
+  await add(values.slice(0, 2).map((made) => ({ made: made as string })));
+  expect(await typeOfField('made')).toBe('DATE');
+  await add([{ made: '2024-01-02T12:00:00' }], 2);
+  expect(await typeOfField('made')).toBe('TIMESTAMP');
+  await expectWritten('made', values);
+  const max = 'SELECT max(made) - min(made) > INTERVAL 1 DAY, count(made) FROM docs';
+  expect(await engine.query({ sql: max })).toMatchObject({ rows: [[true, 3]], warnings: [] });
+  const others = ['a', 'b', 'c', 'd'];
+  const news = await add(
+    others.map((made) => ({ made })),
+    3,
+  );
+  expect(news[0]?.changes).toEqual([{ path: '"made"', before: 'TIMESTAMP', after: 'VARCHAR' }]);
+  await expectWritten('made', [...values, ...others]);
+});
+
+test('a first text that is no time does not decide', async () => {
+  const values = ['n/a', ...Array.from({ length: 9 }, (_, n) => `2024-01-0${n + 1}`)];
+  await add(values.map((made) => ({ made, inner_: { made } })));
+  expect(await typeOfField('made')).toBe('DATE');
+  await expectWritten('made', values);
+  expect(await typeOfField('inner_')).toBe('STRUCT(made DATE)');
+});
+
+test('a map of times, and one that a struct of times becomes', async () => {
+  const seen = (n: number) => ({ [`user-${n}`]: `2024-01-02T03:04:${String(n).padStart(2, '0')}Z` });
+  const values = Array.from({ length: 40 }, (_, n) => seen(n));
+  await add(values.slice(0, 10).map((one) => ({ seen: one })));
+  await add(
+    values.slice(10).map((one) => ({ seen: one })),
+    10,
+  );
+  expect(await typeOfField('seen')).toBe('MAP(VARCHAR, TIMESTAMP WITH TIME ZONE)');
+  await expectWritten('seen', values);
+});
+
+test('text of a request goes to the engine as it is', async () => {
+  const documents = Array.from({ length: 20 }, (_, n) => ({ _id: idOf(n), made: `2024-01-02T03:04:05.${100 + n}Z` }));
+  for (const some of [documents.slice(0, 5), documents.slice(5)]) {
+    const outcomes = await engine.addText('t', textOf(some));
+    if (outcomes === undefined)
+      await engine.addDocuments(
+        't',
+        some.map(({ _id, made }) => doc(_id, { made })),
+      );
+  }
+  await expectWritten(
+    'made',
+    documents.map(({ made }) => made),
+  );
+  expect(await rowsOf(engine, 'SELECT count(made) FROM docs')).toEqual([[20]]);
+});
+
+test('a kept result shows times as they were written, too', async () => {
+  await add(['2024-01-02T03:04:05.100Z', '2024-01-02T05:04:05+02:00'].map((made) => ({ made })));
+  const id = 'k';
+  await engine.query({ sql: 'SELECT _id, made FROM docs ORDER BY _id', keep: { id, rowsMax: 1 } });
+  const page = await engine.results.read(id, { offset: 0, limit: 10, columns: ['made'] });
+  expect(page.rows).toEqual([['2024-01-02T03:04:05.100Z'], ['2024-01-02T05:04:05+02:00']]);
+});
+
+test('documents come back from the trash and after a restart', async () => {
+  const values = ['2024-01-02T03:04:05.100Z', '2024-01-02T05:04:05+02:00', 'no'];
+  await add(values.map((made) => ({ made })));
+  await engine.close();
+  engine = await openSmall(folder.file);
+  await expectWritten('made', values);
+  await add([{ made: '2024-01-03T00:00:00.000Z' }], 3);
+  await expectWritten('made', [...values, '2024-01-03T00:00:00.000Z']);
+});
+
+test.each([
+  ['made > now() - INTERVAL 1 DAY', 'made is text: write CAST(made AS TIMESTAMPTZ), or TRY_CAST(made AS TIMESTAMPTZ)'],
+  ["date '2024-01-01' <= plain.made", 'plain.made is text: write CAST(plain.made AS DATE)'],
+  ["made BETWEEN date '2024-01-01' AND date '2025-01-01'", 'made is text: write CAST(made AS DATE)'],
+])('text compared with a time: %s', async (condition, hint) => {
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02' }), doc('b', { made: 'no' })]);
+  await expect(engine.query({ sql: `SELECT 'é' FROM plain WHERE ${condition}` })).rejects.toThrow(hint);
+  const cast = condition.replace(/(plain\.)?made/, 'CAST($& AS TIMESTAMPTZ)');
+  await expect(engine.query({ sql: `SELECT 1 FROM plain WHERE ${cast}` })).rejects.toThrow(
+    'TRY_CAST(x AS TIMESTAMPTZ)',
+  );
+});
