@@ -185,6 +185,8 @@ export interface NewDocument {
   eventTimeMicros: bigint | null;
   /** The document's fields, without `_id`, `_event_time` and `_meta`. */
   fields: JsonObject;
+  /** The fields whose text is a time, whatever the collection recognises. */
+  times?: ReadonlySet<string> | undefined;
 }
 
 /** A JSON list of documents as text. */
@@ -260,7 +262,8 @@ export interface Expression {
 }
 
 /** An expression's value for one row; integers that a double cannot hold are `bigint`. */
-export type Computed = { value: JsonValue } | { error: string };
+/** `isTime`: the value is the text of a date or timestamp. */
+export type Computed = { value: JsonValue; isTime?: boolean } | { error: string };
 
 export interface TimeFormat {
   /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */

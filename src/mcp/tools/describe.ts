@@ -33,6 +33,8 @@ const EXTRA_COLUMN = '_extra';
 /** The column for values that do not fit theirs, which `SELECT *` puts in their places. */
 const STRAYS_COLUMN = '_strays';
 const STRAYS_MAX = 10;
+/** Columns with times whose spelling is looked at. */
+const TIMED_MAX = 50;
 const EXAMPLE_CHARS_MAX = 40;
 /** A longer type text is that of a nested type, whose fields have lines of their own. */
 const TYPE_CHARS_MAX = 24;
@@ -70,7 +72,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, FIELDS_MAX);
-  const strays = await straysOf(context, table);
+  const strays = await straysOf(context, table, new Map(columns.map(({ name, type }) => [name ?? '', type ?? ''])));
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -80,6 +82,7 @@ export async function describeCollection(
       collection: table,
       ...(about.description ? { description: about.description } : {}),
       ...(about.collections === undefined ? {} : { alias_of: about.collections }),
+      ...(about.recognizeTimes === true ? { recognize_times: true } : {}),
       basis: `inferred from ${documents.length.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} documents`,
       columns: ['path', 'type', 'present', 'examples'],
       rows: visibleValue(rows),
@@ -109,6 +112,7 @@ interface About {
   description?: string | null | undefined;
   /** Number of documents, if the service has counted them. */
   documents?: number | null | undefined;
+  recognizeTimes?: boolean | null | undefined;
   /** For an alias: the collections behind it. */
   collections?: readonly string[] | undefined;
 }
@@ -119,8 +123,12 @@ async function readAbout(
   { workspace, collection }: DescribeInput,
 ): Promise<About> {
   try {
-    const { description, stats } = await client.getCollection({ workspace, collection }, { signal });
-    return { description, documents: stats?.doc_count };
+    const {
+      description,
+      stats,
+      recognize_times: recognizeTimes,
+    } = await client.getCollection({ workspace, collection }, { signal });
+    return { description, documents: stats?.doc_count, recognizeTimes };
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
     const alias = await client.getAlias({ workspace, alias: collection }, { signal }).catch(() => undefined);
@@ -134,22 +142,41 @@ async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   return Number(results?.[0]?.['n']);
 }
 
-/** The places of values that do not fit, those with the most first: `[]` for all items of a list. */
+const DAY = '\\d{4}-\\d\\d-\\d\\d';
+const CLOCK = '[T ][\\d:.]+';
+/** SQL for the type of the time that a text `t` is, by its look. */
+const TIME_TYPE = `CASE WHEN regexp_full_match(t, '${DAY}') THEN 'DATE' WHEN regexp_full_match(t, '${DAY}${CLOCK}') THEN 'TIMESTAMP'
+  WHEN regexp_full_match(t, '${DAY}${CLOCK}(Z|[+-][\\d:]+)') THEN 'TIMESTAMP WITH TIME ZONE' END`;
+
+/**
+ * The places of values that do not fit, those with the most first: `[]` for all items of a list. Not those of times that
+ * are only spelled otherwise than most of their column.
+ */
 async function straysOf(
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   table: string,
+  types: ReadonlyMap<string, string>,
 ): Promise<Record<string, unknown>[]> {
   const rowsOf = async (query: string) => (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
   const column = `SELECT true AS has_strays FROM (DESCRIBE ${table}) WHERE column_name = '${STRAYS_COLUMN}' AND column_type = 'JSON'`;
   if ((await rowsOf(column))[0]?.['has_strays'] !== true) return [];
   const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
+  const timed = [...types].filter(([, type]) => /TIMESTAMP|DATE/.test(type)).slice(0, TIMED_MAX);
+  const isSpelling = timed.map(([name, type]) => {
+    const place = text(identifier(name).replaceAll('~', '~0').replaceAll('/', '~1'));
+    return `((p = ${place} OR starts_with(p, ${place} || '/')) AND contains(${text(type)}, ${TIME_TYPE}))`;
+  });
   return rowsOf(
     `SELECT regexp_replace(p, '/[0-9]+\\b', '/[]', 'g') AS place, count(*) AS "values",
-       left(any_value(json_extract(s, ${pointer})::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
-     FROM (SELECT ${STRAYS_COLUMN} AS s, unnest(json_keys(${STRAYS_COLUMN})) AS p FROM ${table} WHERE ${STRAYS_COLUMN} IS NOT NULL)
+       left(any_value(v::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
+     FROM (SELECT p, json_extract(s, ${pointer}) AS v, (v->>'$') AS t
+       FROM (SELECT ${STRAYS_COLUMN} AS s, unnest(json_keys(${STRAYS_COLUMN})) AS p FROM ${table} WHERE ${STRAYS_COLUMN} IS NOT NULL))
+     WHERE NOT coalesce(${[...isSpelling, 'false'].join(' OR ')}, false)
      GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${STRAYS_MAX}`,
   );
 }
+
+const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /** Whether a place has the type JSON, which by itself does not say what values to expect. */
 function isJson(place: TypePlace | undefined): boolean {

@@ -76,7 +76,10 @@ async function run(file: DocumentFile, load: Load, { client, signal, progress, i
       if (load.entries <= skip) requireIdField(left, input.id_field);
       const send = async (documents: JsonObject[]) => {
         if (load.isMissing) {
-          await client.createCollection({ workspace, name: collection }, { signal: ending.signal });
+          await client.createCollection(
+            { workspace, name: collection, recognize_times: true },
+            { signal: ending.signal },
+          );
           load.isCreated = true;
           load.isMissing = false;
         }

@@ -168,7 +168,7 @@ export function toCollection(
     status,
     sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
     retention_secs: record.retentionSecs,
-    recognize_times: record.recognizeTimes,
+    ...(record.recognizeTimes ? { recognize_times: true } : {}),
     field_mappings: record.fieldMappings,
     clustering_key: record.clusteringKey,
     aliases: aliasesNaming(catalog, collectionKey(record.workspace, record.name)).map(toAlias),

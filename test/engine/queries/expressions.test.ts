@@ -69,12 +69,21 @@ describe('functions of other SQL services', () => {
     for (const { name, example, gives, group } of COMPAT_FUNCTIONS) {
       if (group === 'Aggregates') continue;
       const [found] = await evaluate(`CASE WHEN :p THEN ${example} END`, true);
-      expect.soft(found, name).toEqual({ value: gives });
+      expect.soft(found, name).toMatchObject({ value: gives });
     }
   });
 });
 
 describe('evaluate()', () => {
+  it('says of which values the text is that of a time', async () => {
+    expect(await evaluate('CAST(:p AS DATE)', '2024-01-02')).toEqual([{ value: '2024-01-02', isTime: true }]);
+    expect(await evaluate('CAST(:p AS DATE)', '2024-01-02', 'no')).toMatchObject([
+      { isTime: true },
+      { error: expect.stringContaining('no') },
+    ]);
+    expect(await evaluate('CAST(:p AS VARCHAR)', '2024-01-02')).toEqual([{ value: '2024-01-02' }]);
+  });
+
   it('gives each value its own type, whatever is beside it', async () => {
     const values: JsonValue[] = [
       1,

@@ -230,7 +230,7 @@ describe.each(FILES)('a file of %s', (name, statements) => {
       ].filter((change) => change.workspace !== 'unused') as Parameters<typeof again.commit>[0],
     );
     await again.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9]]);
   });
 });
 
@@ -265,13 +265,13 @@ describe('migrate()', () => {
       ...VERSION_3,
       ...VERSION_4,
       'ALTER TABLE "_meta"."tables" RENAME COLUMN shape TO form',
-      'INSERT INTO "_meta"."versions" VALUES (9, now())',
+      'INSERT INTO "_meta"."versions" VALUES (10, now())',
     ]);
     const before = readFileSync(folder.file);
     await expect(openSmall(folder.file)).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringMatching(
-        /its schema version 9 is newer than 8, the latest that this program knows\. Update this program\./,
+        /its schema version 10 is newer than 9, the latest that this program knows\. Update this program\./,
       ),
     });
     expect(readFileSync(folder.file).equals(before)).toBe(true);
@@ -295,7 +295,7 @@ describe('migrate()', () => {
     const engine = await openSmall(folder.file);
     expect((await engine.stats('c_1')).docCount).toBe(2);
     await engine.close();
-    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8]]);
+    expect(await versions()).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9]]);
   });
 
   test('leaves nothing of a step that fails halfway', async () => {
@@ -329,7 +329,7 @@ async function expectWhole(copy: string): Promise<void> {
   } finally {
     await engine.close();
   }
-  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8]]);
+  expect(await versionsOf(copy)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8], [9]]);
 }
 
 describe.each(FILES.filter(([name]) => name === 'version 1' || (isLong && name === 'version 5')))(

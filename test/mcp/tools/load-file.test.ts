@@ -244,6 +244,7 @@ describe('load_file', () => {
     expect(calls.find(({ operation }) => operation === 'createCollection')?.input).toEqual({
       workspace: 'w',
       name: 'c',
+      recognize_times: true,
     });
   });
 

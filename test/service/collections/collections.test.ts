@@ -244,3 +244,22 @@ describe('collections', () => {
     expect((await service.call('GET', '/v1/orgs/self/ws/dotted.child/collections/c')).status).toBe(200);
   });
 });
+
+describe('recognize_times', () => {
+  it('makes columns of times of ISO 8601 text, where it is asked for', async () => {
+    const path = '/v1/orgs/self/ws/commons/collections';
+    const created = await service.call('POST', path, { name: 'timed', recognize_times: true });
+    expect(created.body.data.recognize_times).toBe(true);
+    await service.call('POST', `${path}/timed/docs`, { data: [{ made: '2024-01-02T03:04:05.100Z', note: 'x' }] });
+    const answer = await service.call('POST', '/v1/orgs/self/queries', {
+      sql: { query: 'SELECT made, note FROM timed' },
+    });
+    expect(answer.body.results).toEqual([{ made: '2024-01-02T03:04:05.100Z', note: 'x' }]);
+    expect(answer.body.column_fields).toEqual([
+      { name: 'made', type: 'TIMESTAMP WITH TIME ZONE' },
+      { name: 'note', type: 'VARCHAR' },
+    ]);
+    const read = await service.call('GET', `${path}/timed`);
+    expect(read.body.data.recognize_times).toBe(true);
+  });
+});

@@ -38,6 +38,21 @@ const output = (field: string, value: string, onError?: string) => ({
 });
 
 describe('field_mappings', () => {
+  it('that make a time give the field its type, and leave other text alone', async () => {
+    const made = { name: 'm', input_fields: [{ field_name: 'd' }], output_field: output('day', 'CAST(:d AS date)') };
+    const name = await create({ field_mappings: [made] });
+    await add(name, '{"_id":"a","d":"2024-01-02"}', '{"_id":"b","d":"2024-02-01"}');
+    expect(
+      await select(`SELECT typeof(d) AS d, typeof(day) AS day, day + 1 AS next FROM ${name} ORDER BY _id`),
+    ).toEqual([
+      { d: 'VARCHAR', day: 'DATE', next: '2024-01-03' },
+      { d: 'VARCHAR', day: 'DATE', next: '2024-02-02' },
+    ]);
+    expect(await select(`SELECT d, day FROM ${name} ORDER BY _id LIMIT 1`)).toEqual([
+      { d: '2024-01-02', day: '2024-01-02' },
+    ]);
+  });
+
   it('are returned with their defaults, also after a restart', async () => {
     const own = await startTestService();
     const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('b', 'upper(:a)') };

@@ -1,4 +1,4 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBStructType, DuckDBTypeId } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
@@ -167,6 +167,15 @@ async function checkBinding(connection: DuckDBConnection, { statement, text }: C
 /** Errors that hold for all rows of a batch, since their values have the same types. */
 const FOR_ALL_ROWS = /"exception_type":"(?:Binder|Parser|Catalog)"|^(?:Binder|Parser|Catalog) Error/;
 
+const TIMES: ReadonlySet<number> = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_TZ,
+  DuckDBTypeId.TIMESTAMP_S,
+  DuckDBTypeId.TIMESTAMP_MS,
+  DuckDBTypeId.TIMESTAMP_NS,
+]);
+
 /** One call of `evaluate`. */
 interface Run {
   connection: DuckDBConnection;
@@ -184,6 +193,7 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
   const [, type] = result.columnTypes();
   if (type === undefined) throw new Error('the statement has no value');
   const read = readerOf(type, AS_NUMBERS);
+  const isTime = TIMES.has((isTried && type instanceof DuckDBStructType ? type.entryTypes[0] : type)?.typeId ?? -1);
   const pace = createPace();
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     if (run.signal.aborted) throw run.signal.reason;
@@ -193,8 +203,8 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
       run.bytesLeft -= estimateBytes(value);
       if (run.bytesLeft < 0) throw tooLarge();
       const index = Number(indexes.getItem(row));
-      if (!isTried) run.answers[index] = checked(value);
-      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue);
+      if (!isTried) run.answers[index] = checked(value, isTime);
+      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, isTime);
       const turn = pace();
       if (turn !== undefined) await turn;
     }
@@ -208,8 +218,10 @@ function tooLarge(): ApiError {
   );
 }
 
-function checked(value: JsonValue): Computed {
-  return hasOnlyFinite(value) ? { value } : { error: 'it gives NaN or an infinity, which JSON does not have' };
+function checked(value: JsonValue, isTime: boolean): Computed {
+  return hasOnlyFinite(value)
+    ? { value, ...(isTime ? { isTime } : {}) }
+    : { error: 'it gives NaN or an infinity, which JSON does not have' };
 }
 
 function hasOnlyFinite(value: JsonValue): boolean {

@@ -7,6 +7,8 @@ import type { NewDocument, WriteOutcome } from '../../engine.ts';
 export interface AcceptedDocument {
   id: string;
   fields: JsonObject;
+  /** As in `NewDocument`. */
+  times?: ReadonlySet<string> | undefined;
   /** Null: that of the replaced document, or else now. */
   eventTimeMicros: bigint | null;
 }
@@ -27,11 +29,11 @@ export interface Acceptance {
 
 export async function acceptDocuments(given: readonly NewDocument[]): Promise<Acceptance> {
   const documents = new Map<string, AcceptedDocument>();
-  const errors = await mapInTurns(given, ({ id, eventTimeMicros, fields }) => {
+  const errors = await mapInTurns(given, ({ id, eventTimeMicros, fields, times }) => {
     const fault = faultOf(id, eventTimeMicros, fields);
     if (fault !== null) return `Cannot store document ${JSON.stringify(id)}: ${fault}.`;
     const eventTime = eventTimeMicros ?? documents.get(id)?.eventTimeMicros ?? null;
-    documents.set(id, { id, fields, eventTimeMicros: eventTime });
+    documents.set(id, { id, fields, times, eventTimeMicros: eventTime });
     return undefined;
   });
   return { documents, errors };

@@ -66,8 +66,8 @@ export interface Fitting {
 
 /** Widens a table's columns, document by document. */
 export interface TableWidening {
-  /** Makes room for a document. */
-  add(fields: JsonObject): Fitting;
+  /** Makes room for a document; `times` are the fields whose text is a time, whatever the table says. */
+  add(fields: JsonObject, times?: ReadonlySet<string>): Fitting;
   /** The table; the very one given at the start if nothing changed. */
   result(): TableShape;
   /** How often a document changed something. */
@@ -89,7 +89,7 @@ export function widenTable(table: TableShape): TableWidening {
     columns.size < COLUMNS_MAX && isFieldName(key) && !RESERVED.has(foldName(key)) && !folded.has(foldName(key));
 
   return {
-    add(fields) {
+    add(fields, timesIn) {
       let extraKeys: string[] | undefined;
       const count = intake?.misfits ?? 0;
       for (const key of Object.keys(fields)) {
@@ -104,6 +104,7 @@ export function widenTable(table: TableShape): TableWidening {
           continue;
         }
         const already = intake?.misfits ?? 0;
+        if (intake !== undefined) intake.times = times || timesIn?.has(key) === true;
         const after = widen(before ?? 'null', fields[key], intake);
         if (intake !== undefined && intake.misfits > already && !strays.has(key)) {
           strays.add(key);

@@ -167,7 +167,10 @@ async function fitAll(
   documents: readonly AcceptedDocument[],
 ): Promise<{ shape: TableShape; written: (AcceptedDocument & Fitting)[] }> {
   const widening = widenTable(before);
-  const written = await mapInTurns(documents, (document) => ({ ...document, ...widening.add(document.fields) }));
+  const written = await mapInTurns(documents, (document) => ({
+    ...document,
+    ...widening.add(document.fields, document.times),
+  }));
   return { shape: widening.result(), written };
 }
 

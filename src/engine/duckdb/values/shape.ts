@@ -86,7 +86,7 @@ export interface Intake {
   /** The number of values that did not fit so far: see `strays.ts`. */
   misfits: number;
   /** Whether text that is a time makes a column of times. */
-  readonly times: boolean;
+  times: boolean;
 }
 
 /**
