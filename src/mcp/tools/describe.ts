@@ -3,8 +3,12 @@ import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
+import { nearest } from '../../contract/nearest.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
+import { COUNTED_MAX, EXACT_MAX, type Figures, figuresOf } from './field-figures.ts';
+import { STRAYS_COLUMN, straysOf } from './field-strays.ts';
+import { type FieldLine, foldLines, parentOf } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import {
   ANY_KEY,
@@ -27,15 +31,14 @@ import type { Tool, ToolContext } from './tool.ts';
 const NAME = 'describe_collection';
 const SAMPLE_DEFAULT = 200;
 const SAMPLE_MAX = 1_000;
-const FIELDS_MAX = 80;
+/** Fields that are looked at, and lines that are shown unless more are asked for. */
+const FIELDS_MAX = 400;
+const LINES_DEFAULT = 40;
+const LINES_MAX = 200;
+/** Further names that are listed. */
+const NAMES_MAX = 100;
 /** The column for fields that cannot have one of their own. */
 const EXTRA_COLUMN = '_extra';
-/** The column for values that do not fit theirs, which `SELECT *` puts in their places. */
-const STRAYS_COLUMN = '_strays';
-const STRAYS_MAX = 10;
-/** Columns with times whose spelling is looked at. */
-const TIMED_MAX = 50;
-const EXAMPLE_CHARS_MAX = 40;
 /** A longer type text is that of a nested type, whose fields have lines of their own. */
 const TYPE_CHARS_MAX = 24;
 
@@ -43,9 +46,17 @@ interface DescribeInput {
   workspace: string;
   collection: string;
   sample?: number | undefined;
+  /** Only what is at and in this field. */
+  path?: string | undefined;
+  /** Only fields with this text in their path, or among the keys that are their examples. */
+  search?: string | undefined;
+  lines?: number | undefined;
 }
 
-/** The fields of a collection or alias, inferred from its first documents: path, type, share of documents, examples. */
+/**
+ * The fields of a collection or alias: path, type, share of all documents, number of different values, range or examples.
+ * The examples, and what is in JSON, are from its first documents.
+ */
 export async function describeCollection(
   context: Pick<ToolContext, 'client' | 'signal'>,
   input: DescribeInput,
@@ -62,17 +73,25 @@ export async function describeCollection(
   const keyed = new Set(places.filter(({ isKeyed }) => isKeyed).map(({ path }) => path));
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
-  const rows = inferred.map((field) => {
-    const share = Math.round((100 * field.present) / documents.length);
-    return [field.path, typeText(sqlTypes.get(field.path), field), `${share === 0 ? '<1' : share}%`, field.examples];
+  const figures = documents.length === 0 ? new Map() : await figuresOf(context, table, places, total);
+  const all = linesOf(inferred, places, figures, {
+    sampled: documents.length,
+    counted: Math.min(total, COUNTED_MAX),
   });
-  const seen = new Set(inferred.map(({ path }) => path));
+  const wanted = all.filter(isWanted(input));
+  if (input.path !== undefined && all.length > 0 && !all.some(({ path }) => isAt(path, input.path))) {
+    throw noSuchField(input.path, all);
+  }
+  const max = input.lines ?? LINES_DEFAULT;
+  const folded = foldLines(wanted, max);
+  const rows = folded.slice(0, max).map(({ path, type, rest }) => [path, type, ...rest]);
+  const cut = folded.slice(max).map(({ path }) => path);
   const unseen = places
-    .filter(({ path, depth }) => depth < LEVELS_MAX && !path.endsWith('[]') && !seen.has(path))
+    .filter(({ path, depth }) => depth < LEVELS_MAX && !path.endsWith('[]') && !all.some((line) => line.path === path))
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
-    .slice(0, FIELDS_MAX);
-  const strays = await straysOf(context, table, new Map(columns.map(({ name, type }) => [name ?? '', type ?? ''])));
+    .slice(0, NAMES_MAX);
+  const strays = await straysOf(context, table, columns, places);
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -83,29 +102,104 @@ export async function describeCollection(
       ...(about.description ? { description: about.description } : {}),
       ...(about.collections === undefined ? {} : { alias_of: about.collections }),
       ...(about.recognizeTimes === true ? { recognize_times: true } : {}),
-      basis: `inferred from ${documents.length.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} documents`,
-      columns: ['path', 'type', 'present', 'examples'],
+      basis: basisOf(documents.length, total, figures.size > 0),
+      columns: ['path', 'type', 'present', 'distinct', 'range or examples'],
       rows: visibleValue(rows),
       returned: rows.length,
-      truncated: left > 0 || isDeeper,
-      ...(left > 0 ? { fields_left_out: left } : {}),
+      truncated: left > 0 || isDeeper || cut.length > 0,
+      ...(left + cut.length > 0 ? { fields_left_out: left + cut.length } : {}),
+      ...(cut.length > 0 ? { left_out: visibleValue(cut.slice(0, NAMES_MAX)) } : {}),
       ...(isDeeper ? { levels_shown: LEVELS_MAX } : {}),
-      ...(unseen.length > 0 && left === 0 ? { null_in_sample: visibleValue(unseen) } : {}),
+      ...(unseen.length > 0 && left === 0
+        ? { [figures.size > 0 ? 'without_values' : 'null_in_sample']: visibleValue(unseen) }
+        : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
       ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
     },
     next: addressing({
       table,
-      paths: inferred.map((field) => field.path),
+      paths: all.map((line) => line.path),
       jsons: inferred.filter((field) => isJson(sqlTypes.get(field.path))),
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
       hasStrays: strays.length > 0,
-      leftAtTop,
+      leftAtTop: leftAtTop + cut.filter((path) => !/[.[]/.test(path)).length,
       leftBelow: left - leftAtTop,
       isDeeper,
     }),
   };
+}
+
+function basisOf(sampled: number, total: number, isCounted: boolean): string {
+  const [some, all] = [sampled.toLocaleString('en-US'), total.toLocaleString('en-US')];
+  if (!isCounted) return `inferred from ${some} of ${all} documents`;
+  const counted = total > COUNTED_MAX ? `the first ${COUNTED_MAX.toLocaleString('en-US')} of ${all}` : `all ${all}`;
+  return `${counted} documents; ${total > EXACT_MAX ? 'distinct values estimated; ' : ''}examples from ${some}`;
+}
+
+const isAt = (path: string, wanted = '') => path.toLowerCase() === wanted.toLowerCase();
+
+function noSuchField(path: string, lines: readonly FieldLine[]): ApiError {
+  const known = lines.map((line) => line.path);
+  const near = nearest(path, known);
+  return new ApiError(
+    'invalid_input',
+    `There is no field ${JSON.stringify(path)}. ${near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'Leave "path" out to see all.'}`,
+  );
+}
+
+/** Whether a field was asked for. */
+function isWanted({ path, search }: DescribeInput): (line: FieldLine) => boolean {
+  const text = search?.toLowerCase();
+  const has = (value: unknown) => text === undefined || String(value).toLowerCase().includes(text);
+  const isIn = (line: FieldLine) =>
+    path === undefined || isAt(line.path, path) || isUnder(line.path.toLowerCase(), path.toLowerCase());
+  return (line) => isIn(line) && (has(line.path) || (/^(?:map|object) of /.test(line.type) && has(line.rest.at(-1))));
+}
+
+/** A line per field: of those with a type in all documents, and of those within JSON in the sample. */
+function linesOf(
+  inferred: readonly InferredField[],
+  places: readonly TypePlace[],
+  figures: ReadonlyMap<string, Figures>,
+  { sampled, counted }: { sampled: number; counted: number },
+): FieldLine[] {
+  const rank = new Map(places.map(({ path }, index) => [path, index]));
+  const known = new Map(inferred.map((field) => [field.path, field]));
+  const jsons = places.filter(({ type }) => /^JSON(?:\[\d*\])*$/.test(type)).map(({ path }) => path);
+  // What is within a column and has no place in its type does not fit: it is told with the strays.
+  const fitting = inferred.filter(({ path }) => {
+    return places.length === 0 || rank.has(path) || jsons.some((json) => isUnder(path, json));
+  });
+  const unseen = places.filter(({ path }) => !known.has(path) && (figures.get(path)?.present ?? 0) > 0);
+  const rankOf = (path: string): number => {
+    for (let of = path; of !== ''; of = parentOf(of)) {
+      const found = rank.get(of);
+      if (found !== undefined) return found;
+    }
+    return -1;
+  };
+  const fields: InferredField[] = [
+    ...fitting,
+    ...unseen.map(({ path, depth }) => ({ path, depth, type: '', present: 0, examples: [] })),
+  ];
+  // What has no place of its own is within JSON, and stays behind that.
+  const ordered = places.length === 0 ? fields : fields.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
+  const sqlTypes = new Map(places.map((place) => [place.path, place]));
+  return ordered.map((field) => {
+    const figure = figures.get(field.path);
+    const [present, of] = figure === undefined ? [field.present, sampled] : [figure.present, counted];
+    const share = Math.round((100 * present) / of);
+    const shown = share === 0 ? '<1%' : share === 100 && present < of ? '>99%' : `${share}%`;
+    const { least, most, distinct } = figure ?? {};
+    const values = least === undefined ? field.examples : least === most ? least : `${least} … ${most}`;
+    return {
+      path: field.path,
+      depth: field.depth,
+      type: typeText(sqlTypes.get(field.path), field, distinct),
+      rest: [shown, field.keys === undefined ? (distinct ?? null) : null, values],
+    };
+  });
 }
 
 interface About {
@@ -142,52 +236,28 @@ async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   return Number(results?.[0]?.['n']);
 }
 
-const DAY = '\\d{4}-\\d\\d-\\d\\d';
-const CLOCK = '[T ][\\d:.]+';
-/** SQL for the type of the time that a text `t` is, by its look. */
-const TIME_TYPE = `CASE WHEN regexp_full_match(t, '${DAY}') THEN 'DATE' WHEN regexp_full_match(t, '${DAY}${CLOCK}') THEN 'TIMESTAMP'
-  WHEN regexp_full_match(t, '${DAY}${CLOCK}(Z|[+-][\\d:]+)') THEN 'TIMESTAMP WITH TIME ZONE' END`;
-
-/**
- * The places of values that do not fit, those with the most first: `[]` for all items of a list. Not those of times that
- * are only spelled otherwise than most of their column.
- */
-async function straysOf(
-  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
-  table: string,
-  types: ReadonlyMap<string, string>,
-): Promise<Record<string, unknown>[]> {
-  const rowsOf = async (query: string) => (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
-  const column = `SELECT true AS has_strays FROM (DESCRIBE ${table}) WHERE column_name = '${STRAYS_COLUMN}' AND column_type = 'JSON'`;
-  if ((await rowsOf(column))[0]?.['has_strays'] !== true) return [];
-  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
-  const timed = [...types].filter(([, type]) => /TIMESTAMP|DATE/.test(type)).slice(0, TIMED_MAX);
-  const isSpelling = timed.map(([name, type]) => {
-    const place = text(identifier(name).replaceAll('~', '~0').replaceAll('/', '~1'));
-    return `((p = ${place} OR starts_with(p, ${place} || '/')) AND contains(${text(type)}, ${TIME_TYPE}))`;
-  });
-  return rowsOf(
-    `SELECT regexp_replace(p, '/[0-9]+\\b', '/[]', 'g') AS place, count(*) AS "values",
-       left(any_value(v::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
-     FROM (SELECT p, json_extract(s, ${pointer}) AS v, (v->>'$') AS t
-       FROM (SELECT ${STRAYS_COLUMN} AS s, unnest(json_keys(${STRAYS_COLUMN})) AS p FROM ${table} WHERE ${STRAYS_COLUMN} IS NOT NULL))
-     WHERE NOT coalesce(${[...isSpelling, 'false'].join(' OR ')}, false)
-     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${STRAYS_MAX}`,
-  );
-}
-
-const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
-
 /** Whether a place has the type JSON, which by itself does not say what values to expect. */
 function isJson(place: TypePlace | undefined): boolean {
   return place?.type === 'JSON' && place.path !== EXTRA_COLUMN;
 }
 
-function typeText(place: TypePlace | undefined, { type, keys }: InferredField): string {
-  if (keys !== undefined) return `${place?.type.startsWith('MAP') ? 'map' : 'object'} of ${counted(keys, 'keys')}`;
-  if (isJson(place)) return `JSON (${type})`;
-  const own = place?.depth === 0 ? place.type : '';
-  return own !== '' && own.length <= TYPE_CHARS_MAX ? own : type;
+/** Nested fields have the words that fields within JSON have. */
+const WORDS: Record<string, string> = {
+  VARCHAR: 'text',
+  BIGINT: 'integer',
+  HUGEINT: 'integer',
+  DOUBLE: 'number',
+  BOOLEAN: 'boolean',
+};
+
+function typeText(place: TypePlace | undefined, { type, keys }: InferredField, distinct: number | undefined): string {
+  if (place?.type.startsWith('MAP(VARCHAR')) return `map of ${counted(distinct ?? keys ?? 0, 'keys')}`;
+  if (keys !== undefined) return `object of ${counted(keys, 'keys')}`;
+  if (isJson(place)) return `JSON (${type || 'null'})`;
+  const own = place?.type ?? '';
+  if (own.endsWith(']')) return own.length <= TYPE_CHARS_MAX ? own : 'array';
+  if (own.startsWith('STRUCT')) return 'object';
+  return place?.depth === 0 ? own : (WORDS[own] ?? (own === '' ? type : own));
 }
 
 /**
@@ -265,8 +335,21 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
 /** The tool; built at its first use, since schemas take time. */
 export function describeTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
-  const sample = z.int().min(1).max(SAMPLE_MAX).optional().describe(`Documents to look at (default ${SAMPLE_DEFAULT})`);
-  const shape = { workspace, collection, sample };
+  const sample = z
+    .int()
+    .min(1)
+    .max(SAMPLE_MAX)
+    .optional()
+    .describe(`Documents that examples come from (default ${SAMPLE_DEFAULT})`);
+  const path = z.string().optional().describe('Only this field and what is in it, at all levels: "a.b", "items[]"');
+  const search = z.string().optional().describe('Only fields, and keys of maps, with this text');
+  const lines = z
+    .int()
+    .min(1)
+    .max(LINES_MAX)
+    .optional()
+    .describe(`Default ${LINES_DEFAULT}; deeper fields fold into their parents`);
+  const shape = { workspace, collection, path, search, lines, sample };
   return handTool<DescribeInput>({
     name: NAME,
     effect: 'read',
@@ -274,7 +357,7 @@ export function describeTool(): Tool {
     toolset: 'query',
     title: 'Describe a collection',
     description:
-      'List the fields of a collection or alias, nested ones too, with types, presence and examples. Inferred from a sample; use it before run_query.',
+      'List the fields of a collection or alias, nested ones too: type, presence, distinct values, range or examples. Counted in all documents; use it before run_query.',
     shape,
     output: {
       basis: { type: 'string' },

@@ -1,0 +1,119 @@
+import { ANY_KEY, isUnder } from './infer.ts';
+import type { TypePlace } from './sql-type.ts';
+import type { ToolContext } from './tool.ts';
+
+/** What all documents have at a place. */
+export interface Figures {
+  /** Documents in which it is not null. */
+  present: number;
+  /** Different values; approximate for many documents. For a map, its different keys. */
+  distinct?: number | undefined;
+  /** Of numbers and times. */
+  least?: string | undefined;
+  most?: string | undefined;
+}
+
+/** Documents that are counted; of larger collections the first ones. */
+export const COUNTED_MAX = 1_000_000;
+/** From here on different values are estimated. */
+export const EXACT_MAX = 100_000;
+/** Places that are counted, and in one query. */
+const PLACES_MAX = 400;
+const AT_ONCE = 50;
+
+const RANGED = /^(?:(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*|DATE|TIME|TIMESTAMP.*)$/;
+const COUNTED = /^(?:VARCHAR|UUID|BOOLEAN)$/;
+
+/** Counts the values of places in all documents of a table; the places that cannot be counted are missing. */
+export async function figuresOf(
+  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  table: string,
+  places: readonly TypePlace[],
+  documents: number,
+): Promise<Map<string, Figures>> {
+  const found = new Map<string, Figures>();
+  const from = documents > COUNTED_MAX ? `(SELECT * FROM ${table} LIMIT ${COUNTED_MAX})` : table;
+  // The fields of an object that are shown as one have no place of their own.
+  const asOne = places.filter(({ isKeyed, type }) => isKeyed && !type.startsWith('MAP')).map(({ path }) => path);
+  const known = places.filter(({ path }) => !asOne.some((one) => isUnder(path, one)));
+  const countable = known.slice(0, PLACES_MAX).flatMap((place) => {
+    const steps = stepsOf(place.path);
+    return steps === undefined ? [] : [{ place, steps }];
+  });
+  for (let at = 0; at < countable.length; at += AT_ONCE) {
+    const some = countable.slice(at, at + AT_ONCE);
+    const columns = some.flatMap(({ place, steps }, index) => columnsOf(place, steps, index, from, documents));
+    const query = `SELECT ${columns.join(', ')} FROM ${from}`;
+    const [row = {}] = (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
+    for (const [index, { place }] of some.entries()) {
+      const present = row[`p${index}`];
+      if (present === undefined) continue;
+      const textOf = (name: string) => (row[name] === null || row[name] === undefined ? undefined : String(row[name]));
+      const distinct = row[`d${index}`];
+      const isMap = place.type.startsWith('MAP');
+      found.set(place.path, {
+        present: Number(present),
+        // An estimate may be too high.
+        distinct: distinct === undefined ? undefined : Math.min(Number(distinct), isMap ? Infinity : Number(present)),
+        least: textOf(`a${index}`),
+        most: textOf(`b${index}`),
+      });
+    }
+  }
+  return found;
+}
+
+type Step = { name: string } | 'item' | 'value';
+
+/** The steps of a path as `typePlaces` spells it. */
+function stepsOf(path: string): Step[] | undefined {
+  const steps: Step[] = [];
+  for (const [part] of path.matchAll(/"(?:[^"]|"")*"|\[\]|<key>|[^.[\]]+/g)) {
+    if (part === '[]') steps.push('item');
+    else if (part === ANY_KEY) steps.push('value');
+    else steps.push({ name: part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part });
+  }
+  return steps.length > 0 && typeof steps[0] === 'object' ? steps : undefined;
+}
+
+function columnsOf(
+  { type, isKeyed }: TypePlace,
+  steps: readonly Step[],
+  index: number,
+  from: string,
+  all: number,
+): string[] {
+  const [first, ...rest] = steps;
+  const column = `"${nameOf(first).replaceAll('"', '""')}"`;
+  const present = `count(*) FILTER (WHERE ${hasAny(column, rest, 0)}) AS p${index}`;
+  if (rest.some((step) => typeof step !== 'object')) return [present];
+  const value = rest.reduce((of, step) => fieldOf(of, nameOf(step)), column);
+  if (isKeyed && type.startsWith('MAP')) {
+    return [
+      present,
+      `(SELECT count(DISTINCT k) FROM (SELECT unnest(map_keys(${value})) AS k FROM ${from})) AS d${index}`,
+    ];
+  }
+  const isRanged = RANGED.test(type);
+  if (!isRanged && !COUNTED.test(type)) return [present];
+  const distinct = all <= EXACT_MAX ? `count(DISTINCT ${value})` : `approx_count_distinct(${value})`;
+  const range = isRanged ? [`min(${value}) AS a${index}`, `max(${value}) AS b${index}`] : [];
+  return [present, `${distinct} AS d${index}`, ...range];
+}
+
+function nameOf(step: Step | undefined): string {
+  return typeof step === 'object' ? step.name : '';
+}
+
+function fieldOf(value: string, name: string): string {
+  return `struct_extract(${value}, '${name.replaceAll("'", "''")}')`;
+}
+
+/** SQL condition: there is a value at these steps from `value` on. */
+function hasAny(value: string, [step, ...rest]: readonly Step[], level: number): string {
+  if (step === undefined) return `${value} IS NOT NULL`;
+  if (typeof step === 'object') return hasAny(fieldOf(value, step.name), rest, level);
+  const list = step === 'item' ? value : `map_values(${value})`;
+  const item = `x${level}`;
+  return `len(list_filter(${list}, lambda ${item}: ${hasAny(item, rest, level + 1)})) > 0`;
+}
