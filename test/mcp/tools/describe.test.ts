@@ -89,7 +89,7 @@ describe('inferFields()', () => {
 describe('describeCollection()', () => {
   const about = { name: 'c', workspace: 'w', description: 'Things', stats: { doc_count: 12_345 } };
 
-  it('says that it is inferred, from how much, and how to reach nested fields', async () => {
+  it('says that it is inferred where nothing could be counted, from how much, and how to reach nested fields', async () => {
     const { client, calls } = fakeClient({
       getCollection: () => about,
       runQuery: () => ({
@@ -111,15 +111,14 @@ describe('describeCollection()', () => {
       collection: '"w"."c"',
       description: 'Things',
       basis: 'inferred from 2 of 12,345 documents',
-      columns: ['path', 'type', 'present', 'examples'],
+      columns: ['path', 'type', 'present', 'distinct', 'range or examples'],
       rows: [
-        ['_id', 'VARCHAR', '100%', ['1', '2']],
-        ['user', 'object', '50%', []],
-        ['user.name', 'text', '50%', ['Ada']],
-        ['tags', 'VARCHAR[]', '50%', []],
-        ['tags[]', 'text', '50%', ['x']],
+        ['_id', 'VARCHAR', '100%', null, ['1', '2']],
+        ['user', 'object', '50%', null, []],
+        ['user.name', 'text', '50%', null, ['Ada']],
+        ['tags', 'list of text', '50%', null, ['x']],
       ],
-      returned: 5,
+      returned: 4,
       truncated: false,
       null_in_sample: ['gone', 'user.age'],
     });
@@ -139,7 +138,7 @@ describe('describeCollection()', () => {
       },
     });
     const { data, next } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
-    expect(data).toMatchObject({ strays: [{ place: 'n', values: 3, example: '"x"' }] });
+    expect(data).toMatchObject({ strays: [{ path: 'n', values: 3, example: '"x"' }] });
     expect(next).toContain('SELECT _id, _strays FROM "w"."c" WHERE _strays IS NOT NULL');
   });
 
@@ -164,7 +163,7 @@ describe('describeCollection()', () => {
     });
     const all = await describeCollection({ client, signal: undefined }, input);
     expect(all.data).toMatchObject({ basis: 'inferred from 1 of 1 documents' });
-    expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(5);
+    expect(calls.filter(({ operation }) => operation === 'runQuery')).toHaveLength(7);
   });
 
   it('reports a name of neither kind as a missing collection, with near names of both kinds', async () => {
@@ -259,7 +258,7 @@ describe('describeCollection()', () => {
     expect(await unseenOf('object', { k: 1 })).toBeUndefined();
     expect(await unseenOf('STRUCT<k: BIGINT, rare: VARCHAR>', { k: 1 })).toBeUndefined();
     const wide = Array.from({ length: 500 }, (_, n) => `f${n} ${n % 2 === 0 ? 'BIGINT' : 'VARCHAR'}`);
-    expect(await unseenOf(`STRUCT(k BIGINT, ${wide.join(', ')})`, { k: 1 })).toHaveLength(80);
+    expect(await unseenOf(`STRUCT(k BIGINT, ${wide.join(', ')})`, { k: 1 })).toHaveLength(100);
     // Nothing is known about levels deeper than the sample was examined.
     const deep = (fields: string, levels: number) =>
       `${'STRUCT(a '.repeat(levels)}STRUCT(${fields})${')'.repeat(levels)}`;
@@ -329,10 +328,10 @@ describe('describeCollection()', () => {
     const { client } = fakeClient({ getCollection: () => about, runQuery: () => ({ results: [wide] }) });
     const { data, next } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
     expect(next).toContain(
-      '920 of the fields left out are at the top: run_query with DESCRIBE "w"."c" lists all columns',
+      '960 of the fields left out are at the top: run_query with DESCRIBE "w"."c" lists all columns',
     );
     expect(next).not.toContain('nested:');
-    expect(data).toMatchObject({ returned: 80, truncated: true, fields_left_out: 920 });
+    expect(data).toMatchObject({ returned: 40, truncated: true, fields_left_out: 960 });
     expect(JSON.stringify(data).length).toBeLessThan(12_000);
   });
 });
