@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
-import type { OnFieldNews } from './field-news.ts';
+import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
 
@@ -19,6 +19,11 @@ export interface Engine {
 
   /** Applies all changes in one durable step, or none of them. */
   commit(changes: readonly Change[]): Promise<void>;
+
+  /** The tables of an earlier version whose columns may be others by the rules of this one. */
+  outdated(): string[];
+  /** Gives such a table the columns that its documents would have if they came now; it has all documents at every moment. */
+  reshape(table: string): Promise<TypeChange[]>;
 
   /**
    * Adds documents; one whose id exists replaces that document entirely, and of two with the same id in `documents` the

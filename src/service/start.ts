@@ -15,6 +15,7 @@ import { createBackups } from './backups/backups.ts';
 import { type Catalog, openCatalog } from './catalog/catalog.ts';
 import { createOffsets, prepareMetadata, startToCount } from './catalog/metadata.ts';
 import { createClock, type Watches } from './clock.ts';
+import { startReshaping } from './collections/reshaping.ts';
 import { startRetention } from './collections/retention.ts';
 import { openCompute } from './compute/compute.ts';
 import { openUsage } from './compute/usage.ts';
@@ -255,6 +256,7 @@ async function startOn(
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
   const localSockets = new WeakSet<Socket>();
+  const backups = createBackups({ ...options, engine, log });
   const app = options.buildApp({
     engine,
     catalog,
@@ -267,7 +269,7 @@ async function startOn(
     lambdaStats,
     trash,
     clock,
-    backups: createBackups({ ...options, engine, log }),
+    backups,
     results,
     resultFiles,
     approvals,
@@ -302,6 +304,7 @@ async function startOn(
     { engine, catalog, clock, usage, trash, log },
     options.purgeEveryMs ?? PURGE_EVERY_MS,
   );
+  const reshaping = startReshaping({ ...options, engine, catalog, backups, log });
   lifecycle.ready();
   supervision.watch();
   const addresses = listeners.map((listener) => listener.address);
@@ -326,6 +329,7 @@ async function startOn(
     await stopListening(listeners);
     await pageServer.close();
     await retention.stop();
+    await reshaping.stop();
     results.stop();
     resultFiles.stop();
     await keyAccess.close();

@@ -86,9 +86,7 @@ const explore: Scenario = {
     expect((list['items'] as { name: string }[]).map(({ name }) => name)).toContain(workspace);
     const { structured: about } = await ok(session, 'describe_collection', place);
     expect(about['basis']).toBe('all 2 documents; examples from 2');
-    expect((about['rows'] as string[][]).map(([path]) => path)).toEqual(
-      expect.arrayContaining(['user.name', 'tags']),
-    );
+    expect((about['rows'] as string[][]).map(([path]) => path)).toEqual(expect.arrayContaining(['user.name', 'tags']));
     const query = `SELECT user.name AS name, unnest(tags) AS tag ${from(workspace)} WHERE user.age > :age ORDER BY tag`;
     const { structured, text } = await ok(session, 'run_query', { query, parameters: [{ name: 'age', value: 30 }] });
     expect(structured).toMatchObject({

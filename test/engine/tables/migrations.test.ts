@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import type { Run } from '../../../src/engine/duckdb/storage/writer.ts';
 import { migrate } from '../../../src/engine/duckdb/tables/migrations.ts';
 import { isLong } from '../../long.ts';
 import { doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
+import { runOnFile } from '../raw-file.ts';
 
 // What earlier versions wrote, exactly. Never change a line of it: such files exist.
 
@@ -136,23 +137,7 @@ afterEach(() => {
   folder.dispose();
 });
 
-/** Runs statements on the attached file, one transaction each; returns the rows of the last. */
-async function onFile(statements: readonly string[], file = folder.file) {
-  mkdirSync(dirname(file), { recursive: true });
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
-    await connection.run(`ATTACH '${file}' AS "_colloquy"`);
-    await connection.run('USE "_colloquy"');
-    let rows: unknown[][] = [];
-    for (const statement of statements) rows = (await connection.runAndReadAll(statement)).getRowsJson();
-    return rows;
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
+const onFile = (statements: readonly string[], file = folder.file) => runOnFile(file, statements);
 
 const VERSIONS = 'SELECT version FROM "_meta"."versions" ORDER BY version';
 const versions = () => onFile([VERSIONS]);

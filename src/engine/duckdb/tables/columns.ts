@@ -2,8 +2,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../contract/jso
 import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
+/** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */
+export const TABLE_FORM = 2;
+
 /** The columns of a collection's table. */
 export interface TableShape {
+  readonly form: number;
   /** By field name, in the order the fields were first seen. */
   readonly columns: ReadonlyMap<string, Shape>;
   /** Whether there is an `_extra` column for fields that cannot have a column of their own. */
@@ -28,7 +32,13 @@ const SPELLINGS_MAX = 100;
 export const HASH_COLUMN = '_meta';
 const RESERVED: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, HASH_COLUMN]);
 
-export const NO_COLUMNS: TableShape = { columns: new Map(), extra: false, times: false, strays: new Set() };
+export const NO_COLUMNS: TableShape = {
+  form: TABLE_FORM,
+  columns: new Map(),
+  extra: false,
+  times: false,
+  strays: new Set(),
+};
 const NO_KEYS: readonly string[] = [];
 export const FITS: Fitting = { extraKeys: NO_KEYS, hasStrays: false };
 
@@ -81,7 +91,7 @@ export function widenTable(table: TableShape): TableWidening {
   // A field that had this name before it was reserved keeps its column: then there is none for strays.
   const intake: Intake | undefined = folded.has(STRAYS_COLUMN) ? undefined : { misfits: 0, times: table.times };
   const strays = new Set(table.strays);
-  const { times } = table;
+  const { times, form } = table;
   let { extra } = table;
   let changes = 0;
 
@@ -122,7 +132,7 @@ export function widenTable(table: TableShape): TableWidening {
       const hasStrays = intake !== undefined && intake.misfits > count;
       return hasStrays || extraKeys !== undefined ? { extraKeys: extraKeys ?? NO_KEYS, hasStrays } : FITS;
     },
-    result: () => (changes > 0 ? { columns, extra, times, strays, spellings } : table),
+    result: () => (changes > 0 ? { form, columns, extra, times, strays, spellings } : table),
     get changes() {
       return changes;
     },
@@ -134,6 +144,7 @@ export function tableShapeToJson(table: TableShape): JsonObject {
   const columns = [...table.columns].map(([key, shape]): JsonValue => [key, shapeToJson(shape)]);
   const [spellings, strays] = [[...(table.spellings ?? [])], [...table.strays]];
   return {
+    form: table.form,
     columns,
     extra: table.extra,
     ...(table.times ? { times: true } : {}),
@@ -145,8 +156,9 @@ export function tableShapeToJson(table: TableShape): JsonObject {
 /** Reads what `tableShapeToJson` wrote. Throws `TypeError` on anything else. */
 export function tableShapeFromJson(json: JsonValue): TableShape {
   if (!isObject(json) || !Array.isArray(json['columns'])) throw new TypeError('a stored shape is malformed');
-  const { columns, extra, times, strays, spellings } = json;
+  const { form, columns, extra, times, strays, spellings } = json;
   return {
+    form: typeof form === 'number' ? form : 1,
     columns: fieldsFromJson(columns),
     extra: extra === true,
     times: times === true,

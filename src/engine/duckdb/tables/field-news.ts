@@ -48,6 +48,14 @@ function isOfKind(from: Shape, to: Shape): boolean {
   return kindOf(from) === kindOf(to) && isMapShape(from) === isMapShape(to);
 }
 
+/** All fields whose type is another, JSON included. */
+export function typeChanges(before: TableShape, after: TableShape): TypeChange[] {
+  const changed = changedIn({ fields: before.columns }, { fields: after.columns });
+  return [...changed].flatMap(({ path, from, to }) =>
+    from === undefined || isOfKind(from, to) ? [] : [{ path: pathText(path), before: typeOf(from), after: typeOf(to) }],
+  );
+}
+
 function newSpellings(before: TableShape, after: TableShape): NewSpelling[] {
   const added = [...(after.spellings ?? [])].filter((key) => !before.spellings?.has(key)).slice(0, FIELDS_MAX);
   return added.flatMap((field) => {

@@ -108,10 +108,18 @@ async function wantedAt(
   const total = Object.values(all).reduce((sum, count) => sum + count, 0);
   if (wider !== undefined && wider !== shape && own === kindOf(wider)) return wider;
   if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
-  const [kind = 'text', most = 0] = (Object.entries(all) as [Kind, number][]).toSorted((a, b) => b[1] - a[1])[0] ?? [];
-  if (most >= total * KIND_MIN) return shapeOf(sql, table, place, { kind, isStored }, documents);
-  if (all.list + all.object > total * NESTED_MAX) return 'json';
+  const kind = prevailing(all);
+  if (kind === 'json') return 'json';
+  if (kind !== undefined) return shapeOf(sql, table, place, { kind, isStored }, documents);
   return shape === 'string' ? undefined : 'string';
+}
+
+/** The kind of three quarters of the values; or else JSON, if they are not scalars, and undefined for text. */
+export function prevailing(counts: Counts): Kind | 'json' | undefined {
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const [kind, most = 0] = (Object.entries(counts) as [Kind, number][]).toSorted((a, b) => b[1] - a[1])[0] ?? [];
+  if (most >= total * KIND_MIN) return kind;
+  return counts.list + counts.object > total * NESTED_MAX ? 'json' : undefined;
 }
 
 /** The shape of all values of a kind at a place. */
@@ -223,7 +231,8 @@ function kindOfValue(value: NonNullable<JsonValue>): Kind {
   return Array.isArray(value) ? 'list' : 'object';
 }
 
-function kindOfType(type: string): Kind {
+/** The kind of the values of a type of the engine's `json_type`. */
+export function kindOfType(type: string): Kind {
   if (type === 'VARCHAR') return 'text';
   if (type === 'BOOLEAN') return 'boolean';
   if (type === 'ARRAY') return 'list';

@@ -68,7 +68,7 @@ export function hasNewMaps(before: TableShape, after: TableShape): boolean {
 }
 
 /** A struct as a map, if it has many keys and its values are alike; these may be maps, too. */
-function mapOf(object: ObjectShape): MapShape | undefined {
+export function mapOf(object: ObjectShape): MapShape | undefined {
   const map = object.fields.size < KEYS_MIN ? undefined : toMap(object);
   if (map === undefined || map.values === 'null') return undefined;
   if (!isObjectShape(map.values)) return map;
@@ -103,6 +103,20 @@ export async function withMaps(
       const objects = stored.objects + added.objects;
       if (stored.keys + added.keys > objects * object.fields.size * SHARE_MAX) continue;
     }
+    shape = { ...shape, columns: withShape(shape.columns, path, map) };
+  }
+  return shape;
+}
+
+/** The same for a table as it is: every struct is looked at in its documents. */
+export async function withStoredMaps(read: Transaction, table: Table): Promise<TableShape> {
+  let { shape } = table;
+  for (const { path, to } of changedIn(undefined, { fields: shape.columns })) {
+    const object = shapeAt(shape.columns, path);
+    const map = object !== undefined && isObjectShape(object) ? mapOf(object) : undefined;
+    if (map === undefined || !isObjectShape(to)) continue;
+    const { objects, keys } = await read((sql) => countStored(sql, table, path, to));
+    if (objects === 0 || (!isObjectShape(map.values) && keys > objects * to.fields.size * SHARE_MAX)) continue;
     shape = { ...shape, columns: withShape(shape.columns, path, map) };
   }
   return shape;

@@ -1,6 +1,6 @@
 import { foldName, STRAYS_COLUMN } from '../sql/names.ts';
 import { joinShapes, type Shape } from '../values/shape.ts';
-import type { TableShape } from './columns.ts';
+import { TABLE_FORM, type TableShape } from './columns.ts';
 
 /**
  * The combined columns of several tables: columns of the same name (ignoring case) get the type that holds the values
@@ -20,5 +20,5 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
   }
   const isTaken = spellings.has(STRAYS_COLUMN);
   const strays = new Set(isTaken ? [] : tables.flatMap((table) => [...table.strays]));
-  return { columns, extra: tables.some(({ extra }) => extra), times: false, strays };
+  return { columns, extra: tables.some(({ extra }) => extra), times: false, strays, form: TABLE_FORM };
 }

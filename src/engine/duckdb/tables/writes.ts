@@ -1,5 +1,6 @@
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome } from '../../engine.ts';
+import type { TypeChange } from '../../field-news.ts';
 import type { Shortcuts } from '../shortcuts/shortcuts.ts';
 import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
 import { insertText } from '../shortcuts/unparsed-insert.ts';
@@ -23,15 +24,16 @@ import {
 } from './catalog.ts';
 import { changeAll } from './change.ts';
 import { type Fitting, type TableShape, widenTable } from './columns.ts';
-import { fieldNewsOf } from './field-news.ts';
+import { fieldNewsOf, typeChanges } from './field-news.ts';
 import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
 import { withMajority } from './majority.ts';
-import { withMaps } from './maps.ts';
+import { withMaps, withStoredMaps } from './maps.ts';
 import type { Written } from './places.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
+import { isOutdated, reshapedJson } from './reshape.ts';
 import { emptyStatements, refit } from './retype.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
 
@@ -49,7 +51,14 @@ export interface WritesContext {
 /** The writing half of `Engine`, which documents each method. */
 export type Writes = Pick<
   Engine,
-  'addDocuments' | 'addText' | 'deleteDocuments' | 'restoreDocuments' | 'changeDocuments' | 'purge'
+  | 'addDocuments'
+  | 'addText'
+  | 'deleteDocuments'
+  | 'restoreDocuments'
+  | 'changeDocuments'
+  | 'purge'
+  | 'outdated'
+  | 'reshape'
 >;
 
 /**
@@ -137,8 +146,28 @@ export function createWrites(context: WritesContext): Writes {
         return outcomes;
       }),
 
+    outdated: () => [...catalog.tables.values()].filter(({ shape }) => isOutdated(shape)).map(({ id }) => id),
+
+    reshape: (id) => withTable(id, (table) => reshapeTable(context, table)),
+
     purge: (id, nowMs) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table, nowMs))),
   };
+}
+
+/** Gives a table the columns that its documents would have if they came now; each of both steps leaves a whole table. */
+async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
+  if (!isOutdated(table.shape)) return [];
+  const apply = (before: Table, shape: TableShape, retyped: readonly string[]) =>
+    locks.hold([METADATA_LOCK], async () => {
+      const after = tableOf(before, shape);
+      await transaction((sql) => alterTable(sql, catalog, before, { after, retyped }));
+      putTable(catalog, after);
+      return after;
+    });
+  const mapped = await apply(table, await withStoredMaps(transaction, table), []);
+  const { shape, retyped } = await reshapedJson(transaction, mapped);
+  await apply(mapped, shape, [...retyped.keys()]);
+  return typeChanges(table.shape, shape);
 }
 
 /** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
