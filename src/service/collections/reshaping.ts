@@ -6,6 +6,11 @@ import type { Backups } from '../backups/backups.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 
+/** Fields whose new type is in the log, and how much of a type is. */
+const FIELDS_MAX = 20;
+const TYPE_CHARS_MAX = 60;
+const cut = (type: string) => (type.length > TYPE_CHARS_MAX ? `${type.slice(0, TYPE_CHARS_MAX)}…` : type);
+
 export interface ReshapingContext {
   engine: Pick<Engine, 'outdated' | 'reshape'>;
   catalog: Catalog;
@@ -38,7 +43,12 @@ export function startReshaping({ engine, catalog, backups, databaseFile, log }: 
       const collection = record === undefined ? table : collectionKey(record.workspace, record.name);
       try {
         const changes = await engine.reshape(table);
-        if (changes.length > 0) log.warn({ collection, changes, backup }, 'fields have other types than before');
+        if (changes.length > 0) {
+          const fields = changes
+            .slice(0, FIELDS_MAX)
+            .map(({ path, before, after }) => `${path}: ${cut(before)} is ${cut(after)}`);
+          log.warn({ collection, changed: changes.length, fields, backup }, 'fields have other types than before');
+        }
       } catch (error) {
         log.error({ err: error, collection }, 'a collection keeps the columns of an earlier version');
       }

@@ -154,7 +154,7 @@ export function createWrites(context: WritesContext): Writes {
   };
 }
 
-/** Gives a table the columns that its documents would have if they came now; each of both steps leaves a whole table. */
+/** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
 async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
   if (!isOutdated(table.shape)) return [];
   const apply = (before: Table, shape: TableShape, retyped: readonly string[]) =>
@@ -166,8 +166,10 @@ async function reshapeTable({ catalog, locks, transaction }: WritesContext, tabl
     });
   const mapped = await apply(table, await withStoredMaps(transaction, table), []);
   const { shape, retyped } = await reshapedJson(transaction, mapped);
-  await apply(mapped, shape, [...retyped.keys()]);
-  return typeChanges(table.shape, shape);
+  const typed = await apply(mapped, shape, [...retyped.keys()]);
+  // What was JSON may be alike now.
+  const after = retyped.size === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed), []);
+  return typeChanges(table.shape, after.shape);
 }
 
 /** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
