@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../src/contract/errors.ts';
@@ -63,8 +63,11 @@ const engine = await openEngine({
   giveUp: ({ message }) => send({ kind: 'gave up', message }),
 });
 await fill(engine);
-// The files stay open; nothing is left behind however the process ends.
+// The files stay open; they are not left behind however the process ends.
 if (process.platform !== 'win32') rmSync(folder, { recursive: true, force: true });
+// A statement that needs more than its memory writes here; of a process that is killed, an empty folder stays.
+mkdirSync(join(folder, 'temp'), { recursive: true });
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /** Linux counts the peak anew when told so; elsewhere it is that of the whole process. */
 function resetPeak(): void {
