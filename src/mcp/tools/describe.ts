@@ -8,16 +8,19 @@ import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { COUNTED_MAX, EXACT_MAX, type Figures, figuresOf } from './field-figures.ts';
 import { STRAYS_COLUMN, straysOf } from './field-strays.ts';
-import { type FieldLine, foldLines, parentOf } from './fold-lines.ts';
+import { type FieldLine, foldLines } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import {
   ANY_KEY,
+  ancestorsOf,
   type InferredField,
   identifier,
   inferFields,
   isUnder,
+  isWithin,
   LEVELS_MAX,
   quotedIdentifier,
+  quotedText,
 } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
@@ -74,7 +77,7 @@ export async function describeCollection(
   const { fields: inferred, left, leftAtTop, isDeeper } = inferFields(documents, FIELDS_MAX, keyed);
   const sqlTypes = new Map(places.map((place) => [place.path, place]));
   const figures = documents.length === 0 ? new Map() : await figuresOf(context, table, places, total);
-  const all = linesOf(inferred, places, figures, {
+  const all = linesOf(inferred, sqlTypes, figures, {
     sampled: documents.length,
     counted: Math.min(total, COUNTED_MAX),
   });
@@ -86,8 +89,9 @@ export async function describeCollection(
   const folded = foldLines(wanted, max);
   const rows = folded.slice(0, max).map(({ path, type, rest }) => [path, type, ...rest]);
   const cut = folded.slice(max).map(({ path }) => path);
+  const seen = new Set(all.map(({ path }) => path));
   const unseen = places
-    .filter(({ path, depth }) => depth < LEVELS_MAX && !path.endsWith('[]') && !all.some((line) => line.path === path))
+    .filter(({ path, depth }) => depth < LEVELS_MAX && !path.endsWith('[]') && !seen.has(path))
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
@@ -157,23 +161,23 @@ function isWanted({ path, search }: DescribeInput): (line: FieldLine) => boolean
   return (line) => isIn(line) && (has(line.path) || (/^(?:map|object) of /.test(line.type) && has(line.rest.at(-1))));
 }
 
+const JSON_TYPE = /^JSON(?:\[\d*\])*$/;
+
 /** A line per field: of those with a type in all documents, and of those within JSON in the sample. */
 function linesOf(
   inferred: readonly InferredField[],
-  places: readonly TypePlace[],
+  places: ReadonlyMap<string, TypePlace>,
   figures: ReadonlyMap<string, Figures>,
   { sampled, counted }: { sampled: number; counted: number },
 ): FieldLine[] {
-  const rank = new Map(places.map(({ path }, index) => [path, index]));
-  const known = new Map(inferred.map((field) => [field.path, field]));
-  const jsons = places.filter(({ type }) => /^JSON(?:\[\d*\])*$/.test(type)).map(({ path }) => path);
+  const rank = new Map([...places.keys()].map((path, index) => [path, index]));
+  const known = new Set(inferred.map(({ path }) => path));
+  const jsons = new Set([...places.values()].filter(({ type }) => JSON_TYPE.test(type)).map(({ path }) => path));
   // What is within a column and has no place in its type does not fit: it is told with the strays.
-  const fitting = inferred.filter(({ path }) => {
-    return places.length === 0 || rank.has(path) || jsons.some((json) => isUnder(path, json));
-  });
-  const unseen = places.filter(({ path }) => !known.has(path) && (figures.get(path)?.present ?? 0) > 0);
+  const fitting = inferred.filter(({ path }) => places.size === 0 || places.has(path) || isWithin(path, jsons));
+  const unseen = [...places.values()].filter(({ path }) => !known.has(path) && (figures.get(path)?.present ?? 0) > 0);
   const rankOf = (path: string): number => {
-    for (let of = path; of !== ''; of = parentOf(of)) {
+    for (const of of [path, ...ancestorsOf(path)]) {
       const found = rank.get(of);
       if (found !== undefined) return found;
     }
@@ -184,8 +188,7 @@ function linesOf(
     ...unseen.map(({ path, depth }) => ({ path, depth, type: '', present: 0, examples: [] })),
   ];
   // What has no place of its own is within JSON, and stays behind that.
-  const ordered = places.length === 0 ? fields : fields.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
-  const sqlTypes = new Map(places.map((place) => [place.path, place]));
+  const ordered = places.size === 0 ? fields : fields.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
   return ordered.map((field) => {
     const figure = figures.get(field.path);
     const [present, of] = figure === undefined ? [field.present, sampled] : [figure.present, counted];
@@ -196,7 +199,7 @@ function linesOf(
     return {
       path: field.path,
       depth: field.depth,
-      type: typeText(sqlTypes.get(field.path), field, distinct),
+      type: typeText(places.get(field.path), field, distinct),
       rest: [shown, field.keys === undefined ? (distinct ?? null) : null, values],
     };
   });
@@ -274,7 +277,7 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
   return [...keys].flatMap((key) => {
     const column = byLower.get(identifier(key).toLowerCase());
     const path = /^\w+$/.test(key) ? key : `$.${JSON.stringify(key)}`;
-    return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>'${path.replaceAll("'", "''")}'` }];
+    return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>${quotedText(path)}` }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { ANY_KEY, isUnder } from './infer.ts';
+import { ANY_KEY, isWithin, quotedIdentifier, quotedText } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -34,18 +34,15 @@ export async function figuresOf(
   const found = new Map<string, Figures>();
   const from = documents > COUNTED_MAX ? `(SELECT * FROM ${table} LIMIT ${COUNTED_MAX})` : table;
   // The fields of an object that are shown as one have no place of their own.
-  const asOne = places.filter(({ isKeyed, type }) => isKeyed && !type.startsWith('MAP')).map(({ path }) => path);
-  const known = places.filter(({ path }) => !asOne.some((one) => isUnder(path, one)));
-  const countable = known.slice(0, PLACES_MAX).flatMap((place) => {
-    const steps = stepsOf(place.path);
-    return steps === undefined ? [] : [{ place, steps }];
-  });
-  for (let at = 0; at < countable.length; at += AT_ONCE) {
-    const some = countable.slice(at, at + AT_ONCE);
-    const columns = some.flatMap(({ place, steps }, index) => columnsOf(place, steps, index, from, documents));
+  const asOne = places.filter(({ isKeyed, type }) => isKeyed && !type.startsWith('MAP'));
+  const paths = new Set(asOne.map(({ path }) => path));
+  const known = places.filter(({ path }) => !isWithin(path, paths));
+  for (let at = 0; at < Math.min(known.length, PLACES_MAX); at += AT_ONCE) {
+    const some = known.slice(at, Math.min(at + AT_ONCE, PLACES_MAX));
+    const columns = some.flatMap((place, index) => columnsOf(place, index, from, documents));
     const query = `SELECT ${columns.join(', ')} FROM ${from}`;
     const [row = {}] = (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
-    for (const [index, { place }] of some.entries()) {
+    for (const [index, place] of some.entries()) {
       const present = row[`p${index}`];
       if (present === undefined) continue;
       const textOf = (name: string) => (row[name] === null || row[name] === undefined ? undefined : String(row[name]));
@@ -63,31 +60,30 @@ export async function figuresOf(
   return found;
 }
 
+/** A step into a value: the name of a field, the items of a list, or the values of a map. */
 type Step = { name: string } | 'item' | 'value';
 
-/** The steps of a path as `typePlaces` spells it. */
-function stepsOf(path: string): Step[] | undefined {
-  const steps: Step[] = [];
-  for (const [part] of path.matchAll(/"(?:[^"]|"")*"|\[\]|<key>|[^.[\]]+/g)) {
-    if (part === '[]') steps.push('item');
-    else if (part === ANY_KEY) steps.push('value');
-    else steps.push({ name: part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part });
-  }
-  return steps.length > 0 && typeof steps[0] === 'object' ? steps : undefined;
+/** The column of a path as `typePlaces` spells it, as SQL, and the steps into it. */
+function readPath(path: string): { column: string; steps: Step[] } {
+  const [column = '', ...rest] = path.match(/"(?:[^"]|"")*"|\[\]|<key>|[^.[\]]+/g) ?? [];
+  const steps = rest.map((part): Step => {
+    if (part === '[]') return 'item';
+    if (part === ANY_KEY) return 'value';
+    return { name: nameOf(part) };
+  });
+  return { column: quotedIdentifier(nameOf(column)), steps };
 }
 
-function columnsOf(
-  { type, isKeyed }: TypePlace,
-  steps: readonly Step[],
-  index: number,
-  from: string,
-  all: number,
-): string[] {
-  const [first, ...rest] = steps;
-  const column = `"${nameOf(first).replaceAll('"', '""')}"`;
-  const present = `count(*) FILTER (WHERE ${hasAny(column, rest, 0)}) AS p${index}`;
-  if (rest.some((step) => typeof step !== 'object')) return [present];
-  const value = rest.reduce((of, step) => fieldOf(of, nameOf(step)), column);
+function nameOf(part: string): string {
+  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
+}
+
+function columnsOf({ path, type, isKeyed }: TypePlace, index: number, from: string, all: number): string[] {
+  const { column, steps } = readPath(path);
+  const present = `count(*) FILTER (WHERE ${hasAny(column, steps, 0)}) AS p${index}`;
+  const names = steps.flatMap((step) => (typeof step === 'object' ? step.name : []));
+  if (names.length < steps.length) return [present];
+  const value = names.reduce(fieldOf, column);
   if (isKeyed && type.startsWith('MAP')) {
     return [
       present,
@@ -101,12 +97,8 @@ function columnsOf(
   return [present, `${distinct} AS d${index}`, ...range];
 }
 
-function nameOf(step: Step | undefined): string {
-  return typeof step === 'object' ? step.name : '';
-}
-
 function fieldOf(value: string, name: string): string {
-  return `struct_extract(${value}, '${name.replaceAll("'", "''")}')`;
+  return `struct_extract(${value}, ${quotedText(name)})`;
 }
 
 /** SQL condition: there is a value at these steps from `value` on. */

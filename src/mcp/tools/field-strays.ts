@@ -1,4 +1,4 @@
-import { ANY_KEY, identifier } from './infer.ts';
+import { ANY_KEY, identifier, quotedText } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -46,8 +46,8 @@ export async function straysOf(
   const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
   const timed = columns.filter(({ type }) => /TIMESTAMP|DATE/.test(type ?? '')).slice(0, TIMED_MAX);
   const isSpelling = timed.map(({ name, type }) => {
-    const place = text((name ?? '').replaceAll('~', '~0').replaceAll('/', '~1'));
-    return `((p = ${place} OR starts_with(p, ${place} || '/')) AND contains(${text(type ?? '')}, ${TIME_TYPE}))`;
+    const place = quotedText((name ?? '').replaceAll('~', '~0').replaceAll('/', '~1'));
+    return `((p = ${place} OR starts_with(p, ${place} || '/')) AND contains(${quotedText(type ?? '')}, ${TIME_TYPE}))`;
   });
   const query = `SELECT regexp_replace(p, '/[0-9]+\\b', '/[]', 'g') AS place, count(*) AS "values",
        left(any_value(v::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
@@ -64,8 +64,6 @@ export async function straysOf(
   }
   return [...found.values()].sort((a, b) => b.values - a.values).slice(0, STRAYS_MAX);
 }
-
-const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
 
 /** The path of a place, as `typePlaces` spells it. */
 function pathOf(place: string, known: ReadonlySet<string>): string {

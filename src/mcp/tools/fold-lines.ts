@@ -1,4 +1,4 @@
-import { ANY_KEY, isUnder } from './infer.ts';
+import { ANY_KEY, ancestorsOf, parentOf } from './infer.ts';
 
 /** A field, as one line of a description. */
 export interface FieldLine {
@@ -14,38 +14,41 @@ export interface FieldLine {
  * the types of what they are in, until there are at most so many lines, if that is enough.
  */
 export function foldLines(lines: readonly FieldLine[], max: number): FieldLine[] {
-  let left = withPlainItems(lines);
-  while (left.length > max) {
-    const groups = new Map<string, FieldLine[]>();
-    for (const line of left) {
-      if (line.depth === 0 || left.some((other) => isUnder(other.path, line.path))) continue;
-      const parent = parentOf(line.path);
-      groups.set(parent, [...(groups.get(parent) ?? []), line]);
-    }
-    const foldable = [...groups].filter(([parent, group]) => {
-      const inside = left.filter(({ path }) => isUnder(path, parent));
-      return inside.length === group.length && left.some(({ path }) => path === parent);
-    });
-    const depthOf = ([, [first]]: (typeof foldable)[number]) => first?.depth ?? 0;
-    const deepest = foldable.sort((a, b) => depthOf(b) - depthOf(a) || b[1].length - a[1].length)[0];
-    if (deepest === undefined) break;
-    const [parent, group] = deepest;
-    left = left
-      .filter((line) => !group.includes(line))
-      .map((line) => (line.path === parent ? { ...line, type: withinType(line, group) } : line));
+  const left = new Map(withPlainItems(lines).map((line) => [line.path, line]));
+  const groups = new Map<string, FieldLine[]>();
+  // Where a parent has no line, it and all around it stay as they are.
+  const fixed = new Set<string>();
+  for (const line of left.values()) {
+    const parent = parentOf(line.path);
+    if (line.depth === 0) continue;
+    const group = groups.get(parent);
+    if (group === undefined) groups.set(parent, [line]);
+    else group.push(line);
+    if (!left.has(parent)) for (const around of ancestorsOf(line.path)) fixed.add(around);
   }
-  return left;
+  const depthOf = ([, [first]]: [string, FieldLine[]]) => first?.depth ?? 0;
+  const deepestFirst = [...groups].sort((a, b) => depthOf(b) - depthOf(a) || b[1].length - a[1].length);
+  for (const [path, group] of deepestFirst) {
+    if (left.size <= max) break;
+    const parent = left.get(path);
+    if (parent === undefined || fixed.has(path)) continue;
+    // What is deeper is in their types by now.
+    const folded = group.map((line) => left.get(line.path) ?? line);
+    left.set(path, { ...parent, type: withinType(parent, folded) });
+    for (const line of group) left.delete(line.path);
+  }
+  return [...left.values()];
 }
 
 function withPlainItems(lines: readonly FieldLine[]): FieldLine[] {
-  const items = new Map(lines.map((line) => [line.path, line]));
-  const isPlain = ({ path }: FieldLine) => !lines.some((other) => isUnder(other.path, path));
-  const itemOf = (line: FieldLine) => {
-    const isList = /\]$|^array$/.test(line.type);
+  const byPath = new Map(lines.map((line) => [line.path, line]));
+  const parents = new Set(lines.flatMap(({ path }) => [...ancestorsOf(path)]));
+  const itemOf = ({ path, type }: FieldLine) => {
+    const isList = /\]$|^array$/.test(type);
     const item =
-      (isList ? items.get(`${line.path}[]`) : undefined) ??
-      (/^map of /.test(line.type) ? items.get(`${line.path}.${ANY_KEY}`) : undefined);
-    return item !== undefined && isPlain(item) ? item : undefined;
+      (isList ? byPath.get(`${path}[]`) : undefined) ??
+      (/^map of /.test(type) ? byPath.get(`${path}.${ANY_KEY}`) : undefined);
+    return item !== undefined && !parents.has(item.path) ? item : undefined;
   };
   const folded = new Set(lines.flatMap((line) => itemOf(line) ?? []));
   return lines.flatMap((line) => {
@@ -65,11 +68,4 @@ function withinType({ path, type }: FieldLine, group: readonly FieldLine[]): str
   }
   const fields = group.map((one) => `${one.path.slice(path.length + 1)} ${one.type}`);
   return `${type === 'object' ? '' : `${type} `}{${fields.join(', ')}}`;
-}
-
-/** The path of what a field is in; empty at the top. */
-export function parentOf(path: string): string {
-  if (path.endsWith('[]')) return path.slice(0, -2);
-  const name = /\.(?:"(?:[^"]|"")*"|[^."]*)$/.exec(path);
-  return name === null ? '' : path.slice(0, name.index);
 }

@@ -125,6 +125,24 @@ function inTreeOrder(entries: [string, Seen][]): [string, Seen][] {
   return keyed.map(({ entry }) => entry);
 }
 
+/** The path of what a field is in; empty at the top. */
+export function parentOf(path: string): string {
+  if (path.endsWith('[]')) return path.slice(0, -2);
+  const name = /\.(?:"(?:[^"]|"")*"|[^."]*)$/.exec(path);
+  return name === null ? '' : path.slice(0, name.index);
+}
+
+/** The paths of all that a field is in, the nearest first. */
+export function* ancestorsOf(path: string): Generator<string> {
+  for (let of = parentOf(path); of !== ''; of = parentOf(of)) yield of;
+}
+
+/** Whether a field is within one of these. */
+export function isWithin(path: string, parents: ReadonlySet<string>): boolean {
+  for (const parent of ancestorsOf(path)) if (parents.has(parent)) return true;
+  return false;
+}
+
 /** Whether `path` is a field or item within `parent`. */
 export function isUnder(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
@@ -157,6 +175,11 @@ const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A name as SQL needs it: quoted unless it is a plain word. */
 export function identifier(name: string): string {
   return PLAIN.test(name) ? name : quotedIdentifier(name);
+}
+
+/** A text as a literal in SQL. */
+export function quotedText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** A name in double quotes. */
