@@ -189,3 +189,10 @@ test.each([
     'TRY_CAST(x AS TIMESTAMPTZ)',
   );
 });
+
+test('a failed cast to a number says nothing of times', async () => {
+  await engine.addDocuments('u', [doc('a', { made: 'no' })]);
+  const failing = engine.query({ sql: 'SELECT CAST(made AS INTEGER) FROM plain' });
+  await expect(failing).rejects.toThrow('Could not convert string');
+  await expect(failing).rejects.not.toThrow('TIMESTAMPTZ');
+});

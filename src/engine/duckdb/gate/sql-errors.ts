@@ -178,10 +178,7 @@ const ADVICE: [Says, string][] = [
     "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d').",
   ],
   [
-    (message) =>
-      /^(?:invalid (?:timestamp|date|time)|Could not convert string|(?:timestamp|date|time) field value)/i.test(
-        message,
-      ),
+    (message) => /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i.test(message),
     '\nNot every value is a time: TRY_CAST(x AS TIMESTAMPTZ) is NULL for those that are none.',
   ],
   [
