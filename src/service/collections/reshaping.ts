@@ -26,8 +26,6 @@ export interface ReshapingContext {
 export interface Reshaping {
   /** Stops after the current collection. */
   stop(): Promise<void>;
-  /** Resolves when there is nothing left to do, or it failed. */
-  readonly done: Promise<void>;
 }
 
 export function startReshaping({ engine, catalog, backups, databaseFile, log }: ReshapingContext): Reshaping {
@@ -69,7 +67,6 @@ export function startReshaping({ engine, catalog, backups, databaseFile, log }: 
     log.error({ err: error }, 'collections keep the columns of an earlier version: there is no backup');
   });
   return {
-    done,
     async stop() {
       stopping.abort();
       await done;

@@ -16,7 +16,8 @@ export async function fieldNewsOf(
   after: TableShape,
   documents: readonly Written[],
 ): Promise<FieldNews | undefined> {
-  const changes = changesOf(before, after);
+  // What was JSON had no type.
+  const changes = typeChanges(before, after).filter((change) => change.before !== 'JSON');
   const spellings = newSpellings(before, after);
   const strays = await straysIn(after.columns, documents);
   if (changes.length === 0 && spellings.length === 0 && strays.length === 0) return undefined;
@@ -33,23 +34,14 @@ export async function fieldNewsOf(
   };
 }
 
-/** The fields that had a type, and have one of another kind. */
-function changesOf(before: TableShape, after: TableShape): TypeChange[] {
-  if (before === after) return [];
-  const changed = changedIn({ fields: before.columns }, { fields: after.columns });
-  return [...changed].flatMap(({ path, from, to }): TypeChange[] => {
-    const isOther = from !== undefined && typeOf(from) !== 'JSON' && !isOfKind(from, to);
-    return isOther ? [{ path: pathText(path), before: typeOf(from), after: typeOf(to) }] : [];
-  });
-}
-
 /** Also whether an object has become a map. */
 function isOfKind(from: Shape, to: Shape): boolean {
   return kindOf(from) === kindOf(to) && isMapShape(from) === isMapShape(to);
 }
 
-/** All fields whose type is another, JSON included. */
+/** The fields that have a type of another kind than before. */
 export function typeChanges(before: TableShape, after: TableShape): TypeChange[] {
+  if (before === after) return [];
   const changed = changedIn({ fields: before.columns }, { fields: after.columns });
   return [...changed].flatMap(({ path, from, to }) =>
     from === undefined || isOfKind(from, to) ? [] : [{ path: pathText(path), before: typeOf(from), after: typeOf(to) }],

@@ -59,7 +59,7 @@ export async function withMajority(
   for (const { path, from, to } of texts) {
     if (to !== 'string' || (from !== undefined && from !== 'null')) continue;
     const place = { path, shape: to };
-    const wanted = await read((sql) => shapeOf(sql, table, place, { kind: 'text', isStored: false }, documents));
+    const wanted = await shapeOf(undefined, table, place, 'text', documents);
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
   return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
@@ -110,7 +110,7 @@ async function wantedAt(
   if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
   const kind = prevailing(all);
   if (kind === 'json') return 'json';
-  if (kind !== undefined) return shapeOf(sql, table, place, { kind, isStored }, documents);
+  if (kind !== undefined) return shapeOf(isStored ? sql : undefined, table, place, kind, documents);
   return shape === 'string' ? undefined : 'string';
 }
 
@@ -122,14 +122,15 @@ export function prevailing(counts: Counts): Kind | 'json' | undefined {
   return counts.list + counts.object > total * NESTED_MAX ? 'json' : undefined;
 }
 
-/** The shape of all values of a kind at a place. */
+/** The shape of all values of a kind at a place; undefined: it has it. Without `sql`, none of them is stored. */
 async function shapeOf(
-  sql: Sql,
+  sql: Sql | undefined,
   table: Table,
   { path, shape: before }: Place,
-  { kind, isStored }: { kind: Kind; isStored: boolean },
+  kind: Kind,
   documents: readonly Written[],
 ): Promise<Shape | undefined> {
+  if (kind === 'text' && !table.shape.times) return before === 'string' ? undefined : 'string';
   const intake: Intake = { misfits: 0, times: table.shape.times };
   const texts = new Map<string, { count: number; shape: Shape }>();
   let all = 0;
@@ -141,24 +142,33 @@ async function shapeOf(
     if (turn !== undefined) await turn;
     if (value === null || kindOfValue(value) !== kind) return;
     if (typeof value === 'string') {
-      const found = (table.shape.times ? timeShapeOf(value) : undefined) ?? 'string';
+      const found = timeShapeOf(value) ?? 'string';
       const known = texts.get(typeOf(found)) ?? { count: 0, shape: found };
       texts.set(typeOf(found), { ...known, count: known.count + 1 });
       all += 1;
       return;
     }
-    // Beside fractions, larger integers are strays.
-    const { misfits } = intake;
-    const wider = widen(shape, value, intake, level);
-    shape = kind === 'number' && intake.misfits > misfits ? 'double' : wider;
+    shape = widenKind(kind, shape, value, { intake, level });
   };
   for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
-  if (isStored && table.shape.strays.size > 0) {
+  if (sql !== undefined && table.shape.strays.size > 0) {
     for (const [text] of await sql(`SELECT v::VARCHAR FROM ${straysAt(table, path)}`))
       await add(parseJson(String(text)));
   }
   if (kind === 'text') shape = [...texts.values()].find(({ count }) => count >= all * KIND_MIN)?.shape ?? 'string';
   return shape === 'null' || shape === before ? undefined : shape;
+}
+
+/** Widens the shape of values of one kind: beside fractions, larger integers are strays. */
+export function widenKind(
+  kind: Kind,
+  shape: Shape,
+  value: JsonValue,
+  { intake, level }: { intake: Intake; level: number },
+): Shape {
+  const { misfits } = intake;
+  const wider = widen(shape, value, intake, level);
+  return kind === 'number' && intake.misfits > misfits ? 'double' : wider;
 }
 
 /**

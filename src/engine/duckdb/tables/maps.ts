@@ -1,21 +1,11 @@
 import { isObject, type JsonObject } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import {
-  type Changed,
-  changedIn,
-  ITEMS,
-  type Path,
-  type Step,
-  shapeAt,
-  VALUES,
-  valuesAt,
-  withShape,
-} from '../values/paths.ts';
+import { type Changed, changedIn, type Path, shapeAt, valuesAt, withShape } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type MapShape, type ObjectShape, toMap } from '../values/shape.ts';
-import { dataTable, type Table } from './catalog.ts';
-import { IS_LIVE, type TableShape } from './columns.ts';
+import type { Table } from './catalog.ts';
+import type { TableShape } from './columns.ts';
+import { fieldSql, storedAt } from './stored-values.ts';
 
 /*
  * An object whose keys are data (currencies, years, user ids) is a MAP: as a STRUCT every document would have the keys of
@@ -141,19 +131,8 @@ async function countIn(documents: readonly { fields: JsonObject }[], path: Path)
 
 /** The same for the documents of a table, or some of them. */
 async function countStored(sql: Sql, table: Table, path: Path, { fields }: ObjectShape): Promise<Counts> {
-  const [column, ...steps] = path;
-  let from = `(SELECT ${quoteName(String(column))} AS v FROM ${dataTable(table.id)} WHERE ${IS_LIVE} LIMIT ${ROWS_MAX})`;
-  for (const step of steps) from = `(SELECT ${sqlOf(step)} AS v FROM ${from} LIMIT ${ROWS_MAX})`;
-  const keys = [...fields.keys()].map((key) => `count(${fieldOf(key)})`);
+  const from = storedAt(table, path, ROWS_MAX);
+  const keys = [...fields.keys()].map((key) => `count(${fieldSql(key)})`);
   const [row = []] = await sql(`SELECT count(v), ${keys.join(' + ') || '0'} FROM ${from}`);
   return { objects: Number(row[0] ?? 0), keys: Number(row[1] ?? 0) };
-}
-
-function sqlOf(step: Step): string {
-  if (step === ITEMS) return 'unnest(v)';
-  return step === VALUES ? 'unnest(map_values(v))' : fieldOf(step);
-}
-
-function fieldOf(key: string): string {
-  return `struct_extract(v, ${quoteText(key)})`;
 }

@@ -1,13 +1,14 @@
-import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
+import { parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { foldName, quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
+import { foldName, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, withShape } from '../values/paths.ts';
-import { type Intake, isObjectShape, type Kind, type Shape, widen } from '../values/shape.ts';
-import { dataTable, type Table } from './catalog.ts';
-import { IS_LIVE, TABLE_FORM, type TableShape } from './columns.ts';
-import { kindOfType, prevailing } from './majority.ts';
+import { changedIn, type Path, shapeAt, withShape } from '../values/paths.ts';
+import { type Intake, isObjectShape, type Kind, type Shape } from '../values/shape.ts';
+import type { Table } from './catalog.ts';
+import { TABLE_FORM, type TableShape } from './columns.ts';
+import { kindOfType, prevailing, widenKind } from './majority.ts';
 import { mapOf } from './maps.ts';
+import { storedAt } from './stored-values.ts';
 
 /*
  * Tables of earlier versions: objects whose keys are data were structs with a field for every key of every document, and
@@ -21,10 +22,10 @@ const PAGE = 100_000;
 /** Whether a table of an earlier version may get other columns. */
 export function isOutdated({ form, columns }: TableShape): boolean {
   if (form >= TABLE_FORM) return false;
-  return partsOf(columns).some(({ to }) => to === 'json' || (isObjectShape(to) && mapOf(to) !== undefined));
+  return placesIn(columns).some(({ to }) => to === 'json' || (isObjectShape(to) && mapOf(to) !== undefined));
 }
 
-function partsOf(columns: ReadonlyMap<string, Shape>) {
+function placesIn(columns: ReadonlyMap<string, Shape>) {
   return [...changedIn(undefined, { fields: columns })];
 }
 
@@ -38,7 +39,7 @@ export async function reshapedJson(
   if ([...columns.keys()].some((name) => foldName(name) === STRAYS_COLUMN)) {
     return { shape: { ...table.shape, form: TABLE_FORM }, retyped: new Map() };
   }
-  for (const { path, to } of partsOf(columns)) {
+  for (const { path, to } of placesIn(columns)) {
     if (to !== 'json' || shapeAt(columns, path) !== 'json') continue;
     const shape = await read((sql) => prevailingAt(sql, table, path));
     if (shape !== undefined) columns = withShape(columns, path, shape);
@@ -75,23 +76,8 @@ async function widest(sql: Sql, from: string, kind: Kind, level: number): Promis
     for (const [text] of page) {
       const turn = pace();
       if (turn !== undefined) await turn;
-      const { misfits } = intake;
-      const wider = widen(shape, parseJson(String(text)) as JsonValue, intake, level);
-      // Beside fractions, larger integers are strays.
-      shape = kind === 'number' && intake.misfits > misfits ? 'double' : wider;
+      shape = widenKind(kind, shape, parseJson(String(text)), { intake, level });
     }
     if (page.length < PAGE) return shape === 'null' || shape === 'json' ? undefined : shape;
   }
-}
-
-/** SQL for the values at a path, as `v`, in the order of the rows. */
-function storedAt(table: Table, [column, ...steps]: Path): string {
-  let from = `(SELECT ${quoteName(String(column))} AS v FROM ${dataTable(table.id)} WHERE ${IS_LIVE})`;
-  for (const step of steps) from = `(SELECT ${stepSql(step)} AS v FROM ${from})`;
-  return from;
-}
-
-function stepSql(step: Step): string {
-  if (step === ITEMS) return 'unnest(v)';
-  return step === VALUES ? 'unnest(map_values(v))' : `struct_extract(v, ${quoteText(step)})`;
 }

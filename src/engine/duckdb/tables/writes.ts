@@ -157,18 +157,20 @@ export function createWrites(context: WritesContext): Writes {
 /** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
 async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
   if (!isOutdated(table.shape)) return [];
-  const apply = (before: Table, shape: TableShape, retyped: readonly string[]) =>
-    locks.hold([METADATA_LOCK], async () => {
+  const apply = async (before: Table, shape: TableShape, retyped: readonly string[] = []) => {
+    if (shape === before.shape) return before;
+    return await locks.hold([METADATA_LOCK], async () => {
       const after = tableOf(before, shape);
       await transaction((sql) => alterTable(sql, catalog, before, { after, retyped }));
       putTable(catalog, after);
       return after;
     });
-  const mapped = await apply(table, await withStoredMaps(transaction, table), []);
+  };
+  const mapped = await apply(table, await withStoredMaps(transaction, table));
   const { shape, retyped } = await reshapedJson(transaction, mapped);
   const typed = await apply(mapped, shape, [...retyped.keys()]);
   // What was JSON may be alike now.
-  const after = retyped.size === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed), []);
+  const after = retyped.size === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
   return typeChanges(table.shape, after.shape);
 }
 

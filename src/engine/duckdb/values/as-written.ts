@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, setField } from '../../../contract/json/json.ts';
+import { partsOf } from './paths.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
 import { isTimeShape, spelledAs } from './time-text.ts';
 
@@ -29,8 +30,5 @@ export function asWritten(value: JsonValue, shape: Shape): JsonValue {
 
 /** Whether what the engine has at a place may not be what the document has. */
 export function holdsTimes(shape: Shape): boolean {
-  if (isTimeShape(shape)) return true;
-  if (typeof shape === 'string') return false;
-  if (isListShape(shape)) return holdsTimes(shape.element);
-  return isMapShape(shape) ? holdsTimes(shape.values) : [...shape.fields.values()].some(holdsTimes);
+  return isTimeShape(shape) || partsOf(shape).some(([, part]) => holdsTimes(part));
 }

@@ -49,11 +49,13 @@ export function timeType(shape: TimeShape): 'DATE' | 'TIMESTAMP' | 'TIMESTAMP WI
 /** The shape of a text that is a time by ISO 8601; undefined for every other. */
 export function timeShapeOf(text: string): TimeShape | undefined {
   const parts = partsOf(text);
-  if (parts === undefined) return undefined;
-  if (parts.clock === '') return `${PREFIX}${DATE}`;
-  const digits = Math.min(parts.fraction.length, FRACTION_MAX);
-  const fraction = digits === 0 ? '' : `.${'0'.repeat(digits)}`;
-  return `${PREFIX}${DATE}${parts.separator}${SECONDS}${fraction}${parts.zone}`;
+  return parts && shapeOf(parts);
+}
+
+function shapeOf({ clock, separator, fraction, zone }: Parts): TimeShape {
+  if (clock === '') return `${PREFIX}${DATE}`;
+  const digits = Math.min(fraction.length, FRACTION_MAX);
+  return `${PREFIX}${DATE}${separator}${SECONDS}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}${zone}`;
 }
 
 /**
@@ -61,20 +63,17 @@ export function timeShapeOf(text: string): TimeShape | undefined {
  * `spelledAs` gives that back.
  */
 export function timeIn(text: string, shape: TimeShape): string | undefined {
-  const own = timeShapeOf(text);
-  if (own === undefined) return undefined;
-  if (own === shape && spelledBack(text, own)) return text;
+  const parts = partsOf(text);
+  if (parts === undefined) return undefined;
+  const own = shapeOf(parts);
+  // As long as its template: it has no digits that the engine drops, and nothing was left out.
+  if (own === shape && text.length === templateOf(own).length) return text;
   const type = timeType(shape);
   const given = timeType(own);
   if (given !== type && !(type === 'TIMESTAMP' && given === 'DATE')) return undefined;
-  const { date, clock, fraction, zone } = partsOf(text) ?? { date: '', clock: '', fraction: '', zone: '' };
+  const { date, clock, fraction, zone } = parts;
   if (type === 'DATE') return date;
   return `${date} ${clock || SECONDS}.${fraction.slice(0, FRACTION_MAX).padEnd(FRACTION_MAX, '0')}${zone}`;
-}
-
-/** Whether a text is as long as its template: it has no digits that the engine drops, and nothing was left out. */
-function spelledBack(text: string, own: TimeShape): boolean {
-  return text.length === templateOf(own).length;
 }
 
 /**
@@ -110,8 +109,8 @@ export function spelledAs(text: string, shape: TimeShape): string {
   const zone = zoneOf(template);
   const [, date = '', , clock = '00:00', seconds = '00', fraction = ''] = parts;
   const time = atOffset(date, `${clock}:${seconds}`, zone);
-  const digits = template.length - DATE.length - 1 - SECONDS.length - zone.length - 1;
-  const shown = digits <= 0 ? '' : `.${fraction.slice(0, digits).padEnd(digits, '0')}`;
+  const digits = digitsOf(template);
+  const shown = digits === 0 ? '' : `.${fraction.slice(0, digits).padEnd(digits, '0')}`;
   return `${time.date}${template[DATE.length]}${time.clock}${shown}${zone}`;
 }
 
@@ -121,11 +120,16 @@ export function spelledSql(sql: string, shape: TimeShape): string {
   const type = timeType(shape);
   if (type === 'DATE') return `CAST(${sql} AS VARCHAR)`;
   const zone = zoneOf(template);
-  const digits = Math.max(0, template.length - DATE.length - 1 - SECONDS.length - zone.length - 1);
+  const digits = digitsOf(template);
   const micros = `epoch_us(${sql}) + ${minutesOff(zone) * 60_000_000}`;
   const time = type === 'TIMESTAMP' ? sql : `make_timestamp(${micros})`;
   const fraction = digits === 0 ? '' : ` || '.' || left(strftime(${time}, '%f'), ${digits})`;
   return `strftime(${time}, '%Y-%m-%d${template[DATE.length]}%H:%M:%S')${fraction} || '${zone}'`;
+}
+
+/** Digits of the fraction of a second. */
+function digitsOf(template: string): number {
+  return Math.max(0, template.length - `${DATE}T${SECONDS}.`.length - zoneOf(template).length);
 }
 
 function zoneOf(template: string): string {
@@ -148,7 +152,7 @@ function partsOf(text: string): Parts | undefined {
   return { date, separator, clock, fraction, zone: offset };
 }
 
-/** `+2`, `+0200` and `+02` as `+02:00`. */
+/** `+0200` and `+02` as `+02:00`; undefined: no zone is that far off. */
 function fullOffset(zone: string): string | undefined {
   const hours = zone.slice(1, 3);
   const minutes = zone.slice(3).replace(':', '') || '00';
