@@ -65,7 +65,8 @@ function isSpelling(text: string, at: number, hidden: string): boolean {
   const before = [...text.slice(Math.max(0, at - 2 * (MARKS_MAX + 1)), at)].slice(-MARKS_MAX - 1);
   if (VIRAMA.test(before.at(-1) ?? '')) return true;
   if (!JOINING.test(text.slice(end, end + 2))) return false;
-  const letter = before.findLastIndex((character) => JOINING.test(character));
+  // The marks of these scripts are of the script, too.
+  const letter = before.findLastIndex((character) => JOINING.test(character) && /\p{L}/u.test(character));
   return letter !== -1 && before.slice(letter + 1).every((character) => /\p{M}/u.test(character));
 }
 
