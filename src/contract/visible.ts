@@ -67,7 +67,9 @@ function isSpelling(text: string, at: number, hidden: string): boolean {
   if (!JOINING.test(text.slice(end, end + 2))) return false;
   // The marks of these scripts are of the script, too.
   const letter = before.findLastIndex((character) => JOINING.test(character) && /\p{L}/u.test(character));
-  return letter !== -1 && before.slice(letter + 1).every((character) => /\p{M}/u.test(character));
+  // One that is hidden will be an escape, and then stands between.
+  const isMark = (character: string) => /\p{M}/u.test(character) && !SUSPECT.test(character);
+  return letter !== -1 && before.slice(letter + 1).every(isMark);
 }
 
 /**

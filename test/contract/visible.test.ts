@@ -29,6 +29,7 @@ describe('visibleText()', () => {
     ['joiner behind an emoji', '👨\u200dx', '👨\\u200dx'],
     ['joiners in a row', 'م\u200c\u200cن', 'م\\u200c\\u200cن'],
     ['joiner at the end of a word', 'م\u200c ن', 'م\\u200c ن'],
+    ['joiner behind a hidden mark', 'ن\ufe0f\u20e3\u200dक', 'ن\\ufe0f\u20e3\\u200dक'],
     ['joiner behind marks of no letter', '\u094d\u064e\u200cक', '\u094d\u064e\\u200cक'],
   ])('shows a %s as an escape', (_, text, shown) => {
     expect(visibleText(text)).toBe(shown);
