@@ -190,8 +190,8 @@ export interface NewDocument {
   eventTimeMicros: bigint | null;
   /** The document's fields, without `_id`, `_event_time` and `_meta`. */
   fields: JsonObject;
-  /** The fields whose text is a time, whatever the collection recognises. */
-  times?: ReadonlySet<string> | undefined;
+  /** The fields that have another type than JSON gives them, if their values fit it. */
+  declared?: ReadonlyMap<string, DeclaredType> | undefined;
 }
 
 /** A JSON list of documents as text. */
@@ -267,8 +267,10 @@ export interface Expression {
 }
 
 /** An expression's value for one row; integers that a double cannot hold are `bigint`. */
-/** `isTime`: the value is the text of a date or timestamp. */
-export type Computed = { value: JsonValue; isTime?: boolean } | { error: string };
+export type Computed = { value: JsonValue; declared?: DeclaredType } | { error: string };
+
+/** `time`: a date or timestamp; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions. */
+export type DeclaredType = 'time' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
 
 export interface TimeFormat {
   /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */

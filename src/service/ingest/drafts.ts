@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/json/json.ts';
+import type { NewDocument } from '../../engine/engine.ts';
 
 /** A document being taken in. */
 export interface Draft {
@@ -6,8 +7,8 @@ export interface Draft {
   readonly given: JsonObject;
   /** As it is now, with `_id` and `_event_time` if it has them; replaced, never changed in place. */
   fields: JsonObject;
-  /** The fields that a mapping made a time of. */
-  times?: ReadonlySet<string>;
+  /** The types that mappings gave fields. */
+  declared?: NewDocument['declared'];
   /** Why it cannot be stored; null if it can. */
   problem: string | null;
   /** Whether it came from text of the collection's file. */

@@ -227,7 +227,8 @@ function put(work: Work, path: FieldPath, computed: Computed): string | null {
   const fields = withValue(work.draft.fields, path, value);
   if (fields === undefined) return `"${path[0]}" is in the document already, and holds no object on the way`;
   work.draft.fields = fields;
-  if (computed.isTime && path.length === 1) work.draft.times = new Set([...(work.draft.times ?? []), String(path[0])]);
+  if (computed.declared !== undefined && path.length === 1)
+    work.draft.declared = new Map([...(work.draft.declared ?? []), [String(path[0]), computed.declared]]);
   work.output = withValue(work.output, path, value) ?? work.output;
   return null;
 }

@@ -110,6 +110,6 @@ function prepare(draft: Draft, readTime: bigint | null): Prepared {
   // With `_id` and `_event_time`, as for documents that are stored as the text that was received.
   const size = measure(draft.fields);
   if (size.problem !== undefined) return { isFromFile, id, problem: `the document ${size.problem}` };
-  const document = { id, eventTimeMicros: eventTime, fields, times: draft.times };
+  const document = { id, eventTimeMicros: eventTime, fields, declared: draft.declared };
   return { isFromFile, document, bytes: size.bytes, isNear1970: readTime === null && isNear1970(_event_time) };
 }

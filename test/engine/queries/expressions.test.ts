@@ -75,13 +75,17 @@ describe('functions of other SQL services', () => {
 });
 
 describe('evaluate()', () => {
-  it('says of which values the text is that of a time', async () => {
-    expect(await evaluate('CAST(:p AS DATE)', '2024-01-02')).toEqual([{ value: '2024-01-02', isTime: true }]);
+  it('says which type the SQL declares, where JSON has none', async () => {
+    expect(await evaluate('CAST(:p AS DATE)', '2024-01-02')).toEqual([{ value: '2024-01-02', declared: 'time' }]);
     expect(await evaluate('CAST(:p AS DATE)', '2024-01-02', 'no')).toMatchObject([
-      { isTime: true },
+      { declared: 'time' },
       { error: expect.stringContaining('no') },
     ]);
+    expect(await evaluate('CAST(:p AS TIME)', '12:30')).toEqual([{ value: '12:30:00', declared: 'clock' }]);
+    expect(await evaluate('CAST(:p AS decimal(18, 2))', '1.5')).toEqual([{ value: 1.5, declared: 'decimal 18 2' }]);
+    expect(await evaluate('from_base64(:p)', 'AP8=')).toEqual([{ value: 'AP8=', declared: 'binary' }]);
     expect(await evaluate('CAST(:p AS VARCHAR)', '2024-01-02')).toEqual([{ value: '2024-01-02' }]);
+    expect(await evaluate(':p * 1.5', 3)).toEqual([{ value: 4.5 }]);
   });
 
   it('gives each value its own type, whatever is beside it', async () => {

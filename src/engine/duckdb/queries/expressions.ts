@@ -1,8 +1,8 @@
-import { type DuckDBConnection, DuckDBStructType, DuckDBTypeId } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBStructType, type DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import type { Computed, Engine, EngineLimits, Expression } from '../../engine.ts';
+import type { Computed, DeclaredType, Engine, EngineLimits, Expression } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
 import { admit, parse } from '../gate/parse.ts';
 import type { Passed } from '../gate/passed.ts';
@@ -11,6 +11,7 @@ import { createNames } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
 import { clausesOf, isNode, isSameTree, nodesIn } from '../sql/tree.ts';
+import { declaredBy, isDecimal } from '../values/declared.ts';
 import { readTimes } from '../values/times.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from '../values/values.ts';
 import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
@@ -167,15 +168,6 @@ async function checkBinding(connection: DuckDBConnection, { statement, text }: C
 /** Errors that hold for all rows of a batch, since their values have the same types. */
 const FOR_ALL_ROWS = /"exception_type":"(?:Binder|Parser|Catalog)"|^(?:Binder|Parser|Catalog) Error/;
 
-const TIMES: ReadonlySet<number> = new Set([
-  DuckDBTypeId.DATE,
-  DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_TZ,
-  DuckDBTypeId.TIMESTAMP_S,
-  DuckDBTypeId.TIMESTAMP_MS,
-  DuckDBTypeId.TIMESTAMP_NS,
-]);
-
 /** One call of `evaluate`. */
 interface Run {
   connection: DuckDBConnection;
@@ -193,7 +185,10 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
   const [, type] = result.columnTypes();
   if (type === undefined) throw new Error('the statement has no value');
   const read = readerOf(type, AS_NUMBERS);
-  const isTime = TIMES.has((isTried && type instanceof DuckDBStructType ? type.entryTypes[0] : type)?.typeId ?? -1);
+  const declared = declaredOf(
+    (isTried && type instanceof DuckDBStructType ? type.entryTypes[0] : undefined) ?? type,
+    run,
+  );
   const pace = createPace();
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     if (run.signal.aborted) throw run.signal.reason;
@@ -203,8 +198,8 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
       run.bytesLeft -= estimateBytes(value);
       if (run.bytesLeft < 0) throw tooLarge();
       const index = Number(indexes.getItem(row));
-      if (!isTried) run.answers[index] = checked(value, isTime);
-      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, isTime);
+      if (!isTried) run.answers[index] = checked(value, declared);
+      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, declared);
       const turn = pace();
       if (turn !== undefined) await turn;
     }
@@ -218,9 +213,17 @@ function tooLarge(): ApiError {
   );
 }
 
-function checked(value: JsonValue, isTime: boolean): Computed {
+/** A decimal counts as declared only if the expression names the type: numbers with a fraction are decimals in SQL. */
+function declaredOf(type: DuckDBType, { compiled }: Run): DeclaredType | undefined {
+  const declared = declaredBy(type);
+  return isDecimal(declared) && !DECIMAL_NAMED.test(compiled.statement.body) ? undefined : declared;
+}
+
+const DECIMAL_NAMED = /\b(?:decimal|numeric|dec)\b/i;
+
+function checked(value: JsonValue, declared: DeclaredType | undefined): Computed {
   return hasOnlyFinite(value)
-    ? { value, ...(isTime ? { isTime } : {}) }
+    ? { value, ...(declared === undefined ? {} : { declared }) }
     : { error: 'it gives NaN or an infinity, which JSON does not have' };
 }
 

@@ -3,7 +3,7 @@ import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
 import { CATALOG, type NamedTable, type Names, quoteName, STRAYS_COLUMN } from '../sql/names.ts';
 import { stepsOf } from '../values/strays.ts';
-import { holdsTimesOf, timeTypeSql } from '../values/time-text.ts';
+import { holdsTextOf, textTypeSql } from '../values/time-text.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
@@ -27,7 +27,7 @@ export async function strayWarnings(
       if (turn !== undefined) await turn;
       if (!mayRead(reads, stepsOf(place))) continue;
       const { path, type } = table.fieldAt(place);
-      if (holdsTimesOf(type, time)) continue;
+      if (holdsTextOf(type, time)) continue;
       found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });
     }
     const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
@@ -50,7 +50,7 @@ async function countPlaces(
   const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
   const strays = quoteName(STRAYS_COLUMN);
   const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
-  const time = written === undefined ? 'NULL' : timeTypeSql(`json_extract(s, ${pointer})`);
+  const time = written === undefined ? 'NULL' : textTypeSql(`json_extract(s, ${pointer})`);
   const result = await connection.runAndReadAll(
     `SELECT p, ${time}, count(*)
      FROM (SELECT ${strays} AS s, unnest(json_keys(${strays})) AS p FROM ${view} WHERE ${strays} IS NOT NULL)

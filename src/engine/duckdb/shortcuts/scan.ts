@@ -1,6 +1,7 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
 import { ID_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
+import { isDeclaredShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf, timeIn } from '../values/time-text.ts';
 
@@ -27,8 +28,8 @@ const Kind = {
   List: 6,
   Object: 7,
   Id: 8,
-  /** Its keys are stored in order, and noted: it needs a closer look. */
-  Map: 9,
+  /** It needs a closer look: keys of a map are stored in order, and noted. */
+  Other: 9,
   Time: 10,
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
@@ -68,7 +69,7 @@ export function patternOf(table: TableShape): Pattern {
 function patternOfShape(shape: Shape): Pattern {
   if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
   if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
-  if (isMapShape(shape)) return pattern(Kind.Map);
+  if (isMapShape(shape) || isDeclaredShape(shape)) return pattern(Kind.Other);
   if (isTimeShape(shape)) return pattern(Kind.Time, null, shape);
   return pattern(SCALARS[shape]);
 }

@@ -8,7 +8,7 @@ export interface AcceptedDocument {
   id: string;
   fields: JsonObject;
   /** As in `NewDocument`. */
-  times?: ReadonlySet<string> | undefined;
+  declared?: NewDocument['declared'];
   /** Null: that of the replaced document, or else now. */
   eventTimeMicros: bigint | null;
 }
@@ -29,11 +29,11 @@ export interface Acceptance {
 
 export async function acceptDocuments(given: readonly NewDocument[]): Promise<Acceptance> {
   const documents = new Map<string, AcceptedDocument>();
-  const errors = await mapInTurns(given, ({ id, eventTimeMicros, fields, times }) => {
+  const errors = await mapInTurns(given, ({ id, eventTimeMicros, fields, declared }) => {
     const fault = faultOf(id, eventTimeMicros, fields);
     if (fault !== null) return `Cannot store document ${JSON.stringify(id)}: ${fault}.`;
     const eventTime = eventTimeMicros ?? documents.get(id)?.eventTimeMicros ?? null;
-    documents.set(id, { id, fields, times, eventTimeMicros: eventTime });
+    documents.set(id, { id, fields, declared, eventTimeMicros: eventTime });
     return undefined;
   });
   return { documents, errors };

@@ -1,5 +1,6 @@
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
-import { isListShape, isMapShape, isObjectShape, type ObjectShape, type Shape } from '../values/shape.ts';
+import { declaredJson, isDeclaredShape } from '../values/declared.ts';
+import { isListShape, isMapShape, isObjectShape, kindOf, type ObjectShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql } from '../values/time-text.ts';
 import { structureOf, typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
@@ -79,7 +80,7 @@ function canCast(from: Shape, to: Shape): boolean {
     return [...from.fields].every(([key, field]) => canCast(field, to.fields.get(key) ?? field));
   }
   if (isMapShape(from) && isMapShape(to)) return canCast(from.values, to.values);
-  return typeof from === 'string' && typeof to === 'string' && isTimeShape(from) === isTimeShape(to);
+  return typeof from === 'string' && typeof to === 'string' && kindOf(from) === kindOf(to);
 }
 
 /** SQL that converts `sql` to JSON. A struct's NULL fields are missing members of the document, and stay missing. */
@@ -96,6 +97,7 @@ export function toJson(shape: Shape, sql: string, level = 0): string {
     const entries = `list_transform(map_entries(${sql}), lambda ${entry}: {'key': struct_extract(${entry}, 'key'), 'value': ${value}})`;
     return `to_json(map_from_entries(${entries}))`;
   }
+  if (isDeclaredShape(shape)) return declaredJson(sql, shape);
   if (isTimeShape(shape)) return `to_json(${spelledSql(sql, shape)})`;
   if (!isObjectShape(shape)) return doubleToJson(sql);
   const members = [...shape.fields].map(
@@ -109,7 +111,9 @@ export function toJson(shape: Shape, sql: string, level = 0): string {
 function needsCare(shape: Shape): boolean {
   if (isListShape(shape)) return needsCare(shape.element);
   if (isMapShape(shape)) return needsCare(shape.values);
-  return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double' || isTimeShape(shape);
+  return isObjectShape(shape)
+    ? shape.fields.size > 0
+    : shape === 'double' || isTimeShape(shape) || isDeclaredShape(shape);
 }
 
 /** As a document that arrives now is stored: 3, and not 3.0 (see `exactText`). */

@@ -13,7 +13,7 @@ import {
   schemaOf,
 } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { holdsTimes } from '../values/as-written.ts';
+import { holdsTyped } from '../values/as-written.ts';
 import { jsonFieldsOf } from '../values/json-fields.ts';
 import { objectsIn } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
@@ -108,7 +108,7 @@ export function tableOf(
     jsonFields,
     objects,
     strays: shape.strays,
-    written: holdsTimes({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
+    written: holdsTyped({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
     fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,

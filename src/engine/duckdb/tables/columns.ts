@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import type { NewDocument } from '../../engine.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
@@ -76,8 +77,8 @@ export interface Fitting {
 
 /** Widens a table's columns, document by document. */
 export interface TableWidening {
-  /** Makes room for a document; `times` are the fields whose text is a time, whatever the table says. */
-  add(fields: JsonObject, times?: ReadonlySet<string>): Fitting;
+  /** Makes room for a document; `declared` as in `NewDocument`. */
+  add(fields: JsonObject, declared?: NewDocument['declared']): Fitting;
   /** The table; the very one given at the start if nothing changed. */
   result(): TableShape;
   /** How often a document changed something. */
@@ -99,7 +100,7 @@ export function widenTable(table: TableShape): TableWidening {
     columns.size < COLUMNS_MAX && isFieldName(key) && !RESERVED.has(foldName(key)) && !folded.has(foldName(key));
 
   return {
-    add(fields, timesIn) {
+    add(fields, declared) {
       let extraKeys: string[] | undefined;
       const count = intake?.misfits ?? 0;
       for (const key of Object.keys(fields)) {
@@ -114,7 +115,7 @@ export function widenTable(table: TableShape): TableWidening {
           continue;
         }
         const already = intake?.misfits ?? 0;
-        if (intake !== undefined) intake.times = times || timesIn?.has(key) === true;
+        if (intake !== undefined) intake.declared = declared?.get(key);
         const after = widen(before ?? 'null', fields[key], intake);
         if (intake !== undefined && intake.misfits > already && !strays.has(key)) {
           strays.add(key);

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
+import { storedSql } from '../values/declared.ts';
 import { documentText } from '../values/document-text.ts';
 import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
@@ -51,7 +52,12 @@ export function linesIn(text: string, separator: number, count: number): string 
 export function insertStatement(table: string, shape: TableShape, lines: string): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
-  const values = ['d.i', 'make_timestamptz(d.t)', hashOf('d.i'), ...names.map((name) => `d.f.${quoteName(name)}`)];
+  const values = [
+    'd.i',
+    'make_timestamptz(d.t)',
+    hashOf('d.i'),
+    ...names.map((name) => storedSql(`d.f.${quoteName(name)}`, shape.columns.get(name))),
+  ];
   const structure = ['"i":"VARCHAR"', '"t":"BIGINT"'];
   if (names.length > 0) structure.push(`"f":${structureOfFields(shape.columns)}`);
   if (shape.extra) {

@@ -2,18 +2,11 @@ import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
+import { declaredIn, isDeclaredShape } from '../values/declared.ts';
 import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
 import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';
 import { isScalarOf } from '../values/strays.ts';
-import {
-  holdsTimesOf,
-  isTimeShape,
-  type TimeShape,
-  timeIn,
-  timeShapeOf,
-  timeType,
-  timeTypeSql,
-} from '../values/time-text.ts';
+import { holdsTextOf, isTimeShape, textTypeSql, timeIn, timeShapeOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
@@ -80,7 +73,7 @@ async function wantedAt(
   const { path, shape } = place;
   const own = kindOf(shape);
   const pace = createPace();
-  const all: Counts = { boolean: 0, number: 0, text: 0, time: 0, list: 0, object: 0 };
+  const all: Counts = { boolean: 0, number: 0, text: 0, typed: 0, list: 0, object: 0 };
   /** The type that holds all values of the column's kind, if it is another. */
   let wider: Shape | undefined;
   for (const { fields } of documents) {
@@ -88,19 +81,19 @@ async function wantedAt(
     if (turn !== undefined) await turn;
     for (const value of valuesAt(fields, path)) {
       if (value === null) continue;
-      const moment = typeof value === 'string' && isTimeShape(shape) ? momentFor(value, shape) : undefined;
-      const kind = moment === undefined ? kindOfValue(value) : 'time';
+      const held = typeof value === 'string' ? heldIn(value, shape) : undefined;
+      const kind = held === undefined ? kindOfValue(value) : (own ?? 'typed');
       all[kind] += 1;
       if (kind === 'number' && typeof value !== 'object' && !isScalarOf(value, shape)) wider = 'double';
-      if (moment !== undefined && moment !== shape) wider = moment;
+      if (held !== undefined && held !== shape) wider = held;
     }
   }
   const isStored = shapeAt(table.shape.columns, path) !== undefined;
   for (const { type, time, count } of isStored ? await storedStrays(sql, table, path) : []) {
-    const kind = holdsTimesOf(typeOf(shape), time) ? 'time' : kindOfType(type);
+    const kind = holdsTextOf(typeOf(shape), time) ? 'typed' : kindOfType(type);
     // Their text stands for them in a column of text, and a time spelled otherwise in one of times.
     if (own === 'text') all.text -= count;
-    if (kind === 'time' || (shape === 'double' && kind === 'number')) continue;
+    if (kind === 'typed' || (shape === 'double' && kind === 'number')) continue;
     all[kind] += count;
     if (kind === 'number') wider = 'double';
   }
@@ -172,10 +165,12 @@ export function widenKind(
 }
 
 /**
- * The shape of a column of times that holds a text and what it has; undefined: there is none. A date becomes a time at
- * midnight.
+ * The shape of a column, of another type than text, that holds a text and what it has; undefined: there is none. A date
+ * becomes a time at midnight.
  */
-function momentFor(text: string, shape: TimeShape): TimeShape | undefined {
+function heldIn(text: string, shape: Shape): Shape | undefined {
+  if (isDeclaredShape(shape)) return declaredIn(text, shape) === undefined ? undefined : shape;
+  if (!isTimeShape(shape)) return undefined;
   if (timeIn(text, shape) !== undefined) return shape;
   const own = timeShapeOf(text);
   return own !== undefined && timeType(own) === 'TIMESTAMP' && timeType(shape) === 'DATE' ? own : undefined;
@@ -191,7 +186,7 @@ interface StoredStrays {
 async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredStrays[]> {
   if (table.shape.strays.size === 0) return [];
   const rows = await sql(
-    `SELECT json_type(v), ${timeTypeSql('v')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
+    `SELECT json_type(v), ${textTypeSql('v')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
   );
   return rows.map(([type, time, count]) => ({
     type: String(type),

@@ -40,6 +40,8 @@ const MIGRATIONS: readonly (readonly (string | ((sql: Sql) => Promise<void>))[])
   ['ALTER TABLE "_meta"."trash_documents" ADD COLUMN strays JSON'],
   // A `shape` may have times.
   [],
+  // A `shape` may have declared types.
+  [],
 ];
 
 /** Adds the hashes of its ids to every collection's table, also in the trash; about a second per million documents. */

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { foldName, quoteName } from '../sql/names.ts';
-import { asWritten, holdsTimes } from '../values/as-written.ts';
+import { asWritten, holdsTyped } from '../values/as-written.ts';
+import { declaredIn, isDeclaredShape } from '../values/declared.ts';
 import { ITEMS, inside, type Path, shapeAt, VALUES } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { pathOf, placeOf, split } from '../values/strays.ts';
@@ -31,7 +32,7 @@ export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly stri
 /** What documents have at a place, given what an answer has; undefined: the same. */
 export function writtenAt(columns: ReadonlyMap<string, Shape>, place: string) {
   const shape = shapeAt(columns, pathOf(place, columns));
-  if (shape === undefined || !holdsTimes(shape)) return undefined;
+  if (shape === undefined || !holdsTyped(shape)) return undefined;
   return (value: JsonValue) => asWritten(value, shape);
 }
 
@@ -66,7 +67,7 @@ export interface StraysAt {
   first: { id: string; value: JsonValue };
 }
 
-/** The strays of a write by their paths, those with the most first; without times that are only spelled otherwise. */
+/** The strays of a write by their paths, those with the most first; without those that are only spelled otherwise. */
 export async function straysIn(
   columns: ReadonlyMap<string, Shape>,
   documents: readonly Written[],
@@ -79,6 +80,7 @@ export async function straysIn(
       const path = pathOf(place, columns);
       const shape = shapeAt(columns, path);
       if (typeof value === 'string' && isTimeShape(shape) && timeIn(value, shape) !== undefined) continue;
+      if (isDeclaredShape(shape) && declaredIn(value, shape) !== undefined) continue;
       const text = pathText(path);
       const known = found.get(text) ?? { path, count: 0, first: { id, value } };
       known.count += 1;

@@ -2,6 +2,7 @@ import { type JsonObject, parseJson, setField } from '../../../contract/json/jso
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { asWritten } from '../values/as-written.ts';
+import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
 import { merge, straysFrom } from '../values/strays.ts';
 import { dataTable, type Table } from './catalog.ts';
@@ -48,12 +49,16 @@ export async function readDocuments(
 /** SQL for the texts of a row that `documentOf` reads: its columns, `_extra` and `_strays`; null without them. */
 export function rowTexts({ columns, extra, strays }: TableShape): string {
   const textOf = (has: boolean, column: string) => (has ? `${quoteName(column)}::VARCHAR` : 'NULL::VARCHAR');
-  return `${columnsText([...columns.keys()])}, ${textOf(extra, EXTRA_COLUMN)}, ${textOf(strays.size > 0, STRAYS_COLUMN)}`;
+  return `${columnsText([...columns.keys()], columns)}, ${textOf(extra, EXTRA_COLUMN)}, ${textOf(strays.size > 0, STRAYS_COLUMN)}`;
 }
 
-/** SQL that turns columns of a row into the text of one JSON object. */
-export function columnsText(names: readonly string[]): string {
-  const fields = names.map((name) => `${quoteName(name)} := ${quoteName(name)}`);
+/** SQL that turns columns of a row into the text of one JSON object; without their shapes, for its size alone. */
+export function columnsText(names: readonly string[], columns?: ReadonlyMap<string, Shape>): string {
+  const sqlOf = (name: string) => {
+    const shape = columns?.get(name);
+    return isDeclaredShape(shape) ? declaredJson(quoteName(name), shape) : quoteName(name);
+  };
+  const fields = names.map((name) => `${quoteName(name)} := ${sqlOf(name)}`);
   return fields.length === 0 ? quoteText('{}') : `to_json(struct_pack(${fields.join(', ')}))::VARCHAR`;
 }
 

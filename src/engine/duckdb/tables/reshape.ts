@@ -52,7 +52,7 @@ export async function reshapedJson(
 /** The shape of most JSON values at a path; undefined: there is none. */
 async function prevailingAt(sql: Sql, table: Table, path: Path): Promise<Shape | undefined> {
   const from = storedAt(table, path);
-  const counts: Record<Kind, number> = { boolean: 0, number: 0, text: 0, time: 0, list: 0, object: 0 };
+  const counts: Record<Kind, number> = { boolean: 0, number: 0, text: 0, typed: 0, list: 0, object: 0 };
   const types = await sql(`SELECT json_type(v), count(*) FROM ${from} WHERE v IS NOT NULL GROUP BY 1`);
   for (const [type, count] of types) if (type !== 'NULL') counts[kindOfType(String(type))] += Number(count);
   if (Object.values(counts).every((count) => count === 0)) return undefined;

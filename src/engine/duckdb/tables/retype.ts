@@ -53,7 +53,7 @@ export async function refit(sql: Sql, table: Table, names: readonly string[]): P
   for (let from = 0; from < rows.length; from += STEP) {
     const list = `[${rows.slice(from, from + STEP).map(([one]) => keyText(one))}]`;
     const found = await sql(
-      `SELECT ${key}, ${columnsText(names)}, ${quoteName(STRAYS_COLUMN)}::VARCHAR FROM ${data}
+      `SELECT ${key}, ${columnsText(names, columns)}, ${quoteName(STRAYS_COLUMN)}::VARCHAR FROM ${data}
        WHERE ${key} IN (SELECT unnest(from_json($1, '["${match.type}"]')))`,
       list,
     );

@@ -1,5 +1,6 @@
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
+import { storedSql } from '../values/declared.ts';
 import { batchesOfLines } from '../values/lines.ts';
 import type { Shape } from '../values/shape.ts';
 import { structureOfFields } from '../values/types.ts';
@@ -47,7 +48,10 @@ export async function updateRows<T>(
 function updateStatement(table: Table, { columns, strays }: RowPart, { key, type, among }: RowMatch): string {
   const fields = [...columns.keys()].map(quoteName);
   const names = strays ? [...fields, quoteName(STRAYS_COLUMN)] : fields;
-  const values = [...fields.map((name) => `d.f.${name}`), ...(strays ? [`d.s AS ${quoteName(STRAYS_COLUMN)}`] : [])];
+  const stored = [...columns].map(
+    ([name, shape]) => `${storedSql(`d.f.${quoteName(name)}`, shape)} AS ${quoteName(name)}`,
+  );
+  const values = [...stored, ...(strays ? [`d.s AS ${quoteName(STRAYS_COLUMN)}`] : [])];
   const structure = `{"k":"${type}","f":${structureOfFields(columns)}${strays ? ',"s":"JSON"' : ''}}`;
   const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(structure)})`;
   const of = `${TARGET}.`;

@@ -202,7 +202,7 @@ async function fitAll(
   const widening = widenTable(before);
   const written = await mapInTurns(documents, (document) => ({
     ...document,
-    ...widening.add(document.fields, document.times),
+    ...widening.add(document.fields, document.declared),
   }));
   return { shape: widening.result(), written };
 }

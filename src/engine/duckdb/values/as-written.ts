@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, setField } from '../../../contract/json/json.ts';
 import { partsOf } from './paths.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
+import { isListShape, isMapShape, isObjectShape, kindOf, type Shape } from './shape.ts';
 import { isTimeShape, spelledAs } from './time-text.ts';
 
 /**
@@ -28,7 +28,7 @@ export function asWritten(value: JsonValue, shape: Shape): JsonValue {
   return value;
 }
 
-/** Whether what the engine has at a place may not be what the document has. */
-export function holdsTimes(shape: Shape): boolean {
-  return isTimeShape(shape) || partsOf(shape).some(([, part]) => holdsTimes(part));
+/** Whether a shape has text that its column holds as another type, which may be spelled otherwise than documents have it. */
+export function holdsTyped(shape: Shape): boolean {
+  return kindOf(shape) === 'typed' || partsOf(shape).some(([, part]) => holdsTyped(part));
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { decimalText, isDecimal } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { inside, VALUES } from './paths.ts';
 import { isListShape, isMapShape, type Shape } from './shape.ts';
@@ -12,7 +13,9 @@ export function documentText(fields: JsonObject, columns: ReadonlyMap<string, Sh
 }
 
 function textOf(value: JsonValue, shape: Shape | undefined): string {
-  if (shape === undefined || !holdsMap(shape) || typeof value !== 'object' || value === null) return storedText(value);
+  if (shape === undefined || !needsCare(shape) || value === null) return storedText(value);
+  if (isDecimal(shape)) return decimalText(value);
+  if (typeof value !== 'object') return storedText(value);
   if (isListShape(shape) && Array.isArray(value)) {
     return `[${value.map((item) => textOf(item, shape.element)).join(',')}]`;
   }
@@ -34,13 +37,13 @@ function byBytes(a: string, b: string): number {
 /** Shapes never change. */
 const known = new WeakMap<object, boolean>();
 
-function holdsMap(shape: Shape): boolean {
-  if (typeof shape === 'string') return false;
+function needsCare(shape: Shape): boolean {
+  if (typeof shape === 'string') return isDecimal(shape);
   if (isMapShape(shape)) return true;
-  if (isListShape(shape)) return holdsMap(shape.element);
+  if (isListShape(shape)) return needsCare(shape.element);
   const before = known.get(shape.fields);
   if (before !== undefined) return before;
-  const holds = [...shape.fields.values()].some(holdsMap);
-  known.set(shape.fields, holds);
-  return holds;
+  const found = [...shape.fields.values()].some(needsCare);
+  known.set(shape.fields, found);
+  return found;
 }

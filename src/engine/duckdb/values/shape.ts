@@ -1,5 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import type { DeclaredType } from '../../engine.ts';
 import { foldName } from '../sql/names.ts';
+import { type DeclaredShape, declaredIn, isDecimal, isDeclaredShape, isShortDecimal } from './declared.ts';
 import { isTimeShape, type TimeShape, timeIn, timeShapeOf, timeType } from './time-text.ts';
 
 /**
@@ -23,7 +25,7 @@ export interface MapShape {
   /** The keys that any document has had; undefined once there are too many to list. */
   readonly keys: ReadonlySet<string> | undefined;
 }
-export type Shape = Scalar | TimeShape | ListShape | ObjectShape | MapShape;
+export type Shape = Scalar | TimeShape | DeclaredShape | ListShape | ObjectShape | MapShape;
 
 /** Most fields of a struct; an object with more keys is a map, or JSON if its values have nothing in common. */
 const FIELDS_MAX = 256;
@@ -60,15 +62,16 @@ export function isMapShape(shape: Shape): shape is MapShape {
   return typeof shape === 'object' && 'values' in shape;
 }
 
-/** What a value is, whatever its width and what it holds. */
-export type Kind = 'boolean' | 'number' | 'text' | 'time' | 'list' | 'object';
+/** What a value is, whatever its width and what it holds; `typed`: text that its column holds as another type. */
+export type Kind = 'boolean' | 'number' | 'text' | 'typed' | 'list' | 'object';
 
 /** The kind of all values of a shape; undefined if they have none in common. */
 export function kindOf(shape: Shape): Kind | undefined {
   if (isListShape(shape)) return 'list';
   if (isMapShape(shape) || isObjectShape(shape)) return 'object';
   if (shape === 'string') return 'text';
-  if (isTimeShape(shape)) return 'time';
+  if (isDecimal(shape)) return 'number';
+  if (isTimeShape(shape) || isDeclaredShape(shape)) return 'typed';
   if (shape === 'null' || shape === 'json') return undefined;
   return shape === 'boolean' ? 'boolean' : 'number';
 }
@@ -87,6 +90,8 @@ export interface Intake {
   misfits: number;
   /** Whether text that is a time makes a column of times. */
   times: boolean;
+  /** The type that this field has been given, if its value fits it. */
+  declared?: DeclaredType | undefined;
 }
 
 /**
@@ -97,8 +102,12 @@ export interface Intake {
 export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intake, level = 0): Shape {
   if (shape === 'json' || value === null || value === undefined) return shape;
   if (typeof value !== 'object') {
-    if (typeof value === 'string' && intake !== undefined && (isTimeShape(shape) || shape === 'null')) {
-      return widenText(shape, value, intake);
+    if (intake !== undefined) {
+      if (shape === 'null' && isDeclaredShape(intake.declared) && declaredIn(value, intake.declared) !== undefined) {
+        return widen(intake.declared, value, intake);
+      }
+      if (isDeclaredShape(shape)) return declaredIn(value, shape) === value ? shape : misfit(shape, intake);
+      if (typeof value === 'string' && (isTimeShape(shape) || shape === 'null')) return widenText(shape, value, intake);
     }
     const joined = joinScalars(shape, scalarOf(value));
     return joined === 'json' ? misfit(shape, intake) : joined;
@@ -109,7 +118,8 @@ export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intak
 }
 
 function widenText(shape: TimeShape | 'null', text: string, intake: Intake): Shape {
-  const time = shape === 'null' ? ((intake.times ? timeShapeOf(text) : undefined) ?? 'string') : shape;
+  const isWanted = intake.times || intake.declared === 'time';
+  const time = shape === 'null' ? ((isWanted ? timeShapeOf(text) : undefined) ?? 'string') : shape;
   if (time !== 'string' && timeIn(text, time) !== text) intake.misfits += 1;
   return time;
 }
@@ -131,15 +141,18 @@ function scalarOf(value: boolean | number | bigint | string): Scalar {
 
 const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
 
-function joinScalars(shape: Shape, scalar: Scalar | TimeShape): Shape {
+function joinScalars(shape: Shape, scalar: Scalar | TimeShape | DeclaredShape): Shape {
   if (shape === scalar || shape === 'null') return scalar;
   if (isTimeShape(shape) && isTimeShape(scalar)) return timeType(shape) === timeType(scalar) ? shape : 'json';
   const rank = INTEGERS.indexOf(shape);
   const otherRank = INTEGERS.indexOf(scalar);
   if (rank >= 0 && otherRank >= 0) return rank > otherRank ? shape : scalar;
-  // A double would lose digits of the larger integers.
-  if ((shape === 'double' && scalar === 'int53') || (shape === 'int53' && scalar === 'double')) return 'double';
-  return 'json';
+  return fitsDouble(shape) && fitsDouble(scalar) ? 'double' : 'json';
+}
+
+/** It would lose digits of larger integers, and of longer decimals. */
+function fitsDouble(shape: Shape): boolean {
+  return shape === 'double' || shape === 'int53' || isShortDecimal(shape);
 }
 
 function widenList(shape: Shape, value: readonly JsonValue[], intake: Intake | undefined, level: number): Shape {
@@ -270,7 +283,7 @@ const SCALARS: readonly string[] = ['null', 'boolean', 'int53', 'int64', 'hugein
 /** Reads what `shapeToJson` wrote. Throws `TypeError` on anything else. */
 export function shapeFromJson(json: JsonValue | undefined): Shape {
   if (typeof json === 'string' && SCALARS.includes(json)) return json as Scalar;
-  if (isTimeShape(json)) return json;
+  if (isTimeShape(json) || isDeclaredShape(json)) return json;
   if (isObject(json)) {
     if ('list' in json) return { element: shapeFromJson(json['list']) };
     if (Array.isArray(json['object'])) return { fields: fieldsFromJson(json['object']) };

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { foldName } from '../sql/names.ts';
+import { declaredIn, isDeclaredShape } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { ITEMS, inside, type Path, type Step, VALUES } from './paths.ts';
 import { isListShape, isMapKey, isMapShape, isObjectShape, type Shape } from './shape.ts';
@@ -39,6 +40,11 @@ function fitValue(value: JsonValue, shape: Shape, place: string, strays: Map<str
     if (time !== value) strays.set(place, value);
     return time;
   }
+  if (isDeclaredShape(shape)) {
+    const own = declaredIn(value, shape) ?? null;
+    if (own !== value) strays.set(place, value);
+    return own;
+  }
   if (typeof value !== 'object') {
     if (isScalarOf(value, shape)) return value;
   } else if (Array.isArray(value)) {
@@ -65,6 +71,7 @@ function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<
 
 /** The shape has been widened for every value that it can hold. */
 export function isScalarOf(value: boolean | number | bigint | string, shape: Shape): boolean {
+  if (isDeclaredShape(shape)) return declaredIn(value, shape) === value;
   if (typeof value === 'string') return isTimeShape(shape) ? timeIn(value, shape) === value : shape === 'string';
   if (typeof value === 'boolean') return shape === 'boolean';
   if (shape === 'double') return typeof value === 'number' || Number.isSafeInteger(Number(value));

@@ -77,10 +77,10 @@ export function timeIn(text: string, shape: TimeShape): string | undefined {
 }
 
 /**
- * SQL for the type of time that the text of a stray seems to be, given as JSON; NULL for everything else. Its numbers are
- * not looked at: the 31st of February would be a date.
+ * SQL for the type, other than text, that the text of a stray seems to be of, given as JSON; NULL for everything else.
+ * Its numbers are not looked at: the 31st of February would be a date.
  */
-export function timeTypeSql(json: string): string {
+export function textTypeSql(json: string): string {
   const text = `json_extract_string(${json}, '$')`;
   const type = TYPE_PATTERNS.map(
     ([type, pattern]) => `WHEN regexp_full_match(${text}, ${quoteText(pattern)}) THEN '${type}'`,
@@ -92,10 +92,12 @@ const TYPE_PATTERNS: readonly (readonly [string, string])[] = [
   ['DATE', '\\d{4}-\\d\\d-\\d\\d'],
   ['TIMESTAMP', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+'],
   ['TIMESTAMP WITH TIME ZONE', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+(Z|[+-][\\d:]+)'],
+  ['TIME', '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?'],
+  ['UUID', '(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'],
 ];
 
-/** Whether a column of a type has the times of another: then these strays are only spelled otherwise. */
-export function holdsTimesOf(column: string | null, stray: string | null): boolean {
+/** Whether a column of a type has what texts of another say: then these strays are only spelled otherwise. */
+export function holdsTextOf(column: string | null, stray: string | null): boolean {
   return stray !== null && (column === stray || (column === 'TIMESTAMP' && stray === 'DATE'));
 }
 

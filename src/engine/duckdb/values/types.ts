@@ -1,4 +1,5 @@
 import { quoteName } from '../sql/names.ts';
+import { declaredSqlType, isDeclaredShape } from './declared.ts';
 import { isListShape, isMapShape, isObjectShape, type Shape } from './shape.ts';
 import { isTimeShape, timeType } from './time-text.ts';
 
@@ -11,6 +12,7 @@ export function typeOf(shape: Shape): string {
     const fields = [...shape.fields].map(([key, field]) => `${quoteName(key)} ${typeOf(field)}`);
     return `STRUCT(${fields.join(', ')})`;
   }
+  if (isDeclaredShape(shape)) return declaredSqlType(shape);
   return isTimeShape(shape) ? timeType(shape) : SCALAR_TYPES[shape];
 }
 
@@ -25,11 +27,12 @@ const SCALAR_TYPES = {
   json: 'JSON',
 } as const;
 
-/** The second argument of `from_json` that makes it yield `typeOf(shape)`. */
+/** The second argument of `from_json` that makes it yield `typeOf(shape)`, or what `storedSql` makes that of. */
 export function structureOf(shape: Shape): string {
   if (isListShape(shape)) return `[${structureOf(shape.element)}]`;
   if (isObjectShape(shape) && shape.fields.size > 0) return structureOfFields(shape.fields);
-  return JSON.stringify(typeOf(shape));
+  // Text would be taken for its bytes.
+  return JSON.stringify(shape === 'binary' ? 'VARCHAR' : typeOf(shape));
 }
 
 /** As `structureOf`, for an object with these fields, at least one. */

@@ -67,7 +67,8 @@ function shortestFloat(value: number): number {
   return Number(value.toPrecision(9));
 }
 
-const DECIMAL_DIGITS_MAX = 15;
+/** A double holds every decimal of so many digits. */
+export const DECIMAL_DIGITS_MAX = 15;
 
 function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
   // Both are exact, so the quotient is the double nearest to the decimal.
@@ -77,7 +78,7 @@ function decimalReader(width: number, scale: number, numbers: Numbers): Reader {
   return leaf<DuckDBDecimalValue>(read);
 }
 
-/** A double holds every decimal of 15 digits; a longer one becomes text, with all its digits. */
+/** A decimal of more digits than a double holds becomes text, with all of them. */
 export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   const digits = (decimal.value < 0n ? -decimal.value : decimal.value).toString();
   return withoutTrailing(digits, '0').length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
