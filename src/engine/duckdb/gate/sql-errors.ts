@@ -118,32 +118,59 @@ const TIME_TYPE = '(DATE|TIME|TIMESTAMP(?: WITH TIME ZONE)?)';
 const TEXT_LEFT = new RegExp(`^Cannot (?:compare|mix) values of type VARCHAR and(?: type)? ${TIME_TYPE} `);
 const TEXT_RIGHT = new RegExp(`^Cannot (?:compare|mix) values of type ${TIME_TYPE} and(?: type)? VARCHAR `);
 
-/** The cast that makes a time of the text that is compared with one; `at` is the offset of the operator. */
-function castForTime(message: string, { body }: Statement, at: number | undefined): string {
+/** Text that is compared with a time: a name in a statement's body, from `start` to `end`. */
+export interface ComparedText {
+  name: string;
+  start: number;
+  end: number;
+  /** The type that it has to be cast to: that of the other side, as the engine does by itself for `=`, but with the zone. */
+  type: string;
+}
+
+/** Thrown where a cast would do. */
+export class ComparedTextError extends ApiError {
+  readonly compared: ComparedText;
+  constructor(compared: ComparedText, ...rest: ConstructorParameters<typeof ApiError>) {
+    super(...rest);
+    this.compared = compared;
+  }
+}
+
+/** The text that an error says is compared with a time, as far as it is a name; `at` is the offset of the operator. */
+function comparedText(message: string, { body }: Statement, at: number | undefined): Partial<ComparedText> | undefined {
   const left = TEXT_LEFT.exec(message)?.[1];
-  const type = left ?? TEXT_RIGHT.exec(message)?.[1];
-  if (type === undefined) return '';
+  const other = left ?? TEXT_RIGHT.exec(message)?.[1];
+  if (other === undefined) return undefined;
+  const type = other.startsWith('TIMESTAMP') ? 'TIMESTAMPTZ' : other;
   const list = [...tokens(body)];
   const from = at === undefined ? -1 : Buffer.from(body).subarray(0, at).toString().length;
   const operator = list.findIndex(({ start, end }) => start <= from && from < end);
-  const text = operator < 0 ? undefined : nameBeside(list, operator, left === undefined ? 1 : -1);
-  const cast = `CAST(${text ?? 'x'} AS ${type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : type})`;
-  return `\n${text ?? 'One side'} is text: write ${cast}, or TRY_${cast} if some values are no times.`;
+  const [start, end] = (operator < 0 ? undefined : nameBeside(list, operator, left === undefined ? 1 : -1)) ?? [];
+  return start === undefined || end === undefined ? { type } : { name: body.slice(start, end), start, end, type };
 }
 
-/** The name, with those before its dots, that stands on one side of a token. */
-function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): string | undefined {
+function castForTime({ name, type }: Partial<ComparedText>): string {
+  const cast = `CAST(${name ?? 'x'} AS ${type})`;
+  return `\n${name ?? 'One side'} is text: write ${cast}, or TRY_${cast} if some values are no times.`;
+}
+
+/** Where the name, with those before its dots, stands on one side of a token. */
+function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [start: number, end: number] | undefined {
   const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
   // An operator of two characters is two tokens.
   let at = operator + step;
   while (isMark(list[at], '=<>!')) at += step;
-  const parts: string[] = [];
-  for (; isName(list[at]); at += step) {
-    parts.push(list[at]?.text ?? '');
-    if (!isMark(list[at + step], '.')) break;
-    at += step;
-  }
-  return parts.length === 0 ? undefined : (step === 1 ? parts : parts.reverse()).join('.');
+  if (!isName(list[at])) return undefined;
+  let last = at;
+  while (isMark(list[last + step], '.') && isName(list[last + 2 * step])) last += 2 * step;
+  return [list[Math.min(at, last)]?.start ?? 0, list[Math.max(at, last)]?.end ?? 0];
+}
+
+const NO_TIME = /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i;
+
+function noTime(message: string, { timeCasts: [name = 'x'] }: Statement): string {
+  if (!NO_TIME.test(message)) return '';
+  return `\nNot every value${name === 'x' ? '' : ` of ${name}`} is a time: TRY_CAST(${name} AS TIMESTAMPTZ) is NULL for those that are none.`;
 }
 
 /** Where a field without a column may be: in any table with `_extra`. */
@@ -176,10 +203,6 @@ const ADVICE: [Says, string][] = [
   [
     (message) => message.includes('"strftime(VARCHAR, STRING_LITERAL)"'),
     "\nThe time is text: strftime(x::TIMESTAMP, '%Y-%m-%d').",
-  ],
-  [
-    (message) => /^(?:invalid (?:timestamp|date|time)|(?:timestamp|date|time) field value)/i.test(message),
-    '\nNot every value is a time: TRY_CAST(x AS TIMESTAMPTZ) is NULL for those that are none.',
   ],
   [
     (message) => message.startsWith("Cannot extract field '") && message.includes(' because it is not a struct'),
@@ -249,9 +272,14 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const message = cleanMessage(text);
   const advice = ADVICE.find(([says]) => says(message))?.[1] ?? '';
   const written = writtenFor(message, failure.statement, failure.tables);
-  const hints = `${advice}${castForTime(message, failure.statement, origin)}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
+  const compared = comparedText(message, failure.statement, origin);
+  const ofTimes = compared === undefined ? noTime(message, failure.statement) : castForTime(compared);
+  const hints = `${advice}${ofTimes}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
   const short = shortenCandidates(message, failure.statement.body);
-  return new ApiError('query_error', `${short}${hints}`, { ...position, cause: error });
+  const told = ['query_error', `${short}${hints}`, { ...position, cause: error }] as const;
+  return compared?.name === undefined
+    ? new ApiError(...told)
+    : new ComparedTextError(compared as ComparedText, ...told);
 }
 
 /** The `ApiError` for a parser error of the engine; its position is a byte offset in the statement's own text. */

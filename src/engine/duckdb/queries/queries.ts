@@ -16,6 +16,7 @@ import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
 import { strayWarnings } from './stray-warnings.ts';
+import { castWarnings, withTimeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -147,18 +148,21 @@ function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
     const passed = known.try(sql);
     const statement = passed?.statement ?? (await readStatement(sql));
     const values = bindParameters(statement.parameters, parameters, false);
-    const opened = passed ?? (await open(connection, statement, names, signal));
-    const { show, macros } = opened.passed;
-    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
-    await makeMacros(connection, macros);
-    const reading = readingOf(parts, request, values, opened);
-    const lookup = await lookups.try(connection, opened, values, signal);
-    const read =
-      (lookup && (await runLookup(connection, lookup, reading, signal))) ??
-      (await runStatement(connection, opened, reading, signal));
-    known.add(sql, opened);
-    const warnings = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    return outcomeOf(request, opened, { ...read, warnings }, queuedMicros);
+    return await withTimeCasts(connection, statement, async (written) => {
+      const isKnown = passed !== undefined && written === statement;
+      const opened = isKnown ? passed : await open(connection, written, names, signal);
+      const { show, macros } = opened.passed;
+      if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+      await makeMacros(connection, macros);
+      const reading = readingOf(parts, request, values, opened);
+      const lookup = await lookups.try(connection, opened, values, signal);
+      const read =
+        (lookup && (await runLookup(connection, lookup, reading, signal))) ??
+        (await runStatement(connection, opened, reading, signal));
+      known.add(sql, opened);
+      const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
+      return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
+    });
   });
 }
 
@@ -170,8 +174,13 @@ function inspect({ places, names }: Parts, request: InspectRequest): Promise<Ins
     const opened = await open(connection, statement, names, signal, mayMiss);
     const { tables, show, missing } = opened.passed;
     let unbound: Unbound | null = null;
-    if (show === null && mayMiss) unbound = await findUnbound(connection, opened, values, signal);
-    else if (show === null) await check(connection, opened, values, signal);
+    const bind = () =>
+      withTimeCasts(connection, statement, async (written) => {
+        const bound = written === statement ? opened : await open(connection, written, names, signal, mayMiss);
+        await check(connection, bound, values, signal);
+      });
+    if (show === null && mayMiss) unbound = await findUnbound(opened, bind);
+    else if (show === null) await bind();
     return {
       collections: qualified(tables, 'collection'),
       aliases: qualified(tables, 'alias'),

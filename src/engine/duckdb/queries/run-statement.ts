@@ -28,17 +28,12 @@ function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typ
   }
 }
 
-/** Why an allowed statement does not bind; null if it does. */
-export async function findUnbound(
-  connection: DuckDBConnection,
-  opened: Opened,
-  values: ReadonlyMap<string, Typed>,
-  signal: AbortSignal,
-): Promise<Unbound | null> {
+/** Why an allowed statement does not bind, as `bind` says; null if it does. */
+export async function findUnbound(opened: Opened, bind: () => Promise<void>): Promise<Unbound | null> {
   const [missing] = opened.passed.missing;
   try {
     if (missing !== undefined) throw missing.error();
-    await check(connection, opened, values, signal);
+    await bind();
     return null;
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;

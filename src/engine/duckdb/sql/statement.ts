@@ -37,6 +37,8 @@ export interface Statement {
   explain: string;
   /** Names of the parameters, in order of first use. */
   parameters: string[];
+  /** The names in `body` that have been put into casts to times: see `queries/time-casts.ts`. */
+  timeCasts: readonly string[];
   /**
    * The position in the caller's text of a byte offset in `body`, 1-based; a column is one character, emoji included.
    */
@@ -191,7 +193,7 @@ export async function readStatement(text: string): Promise<Statement> {
   const body = blank + sql.slice(end);
   if (tokens(body).next().done === true) throw fail(0, 'The SQL is empty. Send one statement, such as SELECT 1.');
   await restFor(text);
-  return { body, explain, parameters, locate, offsetOf };
+  return { body, explain, parameters, timeCasts: [], locate, offsetOf };
 }
 
 /** The tokens of a text in the engine's spelling; refuses what the engine's lexer would trip over. */

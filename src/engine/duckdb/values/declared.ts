@@ -2,7 +2,6 @@ import { DuckDBDecimalValue, type DuckDBType, DuckDBTypeId } from '@duckdb/node-
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import type { DeclaredType } from '../../engine.ts';
-import type { Shape } from './shape.ts';
 import { DECIMAL_DIGITS_MAX, exactDecimal } from './values.ts';
 
 /*
@@ -120,7 +119,7 @@ export function decimalText(value: JsonValue): string {
 }
 
 /** SQL for what a column of this shape stores, given what `from_json` makes of it. */
-export function storedSql(sql: string, shape: Shape | undefined): string {
+export function storedSql(sql: string, shape: unknown): string {
   return shape === 'binary' ? `from_base64(${sql})` : sql;
 }
 
