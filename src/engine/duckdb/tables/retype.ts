@@ -16,8 +16,8 @@ import { type RowMatch, updateRows } from './update-rows.ts';
 const STEP = 5_000;
 
 /**
- * The statements that give columns types that do not hold their values: each value becomes a stray. They must come
- * before the transaction's first change of a row; `refit` follows.
+ * The statements that give columns types that do not hold their values: each value becomes a stray, of which a column of
+ * text has the text. They must come before the transaction's first change of a row; `refit` follows.
  */
 export function emptyStatements(table: string, from: TableShape, to: ReadonlyMap<string, Shape>): string[] {
   const strays = quoteName(STRAYS_COLUMN);
@@ -31,10 +31,17 @@ export function emptyStatements(table: string, from: TableShape, to: ReadonlyMap
     const added = `${quoteText(`{${JSON.stringify(place)}:`)} || CAST(${toJson(before, column)} AS VARCHAR) || ${rest}`;
     const isThere = `list_contains(json_keys(${strays}), ${quoteText(place)})`;
     const all = `CASE WHEN ${column} IS NULL OR coalesce(${isThere}, false) THEN ${strays} ELSE CAST(${added} AS JSON) END`;
-    statements.push(
-      `ALTER TABLE ${table} ALTER COLUMN ${strays} SET DATA TYPE JSON USING ${all}`,
-      `ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${typeOf(shape)} USING CAST(NULL AS ${typeOf(shape)})`,
-    );
+    statements.push(`ALTER TABLE ${table} ALTER COLUMN ${strays} SET DATA TYPE JSON USING ${all}`);
+    const setType = `ALTER TABLE ${table} ALTER COLUMN ${column} SET DATA TYPE ${typeOf(shape)} USING`;
+    if (shape !== 'string') statements.push(`${setType} CAST(NULL AS ${typeOf(shape)})`);
+    else {
+      // Most rows have no other stray: then what is text needs none.
+      const isOnlyText = `${isTextStray(place)} AND len(json_keys(${strays})) = 1`;
+      statements.push(
+        `${setType} json_extract_string(${strays}, ${pointer(place)})`,
+        `ALTER TABLE ${table} ALTER COLUMN ${strays} SET DATA TYPE JSON USING CASE WHEN ${isOnlyText} THEN NULL ELSE ${strays} END`,
+      );
+    }
   }
   return statements;
 }
@@ -47,9 +54,15 @@ export async function refit(sql: Sql, table: Table, names: readonly string[]): P
   const match = matchOf(table);
   const key = match.key('');
   const places = names.map((name) => placeOf([name]));
-  const under = places.map((place) => `p = ${quoteText(place)} OR starts_with(p, ${quoteText(`${place}/`)})`);
-  const has = `len(list_filter(json_keys(${quoteName(STRAYS_COLUMN)}), lambda p: ${under.join(' OR ')})) > 0`;
-  const rows = await sql(`SELECT ${key} FROM ${data} WHERE ${quoteName(STRAYS_COLUMN)} IS NOT NULL AND ${has}`);
+  const isUnder = (place: string) => `starts_with(p, ${quoteText(`${place}/`)})`;
+  const isAt = (place: string) => `p = ${quoteText(place)} OR ${isUnder(place)}`;
+  const holds = (is: string) => `len(list_filter(json_keys(${quoteName(STRAYS_COLUMN)}), lambda p: ${is})) > 0`;
+  // A column of text has the text of every stray already.
+  const has = names
+    .map((name) => ({ place: placeOf([name]), isText: columns.get(name) === 'string' }))
+    .map(({ place, isText }) => (isText ? `${isTextStray(place)} OR ${holds(isUnder(place))}` : holds(isAt(place))))
+    .join(' OR ');
+  const rows = await sql(`SELECT ${key} FROM ${data} WHERE ${quoteName(STRAYS_COLUMN)} IS NOT NULL AND (${has})`);
   for (let from = 0; from < rows.length; from += STEP) {
     const list = `[${rows.slice(from, from + STEP).map(([one]) => keyText(one))}]`;
     const found = await sql(
@@ -64,6 +77,15 @@ export async function refit(sql: Sql, table: Table, names: readonly string[]): P
     };
     await updateRows(sql, table, { part: { columns, strays: true }, match }, found, lineOf);
   }
+}
+
+/** SQL for the JSON pointer to a place among strays. */
+function pointer(place: string): string {
+  return quoteText(`/${place.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+function isTextStray(place: string): string {
+  return `coalesce(json_type(json_extract(${quoteName(STRAYS_COLUMN)}, ${pointer(place)})) = 'VARCHAR', false)`;
 }
 
 function refitted(
