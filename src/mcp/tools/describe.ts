@@ -6,7 +6,7 @@ import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import { COUNTED_MAX, EXACT_MAX, type Figures, figuresOf } from './field-figures.ts';
+import { COUNTED_MAX, EXACT_MAX, FEW, type Figures, figuresOf } from './field-figures.ts';
 import { STRAYS_COLUMN, straysOf } from './field-strays.ts';
 import { type FieldLine, foldLines } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
@@ -138,7 +138,8 @@ function basisOf(sampled: number, total: number, isCounted: boolean): string {
   const [some, all] = [sampled.toLocaleString('en-US'), total.toLocaleString('en-US')];
   if (!isCounted) return `inferred from ${some} of ${all} documents`;
   const counted = total > COUNTED_MAX ? `the first ${COUNTED_MAX.toLocaleString('en-US')} of ${all}` : `all ${all}`;
-  return `${counted} documents; ${total > EXACT_MAX ? 'distinct values estimated; ' : ''}examples from ${some}`;
+  const estimated = total > EXACT_MAX ? `over ${FEW.toLocaleString('en-US')} distinct values estimated; ` : '';
+  return `${counted} documents; ${estimated}examples from ${some}`;
 }
 
 const isAt = (path: string, wanted = '') => path.toLowerCase() === wanted.toLowerCase();

@@ -15,8 +15,9 @@ export interface Figures {
 
 /** Documents that are counted; of larger collections the first ones. */
 export const COUNTED_MAX = 1_000_000;
-/** From here on different values are estimated. */
+/** In more documents than this, more different values than `FEW` are estimated. */
 export const EXACT_MAX = 100_000;
+export const FEW = 1_000;
 /** Places that are counted, and in one query. */
 const PLACES_MAX = 400;
 const AT_ONCE = 50;
@@ -40,8 +41,13 @@ export async function figuresOf(
   for (let at = 0; at < Math.min(known.length, PLACES_MAX); at += AT_ONCE) {
     const some = known.slice(at, Math.min(at + AT_ONCE, PLACES_MAX));
     const columns = some.flatMap((place, index) => columnsOf(place, index, from, documents));
-    const query = `SELECT ${columns.join(', ')} FROM ${from}`;
-    const [row = {}] = (await client.runQuery({ sql: { query } }, { signal })).results ?? [];
+    const ask = async (list: readonly string[]) => {
+      const query = `SELECT ${list.join(', ')} FROM ${from}`;
+      return (await client.runQuery({ sql: { query } }, { signal })).results?.[0] ?? {};
+    };
+    const row = await ask(columns);
+    const few = documents <= EXACT_MAX ? [] : some.flatMap((place, index) => exactly(place, index, row[`d${index}`]));
+    if (few.length > 0) Object.assign(row, await ask(few));
     for (const [index, place] of some.entries()) {
       const present = row[`p${index}`];
       if (present === undefined) continue;
@@ -95,6 +101,15 @@ function columnsOf({ path, type, isKeyed }: TypePlace, index: number, from: stri
   const distinct = all <= EXACT_MAX ? `count(DISTINCT ${value})` : `approx_count_distinct(${value})`;
   const range = isRanged ? [`min(${value}) AS a${index}`, `max(${value}) AS b${index}`] : [];
   return [present, `${distinct} AS d${index}`, ...range];
+}
+
+/** SQL that counts the different values of a place, if it is estimated to have few, or is the key. */
+function exactly({ path, type }: TypePlace, index: number, estimated: unknown): string[] {
+  if (path === '_id') return [`count(*) AS d${index}`];
+  if (estimated === undefined || type.startsWith('MAP') || Number(estimated) > FEW) return [];
+  const { column, steps } = readPath(path);
+  const value = steps.reduce((of, step) => (typeof step === 'object' ? fieldOf(of, step.name) : of), column);
+  return [`count(DISTINCT ${value}) AS d${index}`];
 }
 
 function fieldOf(value: string, name: string): string {
