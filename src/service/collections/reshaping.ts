@@ -5,9 +5,12 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Backups } from '../backups/backups.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
+import { lastKey } from '../ingest/write-warnings.ts';
+import { lambdasReading } from './dependents.ts';
 
-/** Fields whose new type is in the log, and how much of a type is. */
+/** Fields whose new type is in the log, the lambdas that read them, and how much of a type is. */
 const FIELDS_MAX = 20;
+const LAMBDAS_MAX = 50;
 const TYPE_CHARS_MAX = 60;
 const cut = (type: string) => (type.length > TYPE_CHARS_MAX ? `${type.slice(0, TYPE_CHARS_MAX)}…` : type);
 
@@ -45,7 +48,12 @@ export function startReshaping({ engine, catalog, backups, databaseFile, log }: 
           const fields = changes
             .slice(0, FIELDS_MAX)
             .map(({ path, before, after }) => `${path}: ${cut(before)} is ${cut(after)}`);
-          log.warn({ collection, changed: changes.length, fields, backup }, 'fields have other types than before');
+          const keys = changes.map(({ path }) => lastKey(path));
+          const lambdas = (record === undefined ? [] : lambdasReading(catalog, record, keys))
+            .map(({ workspace, name }) => collectionKey(workspace, name))
+            .slice(0, LAMBDAS_MAX);
+          const told = { collection, changed: changes.length, fields, lambdas, backup };
+          log.warn(told, 'fields have other types than before: the lambdas may fail or answer otherwise now');
         }
       } catch (error) {
         log.error({ err: error, collection }, 'a collection keeps the columns of an earlier version');

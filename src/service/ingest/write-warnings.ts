@@ -77,7 +77,7 @@ function strayWarning({ path, type, count, example }: NewStrays, collection: str
 }
 
 /** The last name in a path, without quotes. */
-function lastKey(path: string): string {
+export function lastKey(path: string): string {
   let end = path.length;
   while (path.endsWith('[]', end)) end -= 2;
   if (path[end - 1] !== '"') return path.replaceAll('""', '"');

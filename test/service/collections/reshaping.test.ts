@@ -15,6 +15,9 @@ async function folderOfEarlier(): Promise<string> {
   await before.call('POST', PATH, { name: 'old' });
   const data = Array.from({ length: 20 }, (_, n) => ({ _id: `d${n}`, n }));
   await before.call('POST', `${PATH}/old/docs`, { data });
+  const sql = { query: "SELECT max(n->>'$') AS most FROM commons.old" };
+  await before.call('POST', '/v1/orgs/self/ws/commons/lambdas', { name: 'reads', sql });
+  await before.call('POST', '/v1/orgs/self/ws/commons/lambdas', { name: 'other', sql: { query: 'SELECT 1 AS n' } });
   await before.stop();
   await runOnFile(filesOf(before.folder).databaseFile, [
     `CREATE TABLE ids AS SELECT id FROM "_meta"."tables" WHERE name = 'old'`,
@@ -43,6 +46,8 @@ it('a collection of an earlier version gets its columns in the background, after
   const service = await startTestService({}, await folderOfEarlier());
   const backups = join(service.folder, 'backups');
   await vi.waitFor(async () => expect(await typeOf(service)).toBe('BIGINT'), { timeout: 20_000, interval: 50 });
+  const told = () => service.lines.find(({ msg }) => String(msg).startsWith('fields have other types'));
+  await vi.waitFor(() => expect(told()).toMatchObject({ lambdas: ['commons.reads'] }));
   const [made = ''] = readdirSync(backups);
   expect(made).toMatch(/^before-other-columns-/);
   expect(readdirSync(join(backups, made))).toEqual(expect.arrayContaining([MANIFEST, DATABASE, 'admin.key']));
