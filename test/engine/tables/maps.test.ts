@@ -134,6 +134,24 @@ describe('an object whose keys are data', () => {
     ]);
   });
 
+  test.each([
+    ['text among scalars', (n: number) => (n % 2 === 0 ? String(n) : n % 3 === 0 ? n : false), 'VARCHAR'],
+    ['the type of three quarters', (n: number) => (n === 7 ? 'none' : n), 'BIGINT'],
+  ] as const)('has in the objects within %s, and nothing is lost', async (_, value, type) => {
+    const fields = keyed(60, (n) => ({ since: value(n), on: true })).map((m) => ({ m }));
+    await add(fields.slice(0, 12));
+    expect(await typeOfColumn('m')).toContain('STRUCT(');
+    await add(fields.slice(12), 12);
+    expect(await typeOfColumn('m')).toBe(`MAP(VARCHAR, STRUCT(since ${type}, "on" BOOLEAN))`);
+    await expectStored(fields);
+    const sql = `SELECT count(*) FROM docs, unnest(map_values(m)) AS u(one) WHERE one.since = '4'`;
+    const outcome = await engine.query({ sql });
+    expect(outcome.rows).toEqual([[2]]);
+    expect(outcome.warnings.join()).toContain('"m".<key>."since"');
+    await add(fields.slice(0, 3).map(({ m }) => ({ m: { ...m, k99: { since: '4' } } })));
+    expect((await engine.query({ sql })).rows).toEqual([[type === 'VARCHAR' ? 5 : 2]]);
+  });
+
   test('two maps with the same keys are equal in whatever order they were written', async () => {
     await add(keyed(20, (n) => n).map((m) => ({ m })));
     await addAsText([

@@ -8,6 +8,8 @@ import { holdsTextOf, textTypeSql } from '../values/time-text.ts';
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
 const PLACES_MAX = 1_000;
+/** How much of a type a warning shows. */
+const TYPE_CHARS_MAX = 40;
 
 /** Says of the fields that a statement computes with how many of their values do not fit. */
 export async function strayWarnings(
@@ -63,11 +65,15 @@ async function countPlaces(
   }));
 }
 
+function cut(type: string): string {
+  return type.length > TYPE_CHARS_MAX ? `${type.slice(0, TYPE_CHARS_MAX)}…` : type;
+}
+
 function warningOf(table: string, path: string, type: string | null, count: number): string {
   const [values, do_, their] = count === 1 ? ['value', 'does', 'its'] : ['values', 'do', 'their'];
   const some = `${count.toLocaleString('en-US')} ${values} of ${path} in ${table}`;
   if (type === null)
     return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
   const seen = type === 'VARCHAR' ? `${their} text` : type === 'DOUBLE' ? 'NULL, or a large integer rounded' : 'NULL';
-  return `${some} ${do_} not fit the type ${type}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
+  return `${some} ${do_} not fit the type ${cut(type)}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
 }

@@ -67,6 +67,11 @@ export function lastColumns({ extra, strays }: TableShape): string[] {
   return [...(extra ? [EXTRA_COLUMN] : []), ...(strays.size > 0 ? [STRAYS_COLUMN] : [])];
 }
 
+/** A field that had this name before it was reserved keeps its column: then there is none for strays. */
+export function hasOwnStrays(columns: ReadonlyMap<string, Shape>): boolean {
+  return [...columns.keys()].some((name) => foldName(name) === STRAYS_COLUMN);
+}
+
 /** What storing a document takes beside its columns. */
 export interface Fitting {
   /** Keys whose values go to `_extra`. */
@@ -89,8 +94,7 @@ export function widenTable(table: TableShape): TableWidening {
   const columns = new Map(table.columns);
   const folded = new Set([...columns.keys()].map(foldName));
   const spellings = new Set(table.spellings);
-  // A field that had this name before it was reserved keeps its column: then there is none for strays.
-  const intake: Intake | undefined = folded.has(STRAYS_COLUMN) ? undefined : { misfits: 0, times: table.times };
+  const intake: Intake | undefined = hasOwnStrays(columns) ? undefined : { misfits: 0, times: table.times };
   const strays = new Set(table.strays);
   const { times, form } = table;
   let { extra } = table;

@@ -25,7 +25,8 @@ const NESTED_MAX = 1 / 4;
 /** Places that one write can change, those with the most strays: each is counted in all documents. */
 const PLACES_MAX = 20;
 
-type Counts = Record<Kind, number>;
+type Counts = Readonly<Record<Kind, number>>;
+export const NO_VALUES: Counts = { boolean: 0, number: 0, text: 0, typed: 0, list: 0, object: 0 };
 
 /**
  * The columns of `after` whose type, or that of a place within, is not that of most values any more, with the types that
@@ -73,7 +74,7 @@ async function wantedAt(
   const { path, shape } = place;
   const own = kindOf(shape);
   const pace = createPace();
-  const all: Counts = { boolean: 0, number: 0, text: 0, typed: 0, list: 0, object: 0 };
+  const all = { ...NO_VALUES };
   /** The type that holds all values of the column's kind, if it is another. */
   let wider: Shape | undefined;
   for (const { fields } of documents) {

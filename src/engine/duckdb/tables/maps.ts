@@ -1,10 +1,22 @@
 import { isObject, type JsonObject } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { type Changed, changedIn, type Path, shapeAt, valuesAt, withShape } from '../values/paths.ts';
-import { isMapShape, isObjectShape, type MapShape, type ObjectShape, toMap } from '../values/shape.ts';
+import { type Changed, changedIn, type Path, partsOf, shapeAt, valuesAt, withShape } from '../values/paths.ts';
+import {
+  isListShape,
+  isMapShape,
+  isObjectShape,
+  joinShapes,
+  type Kind,
+  kindOf,
+  type MapShape,
+  type ObjectShape,
+  type Shape,
+  toMap,
+} from '../values/shape.ts';
 import type { Table } from './catalog.ts';
-import type { TableShape } from './columns.ts';
+import { hasOwnStrays, type TableShape } from './columns.ts';
+import { NO_VALUES, prevailing } from './majority.ts';
 import { fieldSql, storedAt } from './stored-values.ts';
 
 /*
@@ -65,9 +77,63 @@ export function mapOf(object: ObjectShape): MapShape | undefined {
   const all = map.values.fields.size * object.fields.size;
   let own = 0;
   for (const field of object.fields.values()) if (isObjectShape(field)) own += field.fields.size;
-  if (own >= all * ALIKE_MIN) return map;
-  const values = mapOf(map.values);
-  return values && { ...map, values };
+  if (own < all * ALIKE_MIN) {
+    const values = mapOf(map.values);
+    return values && { ...map, values };
+  }
+  return { ...map, values: valuesOf([...object.fields.values()]) };
+}
+
+/** What most values of a map have in common: within objects, one key may have text where another has a number. */
+function valuesOf(shapes: readonly Shape[], isWithin = false): Shape {
+  const some = shapes.filter((shape) => shape !== 'null');
+  const joined = some.reduce(joinShapes, 'null');
+  if (joined === 'null') return joined;
+  if (some.every(isListShape))
+    return {
+      element: valuesOf(
+        some.map(({ element }) => element),
+        isWithin,
+      ),
+    };
+  if (isObjectShape(joined) && some.every(isObjectShape)) {
+    const fieldsAt = (key: string) => some.map(({ fields }) => fields.get(key) ?? 'null');
+    return { fields: new Map([...joined.fields.keys()].map((key) => [key, valuesOf(fieldsAt(key), true)])) };
+  }
+  if (joined !== 'json' || !isWithin || some.includes('json')) return joined;
+  const counts = { ...NO_VALUES };
+  const kindAt = (shape: Shape): Kind => kindOf(shape) ?? 'object';
+  for (const shape of some) counts[kindAt(shape)] += 1;
+  const kind = prevailing(counts);
+  if (kind === 'json') return kind;
+  const alike = some.filter((shape) => kindAt(shape) === kind);
+  if (alike.length === some.length) return kind === 'number' ? 'double' : joined;
+  return kind === undefined ? 'string' : valuesOf(alike, isWithin);
+}
+
+/** Whether all values of a struct fit it as a map: in a place that is not JSON in the map, some may not. */
+function fitsAll(object: ObjectShape, { values }: MapShape): boolean {
+  return jsonPlaces(toMap(object)?.values ?? 'null') === jsonPlaces(values);
+}
+
+function jsonPlaces(shape: Shape): number {
+  if (shape === 'json') return 1;
+  return partsOf(shape).reduce((sum, [, part]) => sum + jsonPlaces(part), 0);
+}
+
+/** A table's shape with maps, and the columns of which not all values fit these. */
+interface Mapped {
+  shape: TableShape;
+  retyped: string[];
+}
+
+function putMap({ shape, retyped }: Mapped, path: Path, object: ObjectShape, map: MapShape): Mapped {
+  const column = String(path[0]);
+  const exact = hasOwnStrays(shape.columns) ? toMap(object) : undefined;
+  const columns = withShape(shape.columns, path, exact ?? map);
+  if (exact !== undefined || fitsAll(object, map)) return { shape: { ...shape, columns }, retyped };
+  const strays = new Set([...shape.strays, column]);
+  return { shape: { ...shape, columns, strays }, retyped: [...new Set([...retyped, column])] };
 }
 
 /**
@@ -79,10 +145,10 @@ export async function withMaps(
   table: Table,
   after: TableShape,
   documents: readonly { fields: JsonObject }[],
-): Promise<TableShape> {
-  let shape = after;
+): Promise<Mapped> {
+  let mapped: Mapped = { shape: after, retyped: [] };
   for (const { path, before } of candidatesIn(changed(table.shape, after)).slice(0, CANDIDATES_MAX)) {
-    const object = shapeAt(shape.columns, path);
+    const object = shapeAt(mapped.shape.columns, path);
     // What is in a map that was found just now is no struct of its own any more.
     if (object === undefined || !isObjectShape(object)) continue;
     const map = mapOf(object);
@@ -93,23 +159,24 @@ export async function withMaps(
       const objects = stored.objects + added.objects;
       if (stored.keys + added.keys > objects * object.fields.size * SHARE_MAX) continue;
     }
-    shape = { ...shape, columns: withShape(shape.columns, path, map) };
+    mapped = putMap(mapped, path, object, map);
   }
-  return shape;
+  return mapped;
 }
 
 /** The same for a table as it is: every struct is looked at in its documents. */
-export async function withStoredMaps(read: Transaction, table: Table): Promise<TableShape> {
-  let { shape } = table;
-  for (const { path, to } of changedIn(undefined, { fields: shape.columns })) {
-    const object = shapeAt(shape.columns, path);
-    const map = object !== undefined && isObjectShape(object) ? mapOf(object) : undefined;
-    if (map === undefined || !isObjectShape(to)) continue;
+export async function withStoredMaps(read: Transaction, table: Table): Promise<Mapped> {
+  let mapped: Mapped = { shape: table.shape, retyped: [] };
+  for (const { path, to } of changedIn(undefined, { fields: table.shape.columns })) {
+    const object = shapeAt(mapped.shape.columns, path);
+    if (object === undefined || !isObjectShape(object) || !isObjectShape(to)) continue;
+    const map = mapOf(object);
+    if (map === undefined) continue;
     const { objects, keys } = await read((sql) => countStored(sql, table, path, to));
     if (objects === 0 || (!isObjectShape(map.values) && keys > objects * to.fields.size * SHARE_MAX)) continue;
-    shape = { ...shape, columns: withShape(shape.columns, path, map) };
+    mapped = putMap(mapped, path, object, map);
   }
-  return shape;
+  return mapped;
 }
 
 const NONE: Counts = { objects: 0, keys: 0 };

@@ -1,12 +1,11 @@
 import { parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { foldName, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { changedIn, type Path, shapeAt, withShape } from '../values/paths.ts';
 import { type Intake, isObjectShape, type Kind, type Shape } from '../values/shape.ts';
 import type { Table } from './catalog.ts';
-import { TABLE_FORM, type TableShape } from './columns.ts';
-import { kindOfType, prevailing, widenKind } from './majority.ts';
+import { hasOwnStrays, TABLE_FORM, type TableShape } from './columns.ts';
+import { kindOfType, NO_VALUES, prevailing, widenKind } from './majority.ts';
 import { mapOf } from './maps.ts';
 import { storedAt } from './stored-values.ts';
 
@@ -35,8 +34,7 @@ export async function reshapedJson(
   table: Table,
 ): Promise<{ shape: TableShape; retyped: ReadonlyMap<string, Shape> }> {
   let { columns } = table.shape;
-  // A field that had this name before it was reserved: there is no column for strays.
-  if ([...columns.keys()].some((name) => foldName(name) === STRAYS_COLUMN)) {
+  if (hasOwnStrays(columns)) {
     return { shape: { ...table.shape, form: TABLE_FORM }, retyped: new Map() };
   }
   for (const { path, to } of placesIn(columns)) {
@@ -52,7 +50,7 @@ export async function reshapedJson(
 /** The shape of most JSON values at a path; undefined: there is none. */
 async function prevailingAt(sql: Sql, table: Table, path: Path): Promise<Shape | undefined> {
   const from = storedAt(table, path);
-  const counts: Record<Kind, number> = { boolean: 0, number: 0, text: 0, typed: 0, list: 0, object: 0 };
+  const counts = { ...NO_VALUES };
   const types = await sql(`SELECT json_type(v), count(*) FROM ${from} WHERE v IS NOT NULL GROUP BY 1`);
   for (const [type, count] of types) if (type !== 'NULL') counts[kindOfType(String(type))] += Number(count);
   if (Object.values(counts).every((count) => count === 0)) return undefined;

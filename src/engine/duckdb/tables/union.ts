@@ -1,6 +1,6 @@
-import { foldName, STRAYS_COLUMN } from '../sql/names.ts';
+import { foldName } from '../sql/names.ts';
 import { joinShapes, type Shape } from '../values/shape.ts';
-import { TABLE_FORM, type TableShape } from './columns.ts';
+import { hasOwnStrays, TABLE_FORM, type TableShape } from './columns.ts';
 
 /**
  * The combined columns of several tables: columns of the same name (ignoring case) get the type that holds the values
@@ -18,7 +18,6 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
       columns.set(spelling, joinShapes(columns.get(spelling) ?? 'null', shape));
     }
   }
-  const isTaken = spellings.has(STRAYS_COLUMN);
-  const strays = new Set(isTaken ? [] : tables.flatMap((table) => [...table.strays]));
+  const strays = new Set(hasOwnStrays(columns) ? [] : tables.flatMap((table) => [...table.strays]));
   return { columns, extra: tables.some(({ extra }) => extra), times: false, strays, form: TABLE_FORM };
 }

@@ -157,7 +157,7 @@ export function createWrites(context: WritesContext): Writes {
 /** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
 async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
   if (!isOutdated(table.shape)) return [];
-  const apply = async (before: Table, shape: TableShape, retyped: readonly string[] = []) => {
+  const apply = async (before: Table, { shape, retyped }: { shape: TableShape; retyped: readonly string[] }) => {
     if (shape === before.shape) return before;
     return await locks.hold([METADATA_LOCK], async () => {
       const after = tableOf(before, shape);
@@ -168,7 +168,7 @@ async function reshapeTable({ catalog, locks, transaction }: WritesContext, tabl
   };
   const mapped = await apply(table, await withStoredMaps(transaction, table));
   const { shape, retyped } = await reshapedJson(transaction, mapped);
-  const typed = await apply(mapped, shape, [...retyped.keys()]);
+  const typed = await apply(mapped, { shape, retyped: [...retyped.keys()] });
   // What was JSON may be alike now.
   const after = retyped.size === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
   return typeChanges(table.shape, after.shape);
@@ -185,9 +185,12 @@ async function storeDocuments(
   let fit = await fitAll(before.shape, documents);
   const retyped = await withMajority(context.transaction, before, fit.shape, fit.written);
   if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
+  const mapped = await withMaps(context.transaction, before, fit.shape, documents);
+  if (mapped.retyped.length > 0) fit = await fitAll(mapped.shape, documents);
   const { written } = fit;
-  const shape = await withMaps(context.transaction, before, fit.shape, documents);
-  const stored = { shape, retyped: [...retyped.keys()], ids: documents.map(({ id }) => id), written, onNews };
+  const shape = mapped.retyped.length > 0 ? fit.shape : mapped.shape;
+  const changed = [...retyped.keys(), ...mapped.retyped];
+  const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
   return store(context, before, stored, async (sql, table, timeOf) => {
     const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
     await insertDocuments(sql.again, table, fitted);
