@@ -96,6 +96,11 @@ export async function describeCollection(
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
   const strays = await straysOf(context, table, columns, places);
+  const shown = new Set(folded.slice(0, max).map(({ path }) => path));
+  const numberTexts = inferred
+    .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path))
+    .map(({ path }) => path)
+    .slice(0, NAMES_MAX);
   const inOtherCase = caseTwins(
     documents,
     columns.map(({ name }) => identifier(name ?? '')),
@@ -117,6 +122,7 @@ export async function describeCollection(
       ...(unseen.length > 0 && left === 0
         ? { [figures.size > 0 ? 'without_values' : 'null_in_sample']: visibleValue(unseen) }
         : {}),
+      ...(numberTexts.length > 0 ? { numbers_as_text: visibleValue(numberTexts) } : {}),
       ...(inOtherCase.length > 0 ? { in_other_case: visibleValue(inOtherCase) } : {}),
       ...(strays.length > 0 ? { strays: visibleValue(strays) } : {}),
     },
@@ -126,6 +132,7 @@ export async function describeCollection(
       jsons: inferred.filter((field) => isJson(sqlTypes.get(field.path))),
       hasExtra: sqlTypes.has(EXTRA_COLUMN),
       hasTwins: inOtherCase.length > 0,
+      hasNumberTexts: numberTexts.length > 0,
       hasStrays: strays.length > 0,
       leftAtTop: leftAtTop + cut.filter((path) => !/[.[]/.test(path)).length,
       leftBelow: left - leftAtTop,
@@ -289,6 +296,7 @@ interface Found {
   jsons: readonly InferredField[];
   hasExtra: boolean;
   hasTwins: boolean;
+  hasNumberTexts: boolean;
   hasStrays: boolean;
   leftAtTop: number;
   leftBelow: number;
@@ -319,6 +327,8 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
     hints.push(
       `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
     );
+  if (found.hasNumberTexts)
+    hints.push('numbers_as_text: text that sorts and compares as text; TRY_CAST(x AS DOUBLE) is the number');
   if (found.hasTwins)
     hints.push(
       `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,

@@ -13,6 +13,8 @@ export interface InferredField {
   /** For a map, or an object of many fields of one type: how many keys the sampled documents have; its examples are some of them. */
   keys?: number | undefined;
   examples: (string | number | boolean)[];
+  /** Whether its values are text that is a number: it sorts and compares otherwise. */
+  isNumberText?: boolean;
 }
 
 export interface Inferred {
@@ -35,6 +37,9 @@ const MISSED_MAX = 10_000;
 const ITEMS_MAX = 50;
 const EXAMPLES_MAX = 3;
 const EXAMPLE_CHARS_MAX = 60;
+const NUMBER_CHARS_MAX = 40;
+/** Codes with leading zeros are none. */
+const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
 interface Seen {
   depth: number;
@@ -42,6 +47,7 @@ interface Seen {
   types: Set<string>;
   documents: Set<number>;
   examples: Set<string | number | boolean>;
+  isNumberText: boolean;
   keys?: Set<string>;
 }
 
@@ -66,11 +72,19 @@ export function inferFields(
         if (missed.size < MISSED_MAX) missed.set(path, depth);
         return;
       }
-      entry = { depth, order: seen.size, types: new Set(), documents: new Set(), examples: new Set() };
+      entry = {
+        depth,
+        order: seen.size,
+        types: new Set(),
+        documents: new Set(),
+        examples: new Set(),
+        isNumberText: true,
+      };
       seen.set(path, entry);
     }
     entry.types.add(typeOf(value));
     entry.documents.add(document);
+    entry.isNumberText &&= typeof value === 'string' && value.length <= NUMBER_CHARS_MAX && NUMBER_TEXT.test(value);
     if (Array.isArray(value)) {
       if (depth >= DEPTH_MAX) isDeeper ||= value.length > 0;
       else for (const item of value.slice(0, ITEMS_MAX)) visit(`${path}[]`, depth + 1, item, document);
@@ -93,14 +107,17 @@ export function inferFields(
   }
   const all = [...seen.entries()].sort(([, a], [, b]) => a.depth - b.depth || a.order - b.order);
   const kept = all.slice(0, fieldsMax).sort(([, a], [, b]) => a.order - b.order);
-  const fields = inTreeOrder(kept).map(([path, { depth, types, documents: present, examples, keys }]) => ({
-    path,
-    depth,
-    type: [...types].join('|'),
-    present: present.size,
-    examples: [...examples],
-    keys: keys?.size,
-  }));
+  const fields = inTreeOrder(kept).map(
+    ([path, { depth, types, documents: present, examples, isNumberText, keys }]) => ({
+      path,
+      depth,
+      type: [...types].join('|'),
+      present: present.size,
+      examples: [...examples],
+      isNumberText,
+      keys: keys?.size,
+    }),
+  );
   const left = [...all.slice(fieldsMax).map(([, { depth }]) => depth), ...missed.values()];
   return { fields, left: left.length, leftAtTop: left.filter((depth) => depth === 0).length, isDeeper };
 }

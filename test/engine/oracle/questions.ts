@@ -264,7 +264,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     sql: 'SELECT k, count(*) FROM (SELECT unnest(json_keys(m)) AS k FROM docs) GROUP BY 1',
     of: { m: /^(STRUCT|MAP)/ },
-    answer: (d) => counts(objects(d, 'm').flatMap((one) => Object.keys(one))),
+    answer: (d) => counts(objects(d, 'm').flatMap((one) => Object.keys(one).filter((key) => one[key] !== null))),
   },
   {
     sql: 'SELECT sum(cardinality(m)) FROM docs',

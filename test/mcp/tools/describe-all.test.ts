@@ -46,6 +46,20 @@ const DOCUMENTS: JsonObject[] = Array.from({ length: 300 }, (_, n) => ({
 }));
 
 describe('describe_collection of all documents', () => {
+  it('names text that is numbers, which codes with leading zeros are not', async () => {
+    const documents = Array.from({ length: 20 }, (_, n) => ({
+      _id: String(n),
+      lat: `${n - 5}.25`,
+      code: `0${n}`,
+      some: n === 9 ? 'none' : String(n),
+      at: { lng: String(n) },
+    }));
+    const { data } = await linesOf(await load(documents));
+    expect(data['numbers_as_text']).toEqual(['lat', 'at.lng']);
+    const plain = await linesOf(await load([{ n: 1, t: 'x' }]));
+    expect(plain.data['numbers_as_text']).toBeUndefined();
+  });
+
   it('has the share, the number of different values and the range of each field, also of late ones', async () => {
     const { data, lines } = await linesOf(await load(DOCUMENTS));
     expect(data['basis']).toBe('all 300 documents; examples from 200');

@@ -36,7 +36,7 @@ export function lineOf(document: FittedDocument, { columns }: TableShape): strin
   const rest = strays && straysText(strays);
   const extra = extraKeys.map((key) => `${JSON.stringify(key)}:${storedText(fields[key] ?? null)}`);
   return [
-    `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${documentText(fields, columns)}`,
+    `{"i":${JSON.stringify(id)},"t":${eventTimeMicros},"f":${documentText(fields, columns, hasStrays)}`,
     extra.length === 0 ? '' : `,"x":{${extra.join(',')}}`,
     rest ? `,"s":${rest}` : '',
     '}',

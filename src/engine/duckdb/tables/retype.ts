@@ -73,7 +73,7 @@ export async function refit(sql: Sql, table: Table, names: readonly string[]): P
     const lineOf = ([one, text, strays]: (typeof found)[number]) => {
       const fitted = refitted(columns, places, String(text), String(strays));
       const rest = fitted.strays === null ? '' : `,"s":${fitted.strays}`;
-      return `{"k":${keyText(one)},"f":${documentText(fitted.fields, columns)}${rest}}`;
+      return `{"k":${keyText(one)},"f":${documentText(fitted.fields, columns, true)}${rest}}`;
     };
     await updateRows(sql, table, { part: { columns, strays: true }, match }, found, lineOf);
   }
