@@ -48,7 +48,7 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
   let isThere = false;
   for (const item of list) {
     if (item['class'] === 'STAR') {
-      if (!has(item, STAR_KEYS)) return null;
+      if (!has(item, STAR_KEYS) || !isOfTable(table, from, textOf(item['relation_name']))) return null;
       isThere ||= !textsOf(item['exclude_list']).some((name) => foldName(name) === STRAYS_COLUMN);
       items.push('star');
       continue;
@@ -61,6 +61,11 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
   if (!hasStrays || isThere) return { items, added: null, hasStrays, written };
   const added = addedTo(statement);
   return added && { items, added, hasStrays, written };
+}
+
+/** Whether a star is of the table, and not of an object: `o.*` has the fields of `o`. */
+function isOfTable(table: NamedTable, from: Node, name: string): boolean {
+  return name === '' || foldName(name) === foldName(textOf(from['alias']) || table.name);
 }
 
 /**

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { doc, openSmall, temporaryFolder } from '../harness.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let engine: Engine;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  engine = await openSmall(folder.file);
+  await engine.commit([
+    { do: 'createWorkspace', workspace: 'commons' },
+    { do: 'createCollection', table: 't', workspace: 'commons', name: 'docs' },
+    { do: 'createCollection', table: 'u', workspace: 'commons', name: 'other' },
+    { do: 'createCollection', table: 'w', workspace: 'commons', name: 'o' },
+    { do: 'putAlias', workspace: 'commons', name: 'al', tables: ['t', 'u'] },
+  ]);
+  const documents = Array.from({ length: 30 }, (_, n) =>
+    doc(`d${n}`, {
+      n: n === 3 ? 'x' : n,
+      o: { a: n === 4 ? 'y' : n, b: [n, n === 5 ? 'z' : 1] },
+      l: [{ v: n === 6 ? 'w' : n }],
+      m: { [`k${n}`]: n === 7 ? 'q' : n, [`k${n + 1}`]: n },
+      clean: n,
+    }),
+  );
+  await engine.addDocuments('t', documents);
+  await engine.addDocuments('u', [doc('e', { n: 1, clean: 2 })]);
+  await engine.addDocuments(
+    'w',
+    documents.map(({ id, fields }) => doc(id, { o: fields['o'] ?? null })),
+  );
+});
+
+afterAll(async () => {
+  await engine.close();
+  folder.dispose();
+});
+
+test.each([
+  'SELECT sum(n) FROM docs',
+  'SELECT sum("N") FROM docs',
+  'SELECT sum(n) FROM al',
+  'WITH c AS (SELECT * FROM docs) SELECT sum(n) FROM c',
+  'SELECT sum(x) FROM (SELECT n AS x FROM docs)',
+  'SELECT max(commons.docs.n) FROM commons.docs',
+  'SELECT (SELECT max(n) FROM docs)',
+  'SELECT sum(COLUMNS(*)) FROM (SELECT n, clean FROM docs)',
+  'SELECT count(*) FROM docs d JOIN other o USING (n)',
+  'SELECT count(*) FROM docs NATURAL JOIN other',
+  'SELECT docs FROM docs',
+  'SELECT to_json(d) FROM docs d',
+  'SELECT DISTINCT n FROM docs',
+  'SELECT n FROM docs ORDER BY n',
+  'SELECT n FROM docs WHERE n > 3',
+  'SELECT * REPLACE (n + 1 AS n) FROM docs',
+  'SELECT * RENAME (n AS z) FROM docs',
+  "SELECT * LIKE 'n%' FROM docs",
+  "SELECT COLUMNS('^n$') FROM docs",
+  'SELECT n, count(*) FROM docs GROUP BY ALL',
+  'SELECT sum(o.a) FROM docs',
+  "SELECT sum(o['a']) FROM docs",
+  "SELECT sum(struct_extract(o, 'a')) FROM docs",
+  'SELECT o.* FROM docs',
+  'SELECT o.* EXCLUDE (b) FROM docs',
+  'SELECT unnest(o) FROM docs',
+  'SELECT json_keys(o) FROM docs',
+  "SELECT o->>'a' FROM docs",
+  'SELECT sum(list_sum(o.b)) FROM docs',
+  'SELECT o.b[2] FROM docs',
+  'SELECT sum(u.item.v) FROM docs, UNNEST(docs.l) AS u(item)',
+  'SELECT sum(list_sum(list_transform(l, lambda x: x.v))) FROM docs',
+  'SELECT UNNEST(l, recursive := true) FROM docs',
+  'SELECT sum(m.k7) FROM docs',
+  "SELECT sum(m['k7']) FROM docs",
+  'SELECT sum(list_sum(map_values(m))) FROM docs',
+  'FROM docs SELECT sum(n)',
+  'SELECT avg(n) OVER () FROM docs',
+  'SELECT n FROM docs UNION ALL SELECT n FROM other',
+  'SELECT * FROM docs UNION ALL BY NAME SELECT * FROM other',
+  'SELECT count(*) FROM docs WHERE n IS NULL',
+  'SELECT n AS k FROM docs QUALIFY row_number() OVER (ORDER BY n) = 1',
+  'SELECT count(*) FROM other WHERE EXISTS (SELECT 1 FROM docs WHERE other.n = docs.n)',
+  'SELECT count(*) FROM docs d1, docs d2 WHERE d1.n = d2.n',
+  'SELECT * FROM (SELECT * FROM docs)',
+  'UNPIVOT docs ON n, clean INTO NAME k VALUE v',
+  'SUMMARIZE docs',
+  'SELECT _id FROM docs ORDER BY n DESC LIMIT 1',
+  'SELECT p.* FROM o p(p, q)',
+])('says that values were not seen: %s', async (sql) => {
+  const { warnings } = await engine.query({ sql });
+  expect(warnings.join()).toMatch(/not fit/);
+});
+
+test.each([
+  ['SELECT * FROM docs', 'x'],
+  ['TABLE docs', 'x'],
+  ['SELECT d.* FROM docs d WHERE clean = 3', 'x'],
+  ['SELECT DOCS.* EXCLUDE (m) FROM commons.docs WHERE clean = 3', 'x'],
+  ['SELECT n, n AS again FROM docs WHERE clean = 3 ORDER BY clean LIMIT 1', 'x'],
+  ['SELECT _strays, n FROM docs WHERE clean = 3', 'x'],
+  ['SELECT o.a FROM docs WHERE clean = 4', 'y'],
+  ['SELECT o FROM docs WHERE clean = 5', 'z'],
+  ['SELECT m.k7 FROM docs WHERE clean = 7', 'q'],
+  ['SELECT n FROM al WHERE clean = 3', 'x'],
+  ['SELECT o.* FROM o ORDER BY _id', 'y'],
+])('shows them as they were written: %s', async (sql, value) => {
+  const { rows, warnings } = await engine.query({ sql });
+  expect(JSON.stringify(rows)).toContain(JSON.stringify(value));
+  expect(warnings).toEqual([]);
+});
+
+test('says nothing of fields that the statement does not read', async () => {
+  for (const sql of ['SELECT sum(clean) FROM docs', 'SELECT * EXCLUDE (n, o, l, m, _strays) FROM docs']) {
+    expect(await engine.query({ sql })).toMatchObject({ warnings: [] });
+  }
+});
