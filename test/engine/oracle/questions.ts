@@ -264,12 +264,12 @@ export const QUESTIONS: readonly Question[] = [
   {
     sql: 'SELECT k, count(*) FROM (SELECT unnest(json_keys(m)) AS k FROM docs) GROUP BY 1',
     of: { m: /^(STRUCT|MAP)/ },
-    answer: (d) => counts(objects(d, 'm').flatMap((one) => Object.keys(one).filter((key) => one[key] !== null))),
+    answer: (d) => counts(objects(d, 'm').flatMap(keysWithValues)),
   },
   {
     sql: 'SELECT sum(cardinality(m)) FROM docs',
     of: { m: MAP },
-    answer: (d) => [[sum(objects(d, 'm').map((one) => Object.keys(one).length))]],
+    answer: (d) => [[sum(objects(d, 'm').map((one) => keysWithValues(one).length))]],
   },
   { sql: 'SELECT sum(m.k1)::DOUBLE FROM docs', of: { m: INTEGER_MAP }, answer: (d) => [[total(values(d, 'm', 'k1'))]] },
   {
@@ -340,6 +340,11 @@ function ofTime(): Question[] {
 
 function items(documents: readonly JsonObject[]): JsonObject[] {
   return lists(documents, 'lo').flatMap((list) => list.filter((one) => one !== null)) as JsonObject[];
+}
+
+/** A map has the keys of values that do not fit, without a value: where it is seen as JSON they are missing. */
+function keysWithValues(one: JsonObject): string[] {
+  return Object.keys(one).filter((key) => one[key] !== null);
 }
 
 function isTime(value: JsonValue): boolean {

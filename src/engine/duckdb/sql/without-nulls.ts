@@ -2,11 +2,14 @@
  * A document that lacks a key and one in which the key is null are the same. But the engine stores an object as a
  * STRUCT, which has every key of every document, with NULL for those that a document lacks; as JSON it would have them
  * all. So the functions that see such a value as JSON are shadowed by macros that leave these members out, at every
- * depth. JSON that was written as JSON, in SQL or in a document, stays as it is.
+ * depth. JSON text in SQL stays as it is.
  */
 
 /** SQL for whether a value may have such members; the engine computes it when it plans the statement. */
-const hasMembers = (value: string) => `system.main.regexp_matches(system.main.typeof(${value}), 'STRUCT|MAP')`;
+const hasMembers = (value: string, types = 'STRUCT|MAP') =>
+  `system.main.regexp_matches(system.main.typeof(${value}), '${types}')`;
+/** For what lists keys: JSON may come from a cast, or from `->`, of such a value. */
+const WITH_JSON = 'STRUCT|MAP|JSON';
 
 const OPEN = 'system.main.chr(1)';
 const CLOSE = 'system.main.chr(2)';
@@ -35,8 +38,8 @@ function withoutNulls(value: string): string {
 }
 
 /** SQL that does to a value what `call` does to JSON. */
-export function seen(value: string, call: (json: string) => string): string {
-  return `CASE WHEN ${hasMembers(value)} THEN ${call(withoutNulls(value))} ELSE ${call(value)} END`;
+export function seen(value: string, call: (json: string) => string, types?: string): string {
+  return `CASE WHEN ${hasMembers(value, types)} THEN ${call(withoutNulls(value))} ELSE ${call(value)} END`;
 }
 
 /** How often a macro uses one of its arguments. */
@@ -51,10 +54,10 @@ const READING_WHOLE = ['json_keys', 'json_type'];
 const TO_JSON = `(j) AS CASE WHEN ${hasMembers('j')} THEN ${withoutNulls('j')} ELSE system.main.to_json(j) END`;
 
 const callOf = (name: string) => (json: string) => `system.main.${name}(${json})`;
-const whole = (name: string) => `(j) AS ${seen('j', callOf(name))}`;
+const whole = (name: string) => `(j) AS ${seen('j', callOf(name), WITH_JSON)}`;
 const at = (name: string) => `(j, p) AS ${seen('j', (json) => `system.main.${name}(${json}, p)`)}`;
 const asTable = (...rest: string[]) => {
-  const given = [seen('j', (json) => `CAST(${json} AS JSON)`), ...rest].join(', ');
+  const given = [seen('j', (json) => `CAST(${json} AS JSON)`, WITH_JSON), ...rest].join(', ');
   return `(${['j', ...rest].join(', ')}) AS TABLE (SELECT * FROM system.main.json_each(${given}))`;
 };
 
