@@ -86,3 +86,15 @@ describe('a field that has no column', () => {
     expect(await messageOf('SELECT nothing FROM docs')).not.toContain('_extra');
   });
 });
+
+test('UNNEST where rows are grouped says how to make the rows first', async () => {
+  await engine.addDocuments('t', [doc('a', { l: ['x', 'x', 'y'] })]);
+  const message = await messageOf('SELECT unnest(l), count(*) FROM docs GROUP BY 1');
+  expect(message).toContain('SELECT x, count(*) FROM (SELECT unnest(list) AS x FROM t) GROUP BY x');
+  expect(
+    await rowsOf(engine, 'SELECT x, count(*) FROM (SELECT unnest(l) AS x FROM docs) GROUP BY x ORDER BY x'),
+  ).toEqual([
+    ['x', 2],
+    ['y', 1],
+  ]);
+});

@@ -110,6 +110,32 @@ test.each([
   expect(warnings).toEqual([]);
 });
 
+test('says of a field in how many documents it has another spelling, which is not read', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'x', workspace: 'commons', name: 'cased' }]);
+  await engine.addDocuments('x', [
+    doc('a', { Name: 'A' }),
+    doc('b', { name: 'B' }),
+    doc('c', { name: 'C', Name: 'D' }),
+  ]);
+  for (const sql of [
+    'SELECT name FROM cased',
+    'SELECT count(c.NAME) FROM cased c',
+    'SELECT 1 FROM cased WHERE name > 1',
+  ]) {
+    expect((await engine.query({ sql: sql.replace('> 1', "> ''") })).warnings).toEqual([
+      `2 documents of commons.cased have "name", which SQL does not tell from "Name", and does not read: it is in _extra. coalesce("Name", _extra->>'$.name') reads both.`,
+    ]);
+  }
+  for (const sql of [
+    'SELECT * FROM cased',
+    `SELECT coalesce("Name", _extra->>'$.name') FROM cased`,
+    'SELECT _id FROM cased',
+  ])
+    expect((await engine.query({ sql })).warnings).toEqual([]);
+  await engine.deleteDocuments('x', ['b', 'c']);
+  expect((await engine.query({ sql: 'SELECT name FROM cased' })).warnings).toEqual([]);
+});
+
 test('says nothing of fields that the statement does not read', async () => {
   for (const sql of ['SELECT sum(clean) FROM docs', 'SELECT * EXCLUDE (n, o, l, m, _strays) FROM docs']) {
     expect(await engine.query({ sql })).toMatchObject({ warnings: [] });

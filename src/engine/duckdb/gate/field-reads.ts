@@ -13,6 +13,8 @@ export interface FieldReads {
   all: boolean;
   /** Of the paths those whose values are compared, sorted or given to a function that knows no JSON. */
   compared: readonly (readonly string[])[];
+  /** All paths, also of what is only shown; empty where no field has a second spelling. */
+  named: readonly (readonly string[])[];
 }
 
 interface Walk {
@@ -31,12 +33,15 @@ const KNOWING =
   /^(?:->>?|json.*|.*to_json|from_json.*|typeof|pg_typeof|count.*|any_value|arbitrary|first|last|lag|lead|first_value|last_value|nth_value|list|array_agg|list_value|struct_pack|row|map|unnest|hash|approx_count_distinct)$/;
 const PASSING: ReadonlySet<string> = new Set(['CASE_EXPR', 'OPERATOR_COALESCE', 'OPERATOR_NULLIF', 'OPERATOR_TRY']);
 
-const NOTHING: FieldReads = { paths: [], all: false, compared: [] };
+const NOTHING: FieldReads = { paths: [], all: false, compared: [], named: [] };
+
+const hasSpellings = (table: NamedTable) =>
+  (table.behind?.() ?? [table]).some(({ spellings }) => spellings !== undefined && spellings.length > 0);
 
 /** Whether there is anything to say of a table's fields. */
 function mayWarn(table: NamedTable): boolean {
   const hasStrays = (table.behind?.() ?? [table]).some(({ strays }) => strays !== undefined && strays.size > 0);
-  return hasStrays || (table.jsonFields?.().size ?? 0) > 0;
+  return hasStrays || hasSpellings(table) || (table.jsonFields?.().size ?? 0) > 0;
 }
 
 /**
@@ -46,11 +51,19 @@ function mayWarn(table: NamedTable): boolean {
 export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>, isPlain: boolean): FieldReads {
   if (![...tables.values()].some(mayWarn)) return NOTHING;
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
-  const walk: Walk = { paths: new Map(), compared: new Map(), all: false, tables: new Set(named.map(foldName)) };
+  const newWalk = (): Walk => ({
+    paths: new Map(),
+    compared: new Map(),
+    all: false,
+    tables: new Set(named.map(foldName)),
+  });
+  const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
-  if (!isPlain) visit(walk, query, false);
-  else visit(walk, { ...query, select_list: [] }, false);
-  return { paths: [...walk.paths.values()], all: walk.all, compared: [...walk.compared.values()] };
+  visit(walk, isPlain ? { ...query, select_list: [] } : query, false);
+  const whole = isPlain ? newWalk() : walk;
+  if (isPlain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
+  const paths = [...walk.paths.values()];
+  return { paths, all: walk.all, compared: [...walk.compared.values()], named: [...whole.paths.values()] };
 }
 
 function visit(walk: Walk, value: unknown, isCompared: boolean): void {

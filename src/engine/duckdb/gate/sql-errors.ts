@@ -209,6 +209,10 @@ const ADVICE: [Says, string][] = [
     '\nOf a list x of objects: FROM t, UNNEST(t.x) AS u(item) and item.field, or list_transform(x, lambda one: one.field).',
   ],
   [
+    (message) => message.startsWith('UNNEST not supported here'),
+    '\nMake the rows first: SELECT x, count(*) FROM (SELECT unnest(list) AS x FROM t) GROUP BY x.',
+  ],
+  [
     (message) => message.startsWith('Key name for struct_extract needs'),
     '\nFor a key that is not constant, go through JSON: to_json(object)->>key.',
   ],

@@ -124,7 +124,8 @@ async function runLookup(
 }
 
 /**
- * Runs a query again if its transaction began before its collection had strays, of which the names say that it has some.
+ * Runs a query again if its transaction began before its collection had strays, or keys in `_extra`, of which the names say
+ * that it has some.
  */
 async function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   try {
@@ -137,7 +138,7 @@ async function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
 
 function isBeforeStrays(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return /Referenced column[^a-z]+_strays[^a-z]+not found/.test(error.message) || isBeforeStrays(error.cause);
+  return /Referenced column[^a-z]+_(?:strays|extra)[^a-z]+not found/.test(error.message) || isBeforeStrays(error.cause);
 }
 
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */

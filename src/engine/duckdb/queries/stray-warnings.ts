@@ -1,7 +1,16 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
-import { CATALOG, type NamedTable, type Names, quoteName, STRAYS_COLUMN } from '../sql/names.ts';
+import {
+  CATALOG,
+  EXTRA_COLUMN,
+  jsonPath,
+  type NamedTable,
+  type Names,
+  quoteName,
+  quoteText,
+  STRAYS_COLUMN,
+} from '../sql/names.ts';
 import { stepsOf } from '../values/strays.ts';
 import { holdsTextOf, textTypeSql } from '../values/time-text.ts';
 
@@ -18,8 +27,8 @@ export async function strayWarnings(
   reads: FieldReads,
   tables: readonly NamedTable[],
 ): Promise<string[]> {
-  if (!reads.all && reads.paths.length === 0) return [];
-  const warnings: string[] = [];
+  const warnings = await spellingWarnings(connection, names, reads, tables);
+  if (!reads.all && reads.paths.length === 0) return warnings;
   const pace = createPace();
   for (const table of tables) {
     if (table.fieldAt === undefined || ![...(table.strays ?? [])].some((column) => mayRead(reads, [column]))) continue;
@@ -39,6 +48,35 @@ export async function strayWarnings(
     const rest = fields.length - FIELDS_MAX;
     if (rest > 0) {
       warnings.push(`${rest} more fields of ${table.workspace}.${table.name} have values that do not fit.`);
+    }
+  }
+  return warnings;
+}
+
+/** Says of the fields that a statement names in how many documents they have another spelling, which it does not read. */
+async function spellingWarnings(
+  connection: DuckDBConnection,
+  names: Names,
+  reads: FieldReads,
+  tables: readonly NamedTable[],
+): Promise<string[]> {
+  const warnings: string[] = [];
+  const named = { ...reads, all: false, paths: reads.named };
+  // Whoever reads this may know.
+  if (mayRead(named, [EXTRA_COLUMN])) return warnings;
+  for (const { workspace, name, spellings = [] } of tables) {
+    const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
+    for (const { field, column, sql } of spellings) {
+      if (!mayRead(named, [column])) continue;
+      const result = await connection.runAndReadAll(
+        `SELECT count(*) FROM ${view} WHERE (${EXTRA_COLUMN}->${quoteText(jsonPath(field))}) IS NOT NULL`,
+      );
+      const count = Number(result.getRows()[0]?.[0]);
+      if (count === 0) continue;
+      const [documents, have] = count === 1 ? ['document', 'has'] : ['documents', 'have'];
+      warnings.push(
+        `${count.toLocaleString('en-US')} ${documents} of ${workspace}.${name} ${have} ${JSON.stringify(cut(field))}, which SQL does not tell from ${JSON.stringify(cut(column))}, and does not read: it is in _extra. ${sql} reads both.`,
+      );
     }
   }
   return warnings;

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
+import type { NewSpelling } from '../../field-news.ts';
 
 /** The catalog in which everything stored is. */
 export const CATALOG = '_colloquy';
@@ -63,6 +64,8 @@ export interface NamedTable {
     /** The SELECT of the number of rows, those that take up space after being deleted included. */
     size: string;
   };
+  /** The fields that documents spell in another letter case than their column. */
+  spellings?: readonly NewSpelling[];
   /** The collections that an alias currently stands for. */
   behind?(): readonly NamedTable[];
   /** A short text that is the same for the same columns, also over restarts. */

@@ -28,6 +28,7 @@ import {
   tableShapeFromJson,
   tableShapeToJson,
 } from './columns.ts';
+import { newSpellings } from './field-news.ts';
 import { fieldAt, placeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
@@ -108,6 +109,7 @@ export function tableOf(
     jsonFields,
     objects,
     strays: shape.strays,
+    spellings: newSpellings(shape),
     written: holdsTyped({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
     fieldAt: (place) => fieldAt(shape.columns, place),

@@ -18,7 +18,7 @@ export async function fieldNewsOf(
 ): Promise<FieldNews | undefined> {
   // What was JSON had no type.
   const changes = typeChanges(before, after).filter((change) => change.before !== 'JSON');
-  const spellings = newSpellings(before, after);
+  const spellings = newSpellings(after, before);
   const strays = await straysIn(after.columns, documents);
   if (changes.length === 0 && spellings.length === 0 && strays.length === 0) return undefined;
   return {
@@ -48,8 +48,9 @@ export function typeChanges(before: TableShape, after: TableShape): TypeChange[]
   );
 }
 
-function newSpellings(before: TableShape, after: TableShape): NewSpelling[] {
-  const added = [...(after.spellings ?? [])].filter((key) => !before.spellings?.has(key)).slice(0, FIELDS_MAX);
+/** The spellings of fields that `before` does not have, some of them at most. */
+export function newSpellings(after: TableShape, before?: TableShape): NewSpelling[] {
+  const added = [...(after.spellings ?? [])].filter((key) => !before?.spellings?.has(key)).slice(0, FIELDS_MAX);
   return added.flatMap((field) => {
     const [column, shape] = [...after.columns].find(([key]) => foldName(key) === foldName(field)) ?? [];
     if (column === undefined || shape === undefined) return [];
