@@ -9,36 +9,59 @@ const WARNING_CHARS_MAX = 600;
 
 /** For `next`, if there are warnings. */
 export const WARNINGS_HINT =
-  'read warnings: where a field became JSON, describe_collection shows it, so compare what lambdas and queries over it answer';
+  'read warnings: what SQL computes sees NULL for values that do not fit, and lambdas over a field of another type may answer otherwise';
 
-/** The warnings of one write or several, each of them once; those that differ only in a leading number are added up. */
+/**
+ * The warnings of one write or several, each of them once; those that differ only in a leading number, and the document
+ * that is an example, are added up.
+ */
 export class Warnings {
-  readonly #counts = new Map<string, number>();
+  readonly #warnings = new Map<string, { text: string; count: number }>();
 
   /** `warnings`: as received; anything but text is left out. */
   add(warnings: unknown): void {
     for (const warning of Array.isArray(warnings) ? warnings : []) {
       if (typeof warning !== 'string') continue;
       const [, digits = '', text = warning] = /^(\d[\d,]*)( .*)$/s.exec(warning) ?? [];
+      const key = keyOf(text);
+      const before = this.#warnings.get(key);
       // Warnings beyond the limit are dropped: a service that always says something new must not fill the memory.
-      if (!this.#counts.has(text) && this.#counts.size >= WARNINGS_MAX) continue;
-      this.#counts.set(text, (this.#counts.get(text) ?? 0) + Number(digits.replaceAll(',', '')));
+      if (before === undefined && this.#warnings.size >= WARNINGS_MAX) continue;
+      const count = (before?.count ?? 0) + Number(digits.replaceAll(',', ''));
+      this.#warnings.set(key, { text: before === undefined ? text : inPlural(before.text), count });
     }
   }
 
   get isEmpty(): boolean {
-    return this.#counts.size === 0;
+    return this.#warnings.size === 0;
   }
 
   /** For the data of an answer. */
   shown(): { warnings?: string[] } {
     if (this.isEmpty) return {};
     return {
-      warnings: [...this.#counts].map(([text, count]) =>
+      warnings: [...this.#warnings.values()].map(({ text, count }) =>
         cutText(visibleText(`${count > 0 ? count.toLocaleString('en-US') : ''}${text}`), WARNING_CHARS_MAX),
       ),
     };
   }
+}
+
+const STRAYS_CHARS_MAX = 1_000;
+const STRAYS = /^ values? (of .*?) do(?:es)? not fit its type .*? \(document /s;
+
+function keyOf(text: string): string {
+  const [, field] = STRAYS.exec(text.slice(0, STRAYS_CHARS_MAX)) ?? [];
+  return field === undefined ? text : `values ${field}`;
+}
+
+function inPlural(text: string): string {
+  if (!text.startsWith(' value ')) return text;
+  return text
+    .replace(' value ', ' values ')
+    .replace(' does not fit ', ' do not fit ')
+    .replace(' shows it as given', ' shows them as given')
+    .replace(/ has it\.$/, ' has them.');
 }
 
 /** The answer of a write, with the warnings that the service gave. */

@@ -61,7 +61,9 @@ function strayWarnings(collection: string, news: readonly FieldNews[]): string[]
   const more = news.reduce((sum, one) => sum + one.strayed, 0) - strays.length;
   return [
     ...strays.map((one) => strayWarning(one, collection)),
-    ...(more > 0 ? [`${counted(more, 'more fields')} of ${collection} have values that do not fit, too.`] : []),
+    ...(more > 0
+      ? [`${counted(more, 'more fields')} of ${collection} ${more === 1 ? 'has' : 'have'} values that do not fit, too.`]
+      : []),
   ];
 }
 

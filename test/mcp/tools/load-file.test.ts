@@ -180,7 +180,7 @@ describe('load_file', () => {
       '5,002 documents of this write are past the retention',
       'other',
     ]);
-    expect(next).toContain('where a field became JSON, describe_collection shows it');
+    expect(next).toContain('what SQL computes sees NULL for values that do not fit');
     expect(next).not.toContain('BIGINT');
     const quiet = await load({ batches: [batch(100, { _id: 'a' })] });
     expect(quiet.data).not.toHaveProperty('warnings');

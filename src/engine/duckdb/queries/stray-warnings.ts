@@ -47,7 +47,8 @@ export async function strayWarnings(
     }
     const rest = fields.length - FIELDS_MAX;
     if (rest > 0) {
-      warnings.push(`${rest} more fields of ${table.workspace}.${table.name} have values that do not fit.`);
+      const [fields, have] = rest === 1 ? ['field', 'has'] : ['fields', 'have'];
+      warnings.push(`${rest} more ${fields} of ${table.workspace}.${table.name} ${have} values that do not fit.`);
     }
   }
   return warnings;
