@@ -1,15 +1,6 @@
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import { declaredJson, isDeclaredShape } from '../values/declared.ts';
-import { byBytes } from '../values/document-text.ts';
-import {
-  isListShape,
-  isMapShape,
-  isObjectShape,
-  kindOf,
-  type MapShape,
-  type ObjectShape,
-  type Shape,
-} from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, kindOf, type ObjectShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql } from '../values/time-text.ts';
 import { structureOf, typeOf } from '../values/types.ts';
 import type { TableShape } from './columns.ts';
@@ -53,7 +44,6 @@ export function convert(from: Shape, to: Shape, sql: string, level = 0): string 
   if (typeOf(to) === 'JSON') return toJson(from, sql, level);
   if (typeOf(from) === 'JSON') return fromJson(sql, to);
   if (canCast(from, to)) return `CAST(${sql} AS ${typeOf(to)})`;
-  if (isObjectShape(from) && isMapShape(to)) return structToMap(from, to, sql, level);
   if (isMapShape(to)) return toSortedMap(fromJson(toJson(from, sql, level), to));
   if (isListShape(from) && isListShape(to)) {
     const item = lambdaName(level);
@@ -65,18 +55,6 @@ export function convert(from: Shape, to: Shape, sql: string, level = 0): string 
 
 function fromJson(sql: string, to: Shape): string {
   return `from_json(${sql}, ${quoteText(structureOf(to))})`;
-}
-
-/** Field by field: through JSON it would take twenty times as long, for which nobody can read the table. */
-function structToMap(from: ObjectShape, to: MapShape, sql: string, level: number): string {
-  const fields = [...from.fields].filter(([, shape]) => shape !== 'null').sort(([a], [b]) => byBytes(a, b));
-  const entries = fields.map(([key, shape]) => {
-    const field = fieldOf(sql, key);
-    const value = `CAST(${convert(shape, to.values, field, level)} AS ${typeOf(to.values)})`;
-    return `CASE WHEN ${field} IS NULL THEN [] ELSE [{'key': ${quoteText(key)}, 'value': ${value}}] END`;
-  });
-  const map = entries.length === 0 ? 'MAP {}' : `map_from_entries(list_concat([], ${entries.join(', ')}))`;
-  return `CASE WHEN ${sql} IS NULL THEN NULL ELSE CAST(${map} AS ${typeOf(to)}) END`;
 }
 
 /** Maps are equal if their keys come in the same order, too. */

@@ -31,7 +31,7 @@ function textOf(value: JsonValue, shape: Shape | undefined, isSplit: boolean): s
 const ASCII = /^[\x20-\x7e]*$/;
 
 /** The engine's order of texts. */
-export function byBytes(a: string, b: string): number {
+function byBytes(a: string, b: string): number {
   if (!ASCII.test(a) || !ASCII.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : 1;
 }
