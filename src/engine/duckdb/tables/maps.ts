@@ -14,7 +14,7 @@ import {
   type Shape,
   toMap,
 } from '../values/shape.ts';
-import type { Table } from './catalog.ts';
+import { dataTable, type Table } from './catalog.ts';
 import { hasOwnStrays, type TableShape } from './columns.ts';
 import { NO_VALUES, prevailing } from './majority.ts';
 import { fieldSql, storedAt } from './stored-values.ts';
@@ -34,6 +34,12 @@ const ALIKE_MIN = 1 / 2;
 const ROWS_MAX = 20_000;
 /** Structs that one write can turn into maps: each is looked for in all its documents. */
 const CANDIDATES_MAX = 20;
+
+/**
+ * Most documents of a table times the fields of an object that becomes a map: nobody can read the table meanwhile, some
+ * ten seconds for so many. A larger table keeps its struct.
+ */
+const CELLS_MAX = 30_000_000;
 
 /** How many objects there are in a place, and how many keys they have together. */
 interface Counts {
@@ -159,9 +165,14 @@ export async function withMaps(
       const objects = stored.objects + added.objects;
       if (stored.keys + added.keys > objects * object.fields.size * SHARE_MAX) continue;
     }
-    mapped = putMap(mapped, path, object, map);
+    if (before === undefined || !(await isTooLarge(read, table, before))) mapped = putMap(mapped, path, object, map);
   }
   return mapped;
+}
+
+async function isTooLarge(read: Transaction, table: Table, { fields }: ObjectShape): Promise<boolean> {
+  const [row] = await read((sql) => sql(`SELECT count(*) FROM ${dataTable(table.id)}`));
+  return Number(row?.[0] ?? 0) * fields.size > CELLS_MAX;
 }
 
 /** The same for a table as it is: every struct is looked at in its documents. */
@@ -174,7 +185,7 @@ export async function withStoredMaps(read: Transaction, table: Table): Promise<M
     if (map === undefined) continue;
     const { objects, keys } = await read((sql) => countStored(sql, table, path, to));
     if (objects === 0 || (!isObjectShape(map.values) && keys > objects * to.fields.size * SHARE_MAX)) continue;
-    mapped = putMap(mapped, path, object, map);
+    if (!(await isTooLarge(read, table, to))) mapped = putMap(mapped, path, object, map);
   }
   return mapped;
 }
