@@ -47,12 +47,9 @@ export class Warnings {
   }
 }
 
-const STRAYS_CHARS_MAX = 1_000;
-const STRAYS = /^ values? (of .*?) do(?:es)? not fit its type .*? \(document /s;
-
 function keyOf(text: string): string {
-  const [, field] = STRAYS.exec(text.slice(0, STRAYS_CHARS_MAX)) ?? [];
-  return field === undefined ? text : `values ${field}`;
+  const end = text.search(/ do(?:es)? not fit its type /);
+  return end >= 0 && /^ values? of /.test(text) ? text.slice(text.indexOf(' of '), end) : text;
 }
 
 function inPlural(text: string): string {
