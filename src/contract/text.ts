@@ -29,6 +29,11 @@ export function between(text: string, before: string, after: string): string | u
   return end === -1 ? undefined : text.slice(before.length, end);
 }
 
+/** The start of a longer text, with a mark that it goes on. */
+export function cut(text: string, charsMax: number): string {
+  return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text;
+}
+
 /** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { ApiError, errorCodeOf } from '../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson, parseJsonInTurns } from '../contract/json/json.ts';
 import type { Row } from '../contract/row.ts';
+import { cut } from '../contract/text.ts';
 import { mapInTurns } from '../contract/turns/turns.ts';
 import { issuesText } from './request.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -35,7 +36,7 @@ function safeText(text: string, apiKey: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
     .trim();
-  return clean.length > MESSAGE_CHARS_MAX ? `${clean.slice(0, MESSAGE_CHARS_MAX)}…` : clean;
+  return cut(clean, MESSAGE_CHARS_MAX);
 }
 
 /** The first text that looks like a message, in the places where services and proxies put messages. */

@@ -69,15 +69,17 @@ export async function figuresOf(
 /** A step into a value: the name of a field, the items of a list, or the values of a map. */
 type Step = { name: string } | 'item' | 'value';
 
-/** The column of a path as `typePlaces` spells it, as SQL, and the steps into it. */
-function readPath(path: string): { column: string; steps: Step[] } {
+/** The column of a path as `typePlaces` spells it, as SQL, and the steps into it; the value, if it is one of a document. */
+function readPath(path: string): { column: string; steps: Step[]; value?: string } {
   const [column = '', ...rest] = path.match(/"(?:[^"]|"")*"|\[\]|<key>|[^.[\]]+/g) ?? [];
   const steps = rest.map((part): Step => {
     if (part === '[]') return 'item';
     if (part === ANY_KEY) return 'value';
     return { name: nameOf(part) };
   });
-  return { column: quotedIdentifier(nameOf(column)), steps };
+  const sql = quotedIdentifier(nameOf(column));
+  const names = steps.flatMap((step) => (typeof step === 'object' ? step.name : []));
+  return { column: sql, steps, ...(names.length < steps.length ? {} : { value: names.reduce(fieldOf, sql) }) };
 }
 
 function nameOf(part: string): string {
@@ -85,11 +87,9 @@ function nameOf(part: string): string {
 }
 
 function columnsOf({ path, type, isKeyed }: TypePlace, index: number, from: string, all: number): string[] {
-  const { column, steps } = readPath(path);
+  const { column, steps, value } = readPath(path);
   const present = `count(*) FILTER (WHERE ${hasAny(column, steps, 0)}) AS p${index}`;
-  const names = steps.flatMap((step) => (typeof step === 'object' ? step.name : []));
-  if (names.length < steps.length) return [present];
-  const value = names.reduce(fieldOf, column);
+  if (value === undefined) return [present];
   if (isKeyed && type.startsWith('MAP')) {
     return [
       present,
@@ -107,9 +107,7 @@ function columnsOf({ path, type, isKeyed }: TypePlace, index: number, from: stri
 function exactly({ path, type }: TypePlace, index: number, estimated: unknown): string[] {
   if (path === '_id') return [`count(*) AS d${index}`];
   if (estimated === undefined || type.startsWith('MAP') || Number(estimated) > FEW) return [];
-  const { column, steps } = readPath(path);
-  const value = steps.reduce((of, step) => (typeof step === 'object' ? fieldOf(of, step.name) : of), column);
-  return [`count(DISTINCT ${value}) AS d${index}`];
+  return [`count(DISTINCT ${readPath(path).value}) AS d${index}`];
 }
 
 function fieldOf(value: string, name: string): string {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { cut } from '../../contract/text.ts';
 import type { Catalog } from './catalog.ts';
 import type {
   AliasRecord,
@@ -209,7 +210,7 @@ export function byName(a: { name: string }, b: { name: string }): number {
 
 /** A name for a message, cut: no real name is longer than 128 characters. */
 export function shortened(name: string): string {
-  return name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
+  return cut(name, NAME_SHOWN_MAX);
 }
 
 /** Text to append to a sentence without full stop. Clients look for it, so nothing is appended if no name is close. */

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import { cut } from '../../contract/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Backups } from '../backups/backups.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -12,7 +13,6 @@ import { lambdasReading } from './dependents.ts';
 const FIELDS_MAX = 20;
 const LAMBDAS_MAX = 50;
 const TYPE_CHARS_MAX = 60;
-const cut = (type: string) => (type.length > TYPE_CHARS_MAX ? `${type.slice(0, TYPE_CHARS_MAX)}…` : type);
 
 export interface ReshapingContext {
   engine: Pick<Engine, 'outdated' | 'reshape'>;
@@ -47,7 +47,9 @@ export function startReshaping({ engine, catalog, backups, databaseFile, log }: 
         if (changes.length > 0) {
           const fields = changes
             .slice(0, FIELDS_MAX)
-            .map(({ path, before, after }) => `${path}: ${cut(before)} is ${cut(after)}`);
+            .map(
+              ({ path, before, after }) => `${path}: ${cut(before, TYPE_CHARS_MAX)} is ${cut(after, TYPE_CHARS_MAX)}`,
+            );
           const keys = changes.map(({ path }) => lastKey(path));
           const lambdas = (record === undefined ? [] : lambdasReading(catalog, record, keys))
             .map(({ workspace, name }) => collectionKey(workspace, name))

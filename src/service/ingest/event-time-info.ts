@@ -2,6 +2,7 @@ import type { EventTimeInfo } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { cut } from '../../contract/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { EventTimeRecord } from '../catalog/records.ts';
 import type { Draft } from './drafts.ts';
@@ -112,7 +113,7 @@ export async function readEventTimes(
     const micros = found[index] ?? null;
     if (micros !== null && isEventTime(micros)) return micros;
     const text = stringifyJson(value);
-    const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+    const shown = cut(text, SHOWN_MAX);
     draft.problem = `the event time in "${info.field}" is ${shown}, which is no time of the format "${info.format}" in the years 1 to 9999`;
     return null;
   });

@@ -1,4 +1,5 @@
 import { counted } from '../../contract/in-words.ts';
+import { cut } from '../../contract/text.ts';
 import type { FieldNews, NewSpelling, NewStrays, TypeChange } from '../../engine/engine.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
@@ -9,6 +10,7 @@ import { lambdasReading } from '../collections/dependents.ts';
 
 const LAMBDAS_MAX = 5;
 const TEXT_CHARS_MAX = 100;
+const short = (text: string) => cut(text, TEXT_CHARS_MAX);
 
 /** Warnings about fields: changed types, values that do not fit theirs, and names that differ only in letter case. */
 export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, news: readonly FieldNews[]): string[] {
@@ -21,7 +23,7 @@ export function fieldWarnings(catalog: Catalog, collection: CollectionRecord, ne
 }
 
 function spellingWarning({ field, column, sql }: NewSpelling, { workspace, name }: CollectionRecord): string {
-  const [other, known] = [JSON.stringify(cut(field)), JSON.stringify(cut(column))];
+  const [other, known] = [JSON.stringify(short(field)), JSON.stringify(short(column))];
   const read = sql.length > 2 * TEXT_CHARS_MAX ? '' : `, or read both: ${sql}`;
   return `${other} of ${collectionKey(workspace, name)} differs from ${known} only in letter case, which SQL does not tell apart: either spelling reads ${known} alone, and ${other} is in _extra. Load the field in one spelling (a document that is added again with its _id is replaced)${read}.`;
 }
@@ -47,12 +49,12 @@ function changeWarnings(catalog: Catalog, collection: CollectionRecord, news: re
 }
 
 function changeWarning({ path, before, after }: TypeChange, collection: string): string {
-  const shown = cut(path);
+  const shown = short(path);
   if (after.startsWith('MAP')) {
     return `${shown} of ${collection} is a MAP from now on, since its keys are data: ${shown}.key and ${shown}['key'] read it as before, in the letter case of the documents, and map_keys(${shown}) are its keys; ${shown}.* and the functions of structs fail.`;
   }
-  const was = `${shown} of ${collection} was ${cut(before)} and is ${cut(after)} from now on`;
-  if (after !== 'JSON') return `${was}, since most of its values do not fit ${cut(before)}.`;
+  const was = `${shown} of ${collection} was ${short(before)} and is ${short(after)} from now on`;
+  if (after !== 'JSON') return `${was}, since most of its values do not fit ${short(before)}.`;
   return `${was}, since its values have no type in common: it compares and sorts by its text; (x->>'$') reads the text, TRY_CAST(x->>'$' AS DOUBLE) the number.`;
 }
 
@@ -69,13 +71,13 @@ function strayWarnings(collection: string, news: readonly FieldNews[]): string[]
 
 function strayWarning({ path, type, count, example }: NewStrays, collection: string): string {
   const [values, do_, them] = count === 1 ? ['value', 'does', 'it'] : ['values', 'do', 'them'];
-  const some = `${count.toLocaleString('en-US')} ${values} of ${cut(path)} of ${collection}`;
+  const some = `${count.toLocaleString('en-US')} ${values} of ${short(path)} of ${collection}`;
   if (type === null) {
     return `${some} cannot be a field: the key is empty, too long, or differs from another only in letter case. The document keeps ${them}, and SQL reads ${them} in _strays alone.`;
   }
   const isRounded = type === 'DOUBLE' && example.value.includes('beyond');
   const seen = type === 'VARCHAR' ? 'the text' : isRounded ? 'the rounded number' : 'NULL';
-  return `${some} ${do_} not fit its type ${cut(type)} (document ${JSON.stringify(cut(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and _strays has ${them}.`;
+  return `${some} ${do_} not fit its type ${short(type)} (document ${JSON.stringify(short(example.id))} has ${example.value}): SELECT of the field shows ${them} as given, what SQL computes sees ${seen}, and _strays has ${them}.`;
 }
 
 /** The last name in a path, without quotes. */
@@ -92,10 +94,6 @@ export function lastKey(path: string): string {
     at -= 1;
   }
   return path.slice(start + 1, end - 1).replaceAll('""', '"');
-}
-
-function cut(text: string): string {
-  return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
 }
 
 /** Whether this event time is already past the collection's retention; null: the current time. */

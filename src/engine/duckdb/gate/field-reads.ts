@@ -13,7 +13,7 @@ export interface FieldReads {
   all: boolean;
   /** Of the paths those whose values are compared, sorted or given to a function that knows no JSON. */
   compared: readonly (readonly string[])[];
-  /** All paths, also of what is only shown; empty where no field has a second spelling. */
+  /** All paths, also of what is only shown, as far as some field has a second spelling. */
   named: readonly (readonly string[])[];
 }
 

@@ -1,6 +1,7 @@
 import { type DuckDBConnection, DuckDBStructType, type DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
+import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import type { Computed, DeclaredType, Engine, EngineLimits, Expression } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
@@ -240,7 +241,7 @@ async function reasonOf(run: Run, error: unknown): Promise<Computed> {
   await resume(run.connection);
   // Without the list of candidates: the message may be repeated for each row.
   const message = (known.message.split('\n\tCandidate functions:', 1)[0] ?? '').trimEnd();
-  return { error: message.length > REASON_LENGTH_MAX ? `${message.slice(0, REASON_LENGTH_MAX)}…` : message };
+  return { error: cut(message, REASON_LENGTH_MAX) };
 }
 
 async function answerBatch(run: Run, batch: Batch): Promise<void> {

@@ -14,7 +14,7 @@ import {
 } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { isObject, type JsonValue, parseJson, stringifyJson } from '../../../contract/json/json.ts';
-import { isNumeral } from '../../../contract/text.ts';
+import { cut, isNumeral } from '../../../contract/text.ts';
 import type { Parameter } from '../../engine.ts';
 import { integer, type Typed, typedJson } from '../values/typed-json.ts';
 
@@ -208,7 +208,7 @@ function convert({ name, type = '' }: Parameter, value: JsonValue): Typed {
   const converted = conversion.convert(value);
   if (converted !== undefined) return converted;
   const text = stringifyJson(value);
-  const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+  const shown = cut(text, SHOWN_MAX);
   throw new ApiError(
     'invalid_input',
     `Parameter "${name}" of type "${type}" cannot have the value ${shown}. It takes ${conversion.expects}.`,

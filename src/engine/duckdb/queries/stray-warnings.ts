@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
 import {
@@ -17,8 +18,8 @@ import { holdsTextOf, textTypeSql } from '../values/time-text.ts';
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
 const PLACES_MAX = 1_000;
-/** How much of a type a warning shows. */
-const TYPE_CHARS_MAX = 40;
+/** How much of a name or a type a warning shows. */
+const TEXT_CHARS_MAX = 40;
 
 /** Says of the fields that a statement computes with how many of their values do not fit. */
 export async function strayWarnings(
@@ -66,7 +67,7 @@ async function spellingWarnings(
   // Whoever reads this may know.
   if (mayRead(named, [EXTRA_COLUMN])) return warnings;
   for (const { workspace, name, spellings = [] } of tables) {
-    const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
+    const view = viewOf(names, workspace, name);
     for (const { field, column, sql } of spellings) {
       if (!mayRead(named, [column])) continue;
       const result = await connection.runAndReadAll(
@@ -76,7 +77,7 @@ async function spellingWarnings(
       if (count === 0) continue;
       const [documents, have] = count === 1 ? ['document', 'has'] : ['documents', 'have'];
       warnings.push(
-        `${count.toLocaleString('en-US')} ${documents} of ${workspace}.${name} ${have} ${JSON.stringify(cut(field))}, which SQL does not tell from ${JSON.stringify(cut(column))}, and does not read: it is in _extra. ${sql} reads both.`,
+        `${count.toLocaleString('en-US')} ${documents} of ${workspace}.${name} ${have} ${JSON.stringify(cut(field, TEXT_CHARS_MAX))}, which SQL does not tell from ${JSON.stringify(cut(column, TEXT_CHARS_MAX))}, and does not read: it is in _extra. ${sql} reads both.`,
       );
     }
   }
@@ -88,7 +89,7 @@ async function countPlaces(
   names: Names,
   { workspace, name, written }: NamedTable,
 ): Promise<{ place: string; time: string | null; count: number }[]> {
-  const view = [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
+  const view = viewOf(names, workspace, name);
   const strays = quoteName(STRAYS_COLUMN);
   const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
   const time = written === undefined ? 'NULL' : textTypeSql(`json_extract(s, ${pointer})`);
@@ -104,8 +105,8 @@ async function countPlaces(
   }));
 }
 
-function cut(type: string): string {
-  return type.length > TYPE_CHARS_MAX ? `${type.slice(0, TYPE_CHARS_MAX)}…` : type;
+function viewOf(names: Names, workspace: string, name: string): string {
+  return [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
 }
 
 function warningOf(table: string, path: string, type: string | null, count: number): string {
@@ -114,5 +115,5 @@ function warningOf(table: string, path: string, type: string | null, count: numb
   if (type === null)
     return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
   const seen = type === 'VARCHAR' ? `${their} text` : type === 'DOUBLE' ? 'NULL, or a large integer rounded' : 'NULL';
-  return `${some} ${do_} not fit the type ${cut(type)}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
+  return `${some} ${do_} not fit the type ${cut(type, TEXT_CHARS_MAX)}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
 }

@@ -9,7 +9,8 @@ const CASTS_MAX = 8;
 
 /**
  * Attempts a statement, and again with a cast for each name of text that the engine refuses to compare with a time.
- * Where that does not help, the error is that of the statement as it was written.
+ * If it
+ * cannot be parsed so, or too many would be needed, the error is that of the statement as it was written.
  */
 export async function withTimeCasts<T>(
   connection: DuckDBConnection,

@@ -1,5 +1,5 @@
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
-import { declaredJson, isDeclaredShape } from '../values/declared.ts';
+import { declaredJson, isDeclaredShape, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, kindOf, type ObjectShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql } from '../values/time-text.ts';
 import { structureOf, typeOf } from '../values/types.ts';
@@ -111,9 +111,7 @@ export function toJson(shape: Shape, sql: string, level = 0): string {
 function needsCare(shape: Shape): boolean {
   if (isListShape(shape)) return needsCare(shape.element);
   if (isMapShape(shape)) return needsCare(shape.values);
-  return isObjectShape(shape)
-    ? shape.fields.size > 0
-    : shape === 'double' || isTimeShape(shape) || isDeclaredShape(shape);
+  return isObjectShape(shape) ? shape.fields.size > 0 : shape === 'double' || isTypedShape(shape);
 }
 
 /** As a document that arrives now is stored: 3, and not 3.0 (see `exactText`). */

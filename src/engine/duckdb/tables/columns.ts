@@ -67,6 +67,12 @@ export function lastColumns({ extra, strays }: TableShape): string[] {
   return [...(extra ? [EXTRA_COLUMN] : []), ...(strays.size > 0 ? [STRAYS_COLUMN] : [])];
 }
 
+/** A table's shape, and the columns that do not hold all of their values in it. */
+export interface Retyped {
+  shape: TableShape;
+  retyped: readonly string[];
+}
+
 /** A field that had this name before it was reserved keeps its column: then there is none for strays. */
 export function hasOwnStrays(columns: ReadonlyMap<string, Shape>): boolean {
   return [...columns.keys()].some((name) => foldName(name) === STRAYS_COLUMN);

@@ -2,11 +2,11 @@ import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { declaredIn, isDeclaredShape } from '../values/declared.ts';
+import { isTypedShape, typedIn } from '../values/declared.ts';
 import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
 import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';
-import { isScalarOf } from '../values/strays.ts';
-import { holdsTextOf, isTimeShape, textTypeSql, timeIn, timeShapeOf, timeType } from '../values/time-text.ts';
+import { isScalarOf, placeOf } from '../values/strays.ts';
+import { holdsTextOf, isTimeShape, textTypeSql, timeShapeOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
@@ -170,9 +170,8 @@ export function widenKind(
  * becomes a time at midnight.
  */
 function heldIn(text: string, shape: Shape): Shape | undefined {
-  if (isDeclaredShape(shape)) return declaredIn(text, shape) === undefined ? undefined : shape;
+  if (isTypedShape(shape) && typedIn(text, shape) !== undefined) return shape;
   if (!isTimeShape(shape)) return undefined;
-  if (timeIn(text, shape) !== undefined) return shape;
   const own = timeShapeOf(text);
   return own !== undefined && timeType(own) === 'TIMESTAMP' && timeType(shape) === 'DATE' ? own : undefined;
 }
@@ -207,11 +206,7 @@ function straysAt(table: Table, path: Path): string {
 
 /** A regular expression for the places of a path. */
 function patternOf(path: Path): string {
-  const escaped = (step: string) =>
-    step
-      .replaceAll('~', '~0')
-      .replaceAll('/', '~1')
-      .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const escaped = (step: string) => placeOf([step]).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   return path.map((step) => (step === ITEMS ? '[0-9]+' : step === VALUES ? '[^/]*' : escaped(step))).join('/');
 }
 

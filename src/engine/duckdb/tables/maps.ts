@@ -15,7 +15,7 @@ import {
   toMap,
 } from '../values/shape.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { hasOwnStrays, type TableShape } from './columns.ts';
+import { hasOwnStrays, type Retyped, type TableShape } from './columns.ts';
 import { NO_VALUES, prevailing } from './majority.ts';
 import { fieldSql, storedAt } from './stored-values.ts';
 
@@ -127,13 +127,7 @@ function jsonPlaces(shape: Shape): number {
   return partsOf(shape).reduce((sum, [, part]) => sum + jsonPlaces(part), 0);
 }
 
-/** A table's shape with maps, and the columns of which not all values fit these. */
-interface Mapped {
-  shape: TableShape;
-  retyped: string[];
-}
-
-function putMap({ shape, retyped }: Mapped, path: Path, object: ObjectShape, map: MapShape): Mapped {
+function putMap({ shape, retyped }: Retyped, path: Path, object: ObjectShape, map: MapShape): Retyped {
   const column = String(path[0]);
   const exact = hasOwnStrays(shape.columns) ? toMap(object) : undefined;
   const columns = withShape(shape.columns, path, exact ?? map);
@@ -151,8 +145,8 @@ export async function withMaps(
   table: Table,
   after: TableShape,
   documents: readonly { fields: JsonObject }[],
-): Promise<Mapped> {
-  let mapped: Mapped = { shape: after, retyped: [] };
+): Promise<Retyped> {
+  let mapped: Retyped = { shape: after, retyped: [] };
   for (const { path, before } of candidatesIn(changed(table.shape, after)).slice(0, CANDIDATES_MAX)) {
     const object = shapeAt(mapped.shape.columns, path);
     // What is in a map that was found just now is no struct of its own any more.
@@ -176,8 +170,8 @@ async function isTooLarge(read: Transaction, table: Table, { fields }: ObjectSha
 }
 
 /** The same for a table as it is: every struct is looked at in its documents. */
-export async function withStoredMaps(read: Transaction, table: Table): Promise<Mapped> {
-  let mapped: Mapped = { shape: table.shape, retyped: [] };
+export async function withStoredMaps(read: Transaction, table: Table): Promise<Retyped> {
+  let mapped: Retyped = { shape: table.shape, retyped: [] };
   for (const { path, to } of changedIn(undefined, { fields: table.shape.columns })) {
     const object = shapeAt(mapped.shape.columns, path);
     if (object === undefined || !isObjectShape(object) || !isObjectShape(to)) continue;

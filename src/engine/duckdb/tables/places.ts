@@ -2,11 +2,10 @@ import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import { asWritten, holdsTyped } from '../values/as-written.ts';
-import { declaredIn, isDeclaredShape } from '../values/declared.ts';
+import { isTypedShape, typedIn } from '../values/declared.ts';
 import { ITEMS, inside, type Path, shapeAt, VALUES } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
 import { pathOf, placeOf, split } from '../values/strays.ts';
-import { isTimeShape, timeIn } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 
 /** The place of a field that SQL names so: without regard to letter case, except in a map. */
@@ -79,8 +78,7 @@ export async function straysIn(
     for (const [place, value] of split(fields, columns).strays) {
       const path = pathOf(place, columns);
       const shape = shapeAt(columns, path);
-      if (typeof value === 'string' && isTimeShape(shape) && timeIn(value, shape) !== undefined) continue;
-      if (isDeclaredShape(shape) && declaredIn(value, shape) !== undefined) continue;
+      if (isTypedShape(shape) && typedIn(value, shape) !== undefined) continue;
       const text = pathText(path);
       const known = found.get(text) ?? { path, count: 0, first: { id, value } };
       known.count += 1;

@@ -4,7 +4,7 @@ import type { Sql, Transaction } from '../storage/store.ts';
 import { changedIn, type Path, shapeAt, withShape } from '../values/paths.ts';
 import { type Intake, isObjectShape, type Kind, type Shape } from '../values/shape.ts';
 import type { Table } from './catalog.ts';
-import { hasOwnStrays, TABLE_FORM, type TableShape } from './columns.ts';
+import { hasOwnStrays, type Retyped, TABLE_FORM, type TableShape } from './columns.ts';
 import { kindOfType, NO_VALUES, prevailing, widenKind } from './majority.ts';
 import { mapOf } from './maps.ts';
 import { storedAt } from './stored-values.ts';
@@ -29,21 +29,18 @@ function placesIn(columns: ReadonlyMap<string, Shape>) {
 }
 
 /** The shape in which what is JSON has the type of most of its values, and the columns of which that is so. */
-export async function reshapedJson(
-  read: Transaction,
-  table: Table,
-): Promise<{ shape: TableShape; retyped: ReadonlyMap<string, Shape> }> {
+export async function reshapedJson(read: Transaction, table: Table): Promise<Retyped> {
   let { columns } = table.shape;
   if (hasOwnStrays(columns)) {
-    return { shape: { ...table.shape, form: TABLE_FORM }, retyped: new Map() };
+    return { shape: { ...table.shape, form: TABLE_FORM }, retyped: [] };
   }
   for (const { path, to } of placesIn(columns)) {
     if (to !== 'json' || shapeAt(columns, path) !== 'json') continue;
     const shape = await read((sql) => prevailingAt(sql, table, path));
     if (shape !== undefined) columns = withShape(columns, path, shape);
   }
-  const retyped = new Map([...columns].filter(([name, shape]) => shape !== table.shape.columns.get(name)));
-  const strays = new Set([...table.shape.strays, ...retyped.keys()]);
+  const retyped = [...columns.keys()].filter((name) => columns.get(name) !== table.shape.columns.get(name));
+  const strays = new Set([...table.shape.strays, ...retyped]);
   return { shape: { ...table.shape, columns, strays, form: TABLE_FORM }, retyped };
 }
 

@@ -81,7 +81,7 @@ export async function refit(sql: Sql, table: Table, names: readonly string[]): P
 
 /** SQL for the JSON pointer to a place among strays. */
 function pointer(place: string): string {
-  return quoteText(`/${place.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return quoteText(`/${placeOf([place])}`);
 }
 
 function isTextStray(place: string): string {

@@ -23,7 +23,7 @@ import {
   updateShape,
 } from './catalog.ts';
 import { changeAll } from './change.ts';
-import { type Fitting, type TableShape, widenTable } from './columns.ts';
+import { type Fitting, type Retyped, type TableShape, widenTable } from './columns.ts';
 import { fieldNewsOf, typeChanges } from './field-news.ts';
 import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
 import { insertDocuments } from './insert.ts';
@@ -157,7 +157,7 @@ export function createWrites(context: WritesContext): Writes {
 /** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
 async function reshapeTable({ catalog, locks, transaction }: WritesContext, table: Table): Promise<TypeChange[]> {
   if (!isOutdated(table.shape)) return [];
-  const apply = async (before: Table, { shape, retyped }: { shape: TableShape; retyped: readonly string[] }) => {
+  const apply = async (before: Table, { shape, retyped }: Retyped) => {
     if (shape === before.shape) return before;
     return await locks.hold([METADATA_LOCK], async () => {
       const after = tableOf(before, shape);
@@ -167,10 +167,10 @@ async function reshapeTable({ catalog, locks, transaction }: WritesContext, tabl
     });
   };
   const mapped = await apply(table, await withStoredMaps(transaction, table));
-  const { shape, retyped } = await reshapedJson(transaction, mapped);
-  const typed = await apply(mapped, { shape, retyped: [...retyped.keys()] });
+  const reshaped = await reshapedJson(transaction, mapped);
+  const typed = await apply(mapped, reshaped);
   // What was JSON may be alike now.
-  const after = retyped.size === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
+  const after = reshaped.retyped.length === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
   return typeChanges(table.shape, after.shape);
 }
 
@@ -186,9 +186,8 @@ async function storeDocuments(
   const retyped = await withMajority(context.transaction, before, fit.shape, fit.written);
   if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
   const mapped = await withMaps(context.transaction, before, fit.shape, documents);
-  if (mapped.retyped.length > 0) fit = await fitAll(mapped.shape, documents);
-  const { written } = fit;
-  const shape = mapped.retyped.length > 0 ? fit.shape : mapped.shape;
+  fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
+  const { shape, written } = fit;
   const changed = [...retyped.keys(), ...mapped.retyped];
   const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
   return store(context, before, stored, async (sql, table, timeOf) => {

@@ -2,7 +2,8 @@ import { DuckDBDecimalValue, type DuckDBType, DuckDBTypeId } from '@duckdb/node-
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import type { DeclaredType } from '../../engine.ts';
-import { DECIMAL_DIGITS_MAX, exactDecimal } from './values.ts';
+import { isTimeShape, type TimeShape, timeIn } from './time-text.ts';
+import { AS_NUMBERS, DECIMAL_DIGITS_MAX, exactDecimal } from './values.ts';
 
 /*
  * Types that no value of JSON has by itself: what brings the documents declares them, such as the SQL of a field
@@ -12,6 +13,9 @@ import { DECIMAL_DIGITS_MAX, exactDecimal } from './values.ts';
 
 /** The shape of a column of a declared type, but for times, whose shape has how they are spelled. */
 export type DeclaredShape = Exclude<DeclaredType, 'time'>;
+type DecimalShape = Extract<DeclaredShape, `decimal ${string}`>;
+/** The shape of a column whose values documents have as text, or as a number, and the engine as another type. */
+export type TypedShape = TimeShape | DeclaredShape;
 
 const DECIMAL = /^decimal (\d+) (\d+)$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -23,7 +27,11 @@ export function isDeclaredShape(shape: unknown): shape is DeclaredShape {
   return shape === 'uuid' || shape === 'binary' || shape === 'clock' || isDecimal(shape);
 }
 
-export function isDecimal(shape: unknown): shape is `decimal ${number} ${number}` {
+export function isTypedShape(shape: unknown): shape is TypedShape {
+  return isTimeShape(shape) || isDeclaredShape(shape);
+}
+
+export function isDecimal(shape: unknown): shape is DecimalShape {
   return typeof shape === 'string' && DECIMAL.test(shape);
 }
 
@@ -62,14 +70,13 @@ export function declaredBy(type: DuckDBType): DeclaredType | undefined {
 }
 
 /**
- * What a column of this type gives back of a value; undefined: the value does not fit. Only a UUID and a time of day can
- * be spelled otherwise than they come back.
+ * What a column of this type holds of a value, which is the value itself if the column gives it back; undefined: the value
+ * does not fit. Only times and UUIDs can be spelled otherwise than they come back.
  */
-export function declaredIn(value: JsonValue, shape: DeclaredShape): JsonValue | undefined {
-  if (isDecimal(shape)) {
-    return decimalIn(value, shape) === value ? value : undefined;
-  }
+export function typedIn(value: JsonValue, shape: TypedShape): JsonValue | undefined {
+  if (isDecimal(shape)) return decimalIn(value, shape) === value ? value : undefined;
   if (typeof value !== 'string') return undefined;
+  if (isTimeShape(shape)) return timeIn(value, shape);
   if (shape === 'uuid') return UUID.test(value) ? value.toLowerCase() : undefined;
   if (shape === 'binary') return isBase64(value) ? value : undefined;
   return CLOCK.test(value) ? clockText(value) : undefined;
@@ -86,7 +93,7 @@ function clockText(text: string): string {
   return digits === '' ? seconds : `${seconds}.${digits}`;
 }
 
-function decimalIn(value: JsonValue, shape: `decimal ${number} ${number}`): JsonValue | undefined {
+function decimalIn(value: JsonValue, shape: DecimalShape): JsonValue | undefined {
   const [width, scale] = digitsOf(shape);
   const text = plainText(value);
   if (!NUMBER.test(text)) return undefined;
@@ -95,7 +102,7 @@ function decimalIn(value: JsonValue, shape: `decimal ${number} ${number}`): Json
   const unscaled = BigInt(whole + digits.slice(0, scale).padEnd(scale, '0'));
   if (digits.length > scale || String(unscaled).replace('-', '').length > width) return undefined;
   if (scale > 0) return exactDecimal(new DuckDBDecimalValue(unscaled, width, scale));
-  return Number.isSafeInteger(Number(unscaled)) ? Number(unscaled) : unscaled;
+  return AS_NUMBERS.integer(unscaled);
 }
 
 /** A number without an exponent, as far as decimals go. */
@@ -108,7 +115,7 @@ function plainText(value: JsonValue): string {
   return `${value < 0 ? '-' : ''}0.${'0'.repeat(Number(exponent) - 1)}${digits}`;
 }
 
-function digitsOf(shape: `decimal ${number} ${number}`): [width: number, scale: number] {
+function digitsOf(shape: DecimalShape): [width: number, scale: number] {
   const [, width, scale] = DECIMAL.exec(shape) ?? [];
   return [Number(width), Number(scale)];
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
 import type { DeclaredType } from '../../engine.ts';
 import { foldName } from '../sql/names.ts';
-import { type DeclaredShape, declaredIn, isDecimal, isDeclaredShape, isShortDecimal } from './declared.ts';
-import { isTimeShape, type TimeShape, timeIn, timeShapeOf, timeType } from './time-text.ts';
+import { isDecimal, isDeclaredShape, isShortDecimal, isTypedShape, type TypedShape, typedIn } from './declared.ts';
+import { isTimeShape, timeShapeOf, timeType } from './time-text.ts';
 
 /**
  * What the documents of a collection have in common at one place: the narrowest type that keeps every value exactly.
@@ -25,7 +25,7 @@ export interface MapShape {
   /** The keys that any document has had; undefined once there are too many to list. */
   readonly keys: ReadonlySet<string> | undefined;
 }
-export type Shape = Scalar | TimeShape | DeclaredShape | ListShape | ObjectShape | MapShape;
+export type Shape = Scalar | TypedShape | ListShape | ObjectShape | MapShape;
 
 /** Most fields of a struct; an object with more keys is a map, or JSON if its values have nothing in common. */
 const FIELDS_MAX = 256;
@@ -71,7 +71,7 @@ export function kindOf(shape: Shape): Kind | undefined {
   if (isMapShape(shape) || isObjectShape(shape)) return 'object';
   if (shape === 'string') return 'text';
   if (isDecimal(shape)) return 'number';
-  if (isTimeShape(shape) || isDeclaredShape(shape)) return 'typed';
+  if (isTypedShape(shape)) return 'typed';
   if (shape === 'null' || shape === 'json') return undefined;
   return shape === 'boolean' ? 'boolean' : 'number';
 }
@@ -103,11 +103,8 @@ export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intak
   if (shape === 'json' || value === null || value === undefined) return shape;
   if (typeof value !== 'object') {
     if (intake !== undefined) {
-      if (shape === 'null' && isDeclaredShape(intake.declared) && declaredIn(value, intake.declared) !== undefined) {
-        return widen(intake.declared, value, intake);
-      }
-      if (isDeclaredShape(shape)) return declaredIn(value, shape) === value ? shape : misfit(shape, intake);
-      if (typeof value === 'string' && (isTimeShape(shape) || shape === 'null')) return widenText(shape, value, intake);
+      const typed = shape === 'null' ? typedFor(value, intake) : shape;
+      if (isTypedShape(typed)) return typedIn(value, typed) === value ? typed : misfit(typed, intake);
     }
     const joined = joinScalars(shape, scalarOf(value));
     return joined === 'json' ? misfit(shape, intake) : joined;
@@ -117,11 +114,10 @@ export function widen(shape: Shape, value: JsonValue | undefined, intake?: Intak
   return widenObject(shape, value as JsonObject, intake, level);
 }
 
-function widenText(shape: TimeShape | 'null', text: string, intake: Intake): Shape {
-  const isWanted = intake.times || intake.declared === 'time';
-  const time = shape === 'null' ? ((isWanted ? timeShapeOf(text) : undefined) ?? 'string') : shape;
-  if (time !== 'string' && timeIn(text, time) !== text) intake.misfits += 1;
-  return time;
+/** The type, if it is none of JSON, that the first value of a place gives it. */
+function typedFor(value: JsonValue, { times, declared }: Intake): TypedShape | undefined {
+  if (isDeclaredShape(declared) && typedIn(value, declared) !== undefined) return declared;
+  return typeof value === 'string' && (times || declared === 'time') ? timeShapeOf(value) : undefined;
 }
 
 function misfit(shape: Shape, intake: Intake | undefined): Shape {
@@ -141,7 +137,7 @@ function scalarOf(value: boolean | number | bigint | string): Scalar {
 
 const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
 
-function joinScalars(shape: Shape, scalar: Scalar | TimeShape | DeclaredShape): Shape {
+function joinScalars(shape: Shape, scalar: Scalar | TypedShape): Shape {
   if (shape === scalar || shape === 'null') return scalar;
   if (isTimeShape(shape) && isTimeShape(scalar)) return timeType(shape) === timeType(scalar) ? shape : 'json';
   const rank = INTEGERS.indexOf(shape);
@@ -283,7 +279,7 @@ const SCALARS: readonly string[] = ['null', 'boolean', 'int53', 'int64', 'hugein
 /** Reads what `shapeToJson` wrote. Throws `TypeError` on anything else. */
 export function shapeFromJson(json: JsonValue | undefined): Shape {
   if (typeof json === 'string' && SCALARS.includes(json)) return json as Scalar;
-  if (isTimeShape(json) || isDeclaredShape(json)) return json;
+  if (isTypedShape(json)) return json;
   if (isObject(json)) {
     if ('list' in json) return { element: shapeFromJson(json['list']) };
     if (Array.isArray(json['object'])) return { fields: fieldsFromJson(json['object']) };

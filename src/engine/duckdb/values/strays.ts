@@ -1,10 +1,9 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { foldName } from '../sql/names.ts';
-import { declaredIn, isDeclaredShape } from './declared.ts';
+import { isTypedShape, typedIn } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { ITEMS, inside, type Path, type Step, VALUES } from './paths.ts';
 import { isListShape, isMapKey, isMapShape, isObjectShape, type Shape } from './shape.ts';
-import { isTimeShape, timeIn } from './time-text.ts';
 
 /*
  * A value that does not fit the type of its column, or of its place within one, is a stray: the column has NULL there
@@ -35,13 +34,8 @@ export function split(fields: JsonObject, columns: ReadonlyMap<string, Shape>): 
 /** What a place of this shape holds of a value. */
 function fitValue(value: JsonValue, shape: Shape, place: string, strays: Map<string, JsonValue>): JsonValue {
   if (value === null || shape === 'json') return value;
-  if (typeof value === 'string' && isTimeShape(shape)) {
-    const time = timeIn(value, shape) ?? null;
-    if (time !== value) strays.set(place, value);
-    return time;
-  }
-  if (isDeclaredShape(shape)) {
-    const own = declaredIn(value, shape) ?? null;
+  if (isTypedShape(shape)) {
+    const own = typedIn(value, shape) ?? null;
     if (own !== value) strays.set(place, value);
     return own;
   }
@@ -71,8 +65,8 @@ function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<
 
 /** The shape has been widened for every value that it can hold. */
 export function isScalarOf(value: boolean | number | bigint | string, shape: Shape): boolean {
-  if (isDeclaredShape(shape)) return declaredIn(value, shape) === value;
-  if (typeof value === 'string') return isTimeShape(shape) ? timeIn(value, shape) === value : shape === 'string';
+  if (isTypedShape(shape)) return typedIn(value, shape) === value;
+  if (typeof value === 'string') return shape === 'string';
   if (typeof value === 'boolean') return shape === 'boolean';
   if (shape === 'double') return typeof value === 'number' || Number.isSafeInteger(Number(value));
   if (shape === 'int53' || shape === 'int64') return isBetween(value, 63n);

@@ -14,10 +14,9 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { isObject, type JsonValue } from '../../../contract/json/json.ts';
-import { isDeclaredShape } from './declared.ts';
+import { isTypedShape } from './declared.ts';
 import { exactText } from './exact-text.ts';
 import { isListShape, isMapShape, isObjectShape, type Scalar, type Shape, widen } from './shape.ts';
-import { isTimeShape } from './time-text.ts';
 
 /** A value to bind, with its type. */
 export interface Typed {
@@ -49,7 +48,7 @@ function typeOf(shape: Shape): DuckDBType {
   if (isListShape(shape)) return new DuckDBListType(typeOf(shape.element));
   if (isMapShape(shape)) return JSON_TYPE;
   // No JSON value by itself is of these.
-  if (isTimeShape(shape) || isDeclaredShape(shape)) return VARCHAR;
+  if (isTypedShape(shape)) return VARCHAR;
   if (!isObjectShape(shape)) return SCALAR_TYPES[shape];
   // There is no struct without fields.
   if (shape.fields.size === 0) return JSON_TYPE;
