@@ -4,10 +4,11 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { COUNTED_MAX, EXACT_MAX, FEW, type Figures, figuresOf } from './field-figures.ts';
-import { STRAYS_COLUMN, straysOf } from './field-strays.ts';
+import { straysOf } from './field-strays.ts';
 import { type FieldLine, foldLines } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import {
@@ -95,7 +96,7 @@ export async function describeCollection(
     .toSorted((a, b) => a.depth - b.depth)
     .map(({ path }) => path)
     .slice(0, NAMES_MAX);
-  const strays = await straysOf(context, table, columns, places);
+  const strays = await straysOf(context, table, places);
   const shown = new Set(folded.slice(0, max).map(({ path }) => path));
   const numberTexts = inferred
     .filter(({ path, isNumberText }) => isNumberText && path !== '_id' && shown.has(path))

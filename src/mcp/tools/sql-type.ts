@@ -1,9 +1,12 @@
+import { placeOf } from '../../contract/strays.ts';
 import { ANY_KEY, identifier } from './infer.ts';
 
 /** A place in the values of a column, with its type: `o` STRUCT(…), `o.k` BIGINT, `items[].price` DOUBLE. */
 export interface TypePlace {
   /** Spelled as `inferFields` does. */
   path: string;
+  /** As in `contract/strays.ts`, with 0 for items and keys. */
+  place: string;
   /** Levels below the column. */
   depth: number;
   type: string;
@@ -38,9 +41,15 @@ export function typePlaces(column: string, type: string): TypePlace[] {
   const path = identifier(column);
   const read = createReader(type).whole();
   const places: TypePlace[] = [
-    { path, depth: 0, type, isKeyed: read !== undefined && read.lists === 0 && isKeyed(read) },
+    {
+      path,
+      place: placeOf([column]),
+      depth: 0,
+      type,
+      isKeyed: read !== undefined && read.lists === 0 && isKeyed(read),
+    },
   ];
-  if (read !== undefined) addPlaces(places, read, path, 0);
+  if (read !== undefined) addPlaces(places, read, { path, place: placeOf([column]), depth: 0 });
   return places;
 }
 
@@ -50,19 +59,32 @@ function isKeyed({ fields, values }: Type): boolean {
   return values !== undefined || (fields.length >= ALIKE_MIN && fields.every(isAlike));
 }
 
-function addPlaces(places: TypePlace[], type: Type, path: string, depth: number): void {
+function addPlaces(
+  places: TypePlace[],
+  type: Type,
+  { path, place, depth }: Pick<TypePlace, 'path' | 'place' | 'depth'>,
+): void {
   const { text, lists, fields, values } = type;
   const keyed = isKeyed(type);
   for (let list = 1; list <= lists; list++) {
-    const item = text + '[]'.repeat(lists - list);
-    places.push({ path: path + '[]'.repeat(list), depth: depth + list, type: item, isKeyed: keyed && list === lists });
+    places.push({
+      path: path + '[]'.repeat(list),
+      place: place + '/0'.repeat(list),
+      depth: depth + list,
+      type: text + '[]'.repeat(lists - list),
+      isKeyed: keyed && list === lists,
+    });
   }
-  const inner: [string, Type][] = fields.map(([name, one]) => [identifier(name), one]);
+  const inner: [string, string, Type][] = fields.map(([name, one]) => [identifier(name), placeOf([name]), one]);
   const any = values ?? fields[0]?.[1];
-  for (const [name, one] of keyed && any !== undefined ? [[ANY_KEY, any] as const] : inner) {
-    const field = { path: `${path}${'[]'.repeat(lists)}.${name}`, depth: depth + lists + 1 };
+  for (const [name, step, one] of keyed && any !== undefined ? [[ANY_KEY, '0', any] as const] : inner) {
+    const field = {
+      path: `${path}${'[]'.repeat(lists)}.${name}`,
+      place: `${place}${'/0'.repeat(lists)}/${step}`,
+      depth: depth + lists + 1,
+    };
     places.push({ ...field, type: one.text + '[]'.repeat(one.lists), isKeyed: one.lists === 0 && isKeyed(one) });
-    addPlaces(places, one, field.path, field.depth);
+    addPlaces(places, one, field);
   }
 }
 

@@ -87,6 +87,11 @@ test.each([
   'SUMMARIZE docs',
   'SELECT _id FROM docs ORDER BY n DESC LIMIT 1',
   'SELECT p.* FROM o p(p, q)',
+  'SELECT n AS x FROM docs WHERE x > 5',
+  'SELECT n AS x FROM docs ORDER BY x DESC',
+  'SELECT clean, n FROM docs ORDER BY 2',
+  'SELECT * FROM docs ORDER BY 4',
+  'SELECT max(b) FROM docs AS d(a, b, c, d, e)',
 ])('says that values were not seen: %s', async (sql) => {
   const { warnings } = await engine.query({ sql });
   expect(warnings.join()).toMatch(/not fit/);
@@ -104,10 +109,33 @@ test.each([
   ['SELECT m.k7 FROM docs WHERE clean = 7', 'q'],
   ['SELECT n FROM al WHERE clean = 3', 'x'],
   ['SELECT o.* FROM o ORDER BY _id', 'y'],
+  ['SELECT n AS "offset", clean AS limit FROM docs WHERE clean = 3 ORDER BY clean', 'x'],
+  ['SELECT n AS limit FROM docs WHERE clean = 3 LIMIT 1', 'x'],
+  ['FROM docs SELECT n AS from', 'x'],
 ])('shows them as they were written: %s', async (sql, value) => {
   const { rows, warnings } = await engine.query({ sql });
   expect(JSON.stringify(rows)).toContain(JSON.stringify(value));
   expect(warnings).toEqual([]);
+});
+
+test('a name before a point is the table, if that has the column', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'v', workspace: 'commons', name: 'twins' }]);
+  await engine.addDocuments('v', [
+    doc('a', { x: 1, o: { x: 2, offset: 3 } }),
+    doc('b', { x: 1, o: { x: 2, offset: 3 } }),
+    doc('c', { x: 'outer', o: { x: 'inner', offset: 'off' } }),
+  ]);
+  const shown = async (sql: string) => (await engine.query({ sql: `${sql} ORDER BY _id` })).rows.at(-1);
+  expect(await shown('SELECT o.x FROM twins AS o')).toEqual(['outer']);
+  expect(await shown('SELECT o.o.x FROM twins AS o')).toEqual(['inner']);
+  expect(await shown('SELECT o.x FROM twins')).toEqual(['inner']);
+  expect(await shown('SELECT twins.x, commons.twins.x, commons.twins.o.x FROM twins')).toEqual([
+    'outer',
+    'outer',
+    'inner',
+  ]);
+  expect(await shown('SELECT o.offset FROM twins')).toEqual(['off']);
+  expect(await shown('FROM twins SELECT x, o.offset')).toEqual(['outer', 'off']);
 });
 
 test('says of a field in how many documents it has another spelling, which is not read', async () => {

@@ -1,6 +1,6 @@
 import { nearest } from '../../../contract/nearest.ts';
 import { foldName, ITEM, isMapField, type JsonField, type NamedTable, quoteName } from '../sql/names.ts';
-import { constantOf, constantText, isNode, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
 
 /**
  * The fields that a statement computes with, by their names alone: whichever table of the statement has a field of a name
@@ -59,11 +59,29 @@ export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>,
   });
   const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
-  visit(walk, isPlain ? { ...query, select_list: [] } : query, false);
+  visit(walk, isPlain ? { ...query, select_list: usedAgain(query) } : query, false);
   const whole = isPlain ? newWalk() : walk;
   if (isPlain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
   const paths = [...walk.paths.values()];
   return { paths, all: walk.all, compared: [...walk.compared.values()], named: [...whole.paths.values()] };
+}
+
+/** What a plain read computes with though it is in the select list: by its alias, or the number that it is sorted by. */
+function usedAgain(query: Node): Node[] {
+  const list = nodesOf(query['select_list']);
+  const modifiers = nodesOf(query['modifiers']);
+  const names = new Set<string>();
+  for (const node of nodesIn([modifiers, query['where_clause']])) {
+    if (node['class'] === 'COLUMN_REF') names.add(foldName(textsOf(node['column_names'])[0] ?? ''));
+  }
+  const sorted = modifiers.flatMap(({ orders }) => nodesOf(orders)).map(({ expression }) => constantOf(expression));
+  // A star stands for any number of columns.
+  const star = list.findIndex((item) => item['class'] === 'STAR');
+  return list.filter((item, at) => {
+    const isNumbered =
+      sorted.includes(at + 1) || (star >= 0 && star <= at && sorted.some((number) => Number(number) > star));
+    return isNumbered || names.has(foldName(textOf(item['alias'])));
+  });
 }
 
 function visit(walk: Walk, value: unknown, isCompared: boolean): void {
@@ -74,7 +92,9 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
     note(walk, path, isCompared);
     return;
   }
-  if (WHOLE.has(textOf(value['type'])) || value['ref_type'] === 'NATURAL') walk.all = true;
+  // The names of columns may be other ones here.
+  const isRenamed = value['type'] === 'BASE_TABLE' && textsOf(value['column_name_alias']).length > 0;
+  if (isRenamed || WHOLE.has(textOf(value['type'])) || value['ref_type'] === 'NATURAL') walk.all = true;
   for (const name of textsOf(value['using_columns'])) note(walk, [name], true);
   const inner = comparesIn(value, isCompared);
   for (const child of Object.values(value)) if (typeof child === 'object') visit(walk, child, inner);

@@ -1,12 +1,5 @@
-import {
-  EXTRA_COLUMN,
-  foldName,
-  ID_COLUMN,
-  type NamedTable,
-  quoteName,
-  STRAYS_COLUMN,
-  TIME_COLUMN,
-} from '../sql/names.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import type { Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
@@ -69,13 +62,14 @@ function isOfTable(table: NamedTable, from: Node, name: string): boolean {
 }
 
 /**
- * The place of a column, which may have the names of its table before its own; null for one that has no strays, undefined
- * if it is no column.
+ * The place of a column, which may have the names of its table before its own: these come first, as the engine reads
+ * them. Null for one that has no strays, undefined if it is no column.
  */
 function columnPlace(table: NamedTable, from: Node, path: readonly string[]): string | null | undefined {
-  const names = [textOf(from['alias']) || table.name, table.name].map(foldName);
-  for (let at = 0; at < Math.min(3, path.length); at++) {
-    if (at > 0 && !names.includes(foldName(path[at - 1] ?? ''))) continue;
+  const around = [textOf(from['alias']) || table.name, table.workspace].map(foldName);
+  for (const at of [2, 1, 0]) {
+    const before = path.slice(0, at).reverse();
+    if (at >= path.length || !before.every((name, index) => foldName(name) === around[index])) continue;
     const place = table.placeOf?.(path.slice(at));
     if (place !== undefined) return place;
     if (at === path.length - 1 && OTHERS.has(foldName(path[at] ?? ''))) return null;
@@ -95,7 +89,8 @@ function addedTo(statement: Statement): PlainRead['added'] {
     if (kind === 'punctuation' && '([{'.includes(text)) depth += 1;
     if (kind === 'punctuation' && ')]}'.includes(text)) depth -= 1;
     const word = foldName(text);
-    if (depth === 0 && isInList && kind !== 'quoted' && ENDS.has(word)) {
+    const isName = kind === 'quoted' || last === '.' || foldName(last) === 'as';
+    if (depth === 0 && isInList && !isName && ENDS.has(word)) {
       end = start;
       break;
     }

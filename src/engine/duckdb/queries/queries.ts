@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
 import { makeMacros } from '../connections/macros.ts';
@@ -10,7 +11,7 @@ import { answerShow } from '../gate/show.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
-import { type NamedTable, type Names, STRAYS_COLUMN } from '../sql/names.ts';
+import type { NamedTable, Names } from '../sql/names.ts';
 import { readStatement } from '../sql/statement.ts';
 import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';

@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBPendingResult, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
+import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
 import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
 import type { Opened } from '../gate/parse.ts';
@@ -8,10 +9,8 @@ import { checkPatterns } from '../gate/patterns.ts';
 import type { PlainRead } from '../gate/plain-read.ts';
 import { type Failure, toQueryError, withoutInternalNames } from '../gate/sql-errors.ts';
 import { type Keeper, keptNames } from '../results/result-store.ts';
-import { STRAYS_COLUMN } from '../sql/names.ts';
 import { resultNames } from '../sql/result-names.ts';
 import { type Caps, type Rows, readRows, type Shown } from '../values/rows.ts';
-import { placeOf } from '../values/strays.ts';
 import type { Typed } from '../values/typed-json.ts';
 
 /** `prefix` is what was sent to the engine before the text that passed. */

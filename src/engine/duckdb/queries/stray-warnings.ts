@@ -1,23 +1,25 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { holdsTextOf, literally, placeOf, placeSteps, straysSql, textTypeSql } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, mayRead } from '../gate/field-reads.ts';
 import {
   CATALOG,
   EXTRA_COLUMN,
+  foldName,
+  ITEM,
   jsonPath,
   type NamedTable,
   type Names,
   quoteName,
   quoteText,
-  STRAYS_COLUMN,
 } from '../sql/names.ts';
-import { stepsOf } from '../values/strays.ts';
-import { holdsTextOf, textTypeSql } from '../values/time-text.ts';
 
 /** Fields that are named, and different places that are counted. */
 const FIELDS_MAX = 5;
 const PLACES_MAX = 1_000;
+/** A longer pattern is not looked for: then all of a column counts as read. */
+const PATTERN_CHARS_MAX = 5_000;
 /** How much of a name or a type a warning shows. */
 const TEXT_CHARS_MAX = 40;
 
@@ -32,12 +34,12 @@ export async function strayWarnings(
   if (!reads.all && reads.paths.length === 0) return warnings;
   const pace = createPace();
   for (const table of tables) {
-    if (table.fieldAt === undefined || ![...(table.strays ?? [])].some((column) => mayRead(reads, [column]))) continue;
+    const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, [column]));
+    if (table.fieldAt === undefined || columns.length === 0) continue;
     const found = new Map<string, { type: string | null; count: number }>();
-    for (const { place, time, count } of await countPlaces(connection, names, table)) {
+    for (const { place, time, count } of await countPlaces(connection, names, table, readSql(reads, columns))) {
       const turn = pace();
       if (turn !== undefined) await turn;
-      if (!mayRead(reads, stepsOf(place))) continue;
       const { path, type } = table.fieldAt(place);
       if (holdsTextOf(type, time)) continue;
       found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });
@@ -84,25 +86,61 @@ async function spellingWarnings(
   return warnings;
 }
 
+interface PlaceCount {
+  /** That of the first for the items of a list, and the values of a map. */
+  place: string;
+  time: string | null;
+  count: number;
+}
+
+/** How many strays each place has, those of places that are not read left out. */
 async function countPlaces(
   connection: DuckDBConnection,
   names: Names,
-  { workspace, name, written }: NamedTable,
-): Promise<{ place: string; time: string | null; count: number }[]> {
-  const view = viewOf(names, workspace, name);
-  const strays = quoteName(STRAYS_COLUMN);
-  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
-  const time = written === undefined ? 'NULL' : textTypeSql(`json_extract(s, ${pointer})`);
+  { workspace, name, written, strays, itemPlaces }: NamedTable,
+  isRead: string,
+): Promise<PlaceCount[]> {
+  const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
+  const place = placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
+  const time = written === undefined ? 'NULL' : textTypeSql('t');
   const result = await connection.runAndReadAll(
-    `SELECT p, ${time}, count(*)
-     FROM (SELECT ${strays} AS s, unnest(json_keys(${strays})) AS p FROM ${view} WHERE ${strays} IS NOT NULL)
-     GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${PLACES_MAX}`,
+    `SELECT ${place}, ${time}, count(*) FROM ${straysSql(viewOf(names, workspace, name))}
+     WHERE ${isRead} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${PLACES_MAX}`,
   );
   return result.getRows().map(([place, time, count]) => ({
     place: String(place),
     time: time === null ? null : String(time),
     count: Number(count),
   }));
+}
+
+/** SQL for whether a place `p` may be read, or what is around it; `columns` are those that may. */
+function readSql(reads: FieldReads, columns: readonly string[]): string {
+  const whole: string[] = [];
+  const within: string[] = [];
+  for (const column of columns) {
+    const patterns = patternsIn(reads, column);
+    const isLong = patterns.join('|').length > PATTERN_CHARS_MAX;
+    if (reads.all || isLong || patterns.includes('')) whole.push(quoteText(placeOf([column])));
+    else within.push(...patterns.map((pattern) => `${literally(placeOf([column]))}${pattern}`));
+  }
+  const isWhole = whole.length > 0 ? `split_part(p, '/', 1) IN (${whole.join(', ')})` : 'false';
+  return `(${isWhole} OR regexp_full_match(p, ${quoteText(within.join('|'))}, 's'))`;
+}
+
+/** Regular expressions for what of a column's place comes after its name; one is empty if all of them are read. */
+function patternsIn({ paths }: FieldReads, column: string): string[] {
+  const patterns = new Set<string>();
+  for (const path of paths) {
+    for (let at = 0; at < Math.min(3, path.length); at++) {
+      if (foldName(path[at] ?? '') !== foldName(column)) continue;
+      const steps = path
+        .slice(at + 1)
+        .map((step) => (step === ITEM ? '[^/]*' : `(?i:${literally(placeOf([step]))}|[0-9]+)`));
+      patterns.add(steps.reduceRight((rest, step) => `(/${step}${rest === '' ? '(/.*)?' : rest})?`, ''));
+    }
+  }
+  return [...patterns];
 }
 
 function viewOf(names: Names, workspace: string, name: string): string {

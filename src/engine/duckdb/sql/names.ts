@@ -9,8 +9,6 @@ export const ID_COLUMN = '_id';
 export const TIME_COLUMN = '_event_time';
 /** Column of the fields that have none of their own, if there are any. */
 export const EXTRA_COLUMN = '_extra';
-/** Column of the values that do not fit theirs, if there are any: see `values/strays.ts`. */
-export const STRAYS_COLUMN = '_strays';
 
 /** The name under which the items of a list are a field of it. */
 export const ITEM = '[]';
@@ -48,6 +46,8 @@ export interface NamedTable {
   objects?(): readonly string[][];
   /** The place of a field that SQL names so, as in `values/strays.ts`; undefined: there is no such field. */
   placeOf?(path: readonly string[]): string | undefined;
+  /** The places in a column that are those of a list's items, or of a map's values, as in `contract/strays.ts`. */
+  itemPlaces?(column: string): string[];
   /** The field at a place of strays, in words, and its SQL type; null: it has none, as its name cannot be a field's. */
   fieldAt?(place: string): { path: string; type: string | null };
   /**

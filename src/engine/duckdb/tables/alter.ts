@@ -1,4 +1,5 @@
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import { declaredJson, isDeclaredShape, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, kindOf, type ObjectShape, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql } from '../values/time-text.ts';

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../contract/json/json.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import type { NewDocument } from '../../engine.ts';
-import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { fieldsFromJson, type Intake, isFieldName, type Shape, shapeToJson, widen } from '../values/shape.ts';
 
 /** By which rules documents become columns: tables of an earlier form are brought over (`reshape.ts`). */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Run } from '../storage/writer.ts';
 import { storedSql } from '../values/declared.ts';
 import { documentText } from '../values/document-text.ts';

@@ -1,12 +1,13 @@
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
+import { holdsTextOf, literally, placeOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
 import { isTypedShape, typedIn } from '../values/declared.ts';
 import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
 import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';
-import { isScalarOf, placeOf } from '../values/strays.ts';
-import { holdsTextOf, isTimeShape, textTypeSql, timeShapeOf, timeType } from '../values/time-text.ts';
+import { isScalarOf } from '../values/strays.ts';
+import { isTimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
 import { IS_LIVE, type TableShape } from './columns.ts';
@@ -186,7 +187,7 @@ interface StoredStrays {
 async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredStrays[]> {
   if (table.shape.strays.size === 0) return [];
   const rows = await sql(
-    `SELECT json_type(v), ${textTypeSql('v')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
+    `SELECT json_type(v), ${textTypeSql('t')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
   );
   return rows.map(([type, time, count]) => ({
     type: String(type),
@@ -197,17 +198,12 @@ async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredS
 
 /** SQL for the strays of a place, as `v`. */
 function straysAt(table: Table, path: Path): string {
-  const strays = quoteName(STRAYS_COLUMN);
-  const places = `list_filter(json_keys(${strays}), lambda p: regexp_full_match(p, ${quoteText(patternOf(path))}))`;
-  const pointer = `'/' || replace(replace(p, '~', '~0'), '/', '~1')`;
-  return `(SELECT json_extract(s, ${pointer}) AS v FROM (SELECT ${strays} AS s, unnest(${places}) AS p
-    FROM ${dataTable(table.id)} WHERE ${strays} IS NOT NULL AND ${IS_LIVE}))`;
-}
-
-/** A regular expression for the places of a path. */
-function patternOf(path: Path): string {
-  const escaped = (step: string) => placeOf([step]).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  return path.map((step) => (step === ITEMS ? '[0-9]+' : step === VALUES ? '[^/]*' : escaped(step))).join('/');
+  const pattern = path.map((step) => {
+    if (step === ITEMS) return '[0-9]+';
+    return step === VALUES ? '[^/]*' : literally(placeOf([step]));
+  });
+  const strays = straysSql(dataTable(table.id), IS_LIVE);
+  return `(SELECT v, t FROM ${strays} WHERE regexp_full_match(p, ${quoteText(pattern.join('/'))}))`;
 }
 
 /** How many values a place has that are not NULL. */

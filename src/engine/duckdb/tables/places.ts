@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
+import { placeOf } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { foldName, quoteName } from '../sql/names.ts';
 import { asWritten, holdsTyped } from '../values/as-written.ts';
 import { isTypedShape, typedIn } from '../values/declared.ts';
-import { ITEMS, inside, type Path, shapeAt, VALUES } from '../values/paths.ts';
+import { ITEMS, inside, type Path, partsOf, shapeAt, VALUES } from '../values/paths.ts';
 import { isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { pathOf, placeOf, split } from '../values/strays.ts';
+import { pathOf, split } from '../values/strays.ts';
 import { typeOf } from '../values/types.ts';
 
 /** The place of a field that SQL names so: without regard to letter case, except in a map. */
@@ -33,6 +34,20 @@ export function writtenAt(columns: ReadonlyMap<string, Shape>, place: string) {
   const shape = shapeAt(columns, pathOf(place, columns));
   if (shape === undefined || !holdsTyped(shape)) return undefined;
   return (value: JsonValue) => asWritten(value, shape);
+}
+
+/** The places of a list's items, and of a map's values, in a column: as of the first, and the outer ones first. */
+export function itemPlaces(columns: ReadonlyMap<string, Shape>, column: string): string[] {
+  const places: string[] = [];
+  const visit = (shape: Shape, at: string) => {
+    for (const [step, part] of partsOf(shape)) {
+      const place = `${at}/${typeof step === 'string' ? placeOf([step]) : '0'}`;
+      if (typeof step !== 'string') places.push(place);
+      visit(part, place);
+    }
+  };
+  visit(columns.get(column) ?? 'null', placeOf([column]));
+  return places;
 }
 
 /** The field at a place of strays. */
@@ -75,7 +90,7 @@ export async function straysIn(
   const found = new Map<string, StraysAt>();
   for (const { id, fields, hasStrays } of documents) {
     if (!hasStrays) continue;
-    for (const [place, value] of split(fields, columns).strays) {
+    for (const [place, value] of split(fields, columns, Number.POSITIVE_INFINITY).strays) {
       const path = pathOf(place, columns);
       const shape = shapeAt(columns, path);
       if (isTypedShape(shape) && typedIn(value, shape) !== undefined) continue;

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../../contract/json/json.ts';
-import { quoteName, quoteText, STRAYS_COLUMN } from '../sql/names.ts';
+import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { documentText } from '../values/document-text.ts';
 import type { Shape } from '../values/shape.ts';
-import { merge, placeOf, split, straysFrom, straysText } from '../values/strays.ts';
+import { merge, split, straysFrom, straysText } from '../values/strays.ts';
 import { typeOf } from '../values/types.ts';
 import { toJson } from './alter.ts';
 import { dataTable, type Table } from './catalog.ts';

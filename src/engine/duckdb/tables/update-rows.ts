@@ -1,4 +1,5 @@
-import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, STRAYS_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, ID_COLUMN, quoteName, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { storedSql } from '../values/declared.ts';
 import { batchesOfLines } from '../values/lines.ts';

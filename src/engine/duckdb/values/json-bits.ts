@@ -19,17 +19,17 @@ const STEP_CHARS = 16 * 1024;
  * JSON that is deeper stays text, because both the writer and the readers of the answer walk it recursively; and so does
  * an object of more keys than are listed in a moment, and a number of thousands of digits.
  */
-const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX, withoutNulls: true };
+export const JSON_LIMITS: ReadLimits = { depthMax: 1_000, keysMax: KEYS_MAX, withoutNulls: true };
 
 /** The value of a JSON column, bit by bit, without keys whose value is null. */
-export function* jsonBits(text: string, numbers: FromJson): Bits {
+export function* jsonBits(text: string, numbers: FromJson, limits = JSON_LIMITS): Bits {
   const reader = createJsonReader(
     text,
     (digits) => {
       const number = exactNumber(digits);
       return typeof number === 'bigint' ? numbers.integer(number) : numbers.double(number as number);
     },
-    JSON_LIMITS,
+    limits,
   );
   try {
     for (let at = 0; !reader.read(STEP_CHARS); at = reader.position) yield reader.position - at;
@@ -44,9 +44,9 @@ export function* jsonBits(text: string, numbers: FromJson): Bits {
 const UNUSUAL_NUMBER = /\d{16}|\d[eE]/;
 
 /** As `jsonBits`, in one go. */
-export function jsonInOneGo(text: string, numbers: FromJson): JsonValue {
+export function jsonInOneGo(text: string, numbers: FromJson, limits = JSON_LIMITS): JsonValue {
   // What is shorter cannot be too deep, and the built-in parser is faster.
-  if (text.length < 2 * JSON_LIMITS.depthMax && !UNUSUAL_NUMBER.test(text)) {
+  if (text.length < 2 * limits.depthMax && !UNUSUAL_NUMBER.test(text)) {
     try {
       const value = JSON.parse(text) as JsonValue;
       return text.includes('null') ? withoutNulls(value) : value;
@@ -54,7 +54,7 @@ export function jsonInOneGo(text: string, numbers: FromJson): JsonValue {
       return text;
     }
   }
-  return finish(jsonBits(text, numbers));
+  return finish(jsonBits(text, numbers, limits));
 }
 
 export function finish(bits: Bits | undefined): JsonValue {

@@ -4,8 +4,8 @@ import { isObject, type JsonValue } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine.ts';
 import { uniqueNames } from '../sql/result-names.ts';
-import { mergeAt } from './strays.ts';
-import { estimateBytes, type Numbers, type Reader, readerOf, typeName } from './values.ts';
+import { mergeIntoRow, type ShownAt, shownAt } from './strays.ts';
+import { estimateBytes, type Numbers, type Reader, readerOf, straysReader, typeName } from './values.ts';
 import { itemsIn, rowOfLongText, vectorBytes } from './vector-bytes.ts';
 
 export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
@@ -47,7 +47,8 @@ export async function readRows(
   const names = uniqueNames(caps.names ?? result.columnNames());
   const typed = await mapInTurns(names, (name, index) => {
     const type = result.columnType(index);
-    return { column: { name, type: typeName(type) }, reader: readerOf(type, caps.numbers) };
+    const reader = index === caps.shown?.strays ? straysReader(caps.numbers) : readerOf(type, caps.numbers);
+    return { column: { name, type: typeName(type) }, reader };
   });
   const columns = typed.map(({ column }) => column).filter((_, index) => index !== caps.shown?.strays);
   const decode = decoder(
@@ -93,6 +94,7 @@ const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 /** Adds the rows of one chunk after another to `rows`; returns which limit it reached. */
 function decoder(readers: readonly Reader[], caps: Caps) {
   let bytes = 0;
+  const shown = shownAt(caps.shown?.columns.map(({ place }) => place) ?? []);
   return async (chunk: DuckDBDataChunk, rows: JsonValue[][]): Promise<Rows['cut']> => {
     const { rowCount } = chunk;
     if (rowCount > 0 && rows.length === caps.rowsMax) return { reason: 'rows', limit: caps.rowsMax };
@@ -147,7 +149,7 @@ function decoder(readers: readonly Reader[], caps: Caps) {
         bytes += estimateBytes(value);
       }
       if (bytes > caps.bytesMax) return { reason: 'bytes', limit: caps.bytesMax };
-      rows.push(caps.shown === undefined ? values : shownRow(values, caps.shown));
+      rows.push(caps.shown === undefined ? values : shownRow(values, caps.shown, shown));
       if (row - looked.row < LOOK_ROWS && bytes - looked.bytes < LOOK_BYTES) continue;
       looked = { row, bytes };
       await giveTurn();
@@ -157,17 +159,13 @@ function decoder(readers: readonly Reader[], caps: Caps) {
 }
 
 /** A row with its values as they were written, and its strays in their places. */
-function shownRow(values: JsonValue[], { strays, columns }: Shown): JsonValue[] {
+function shownRow(values: JsonValue[], { strays, columns }: Shown, at: ShownAt): JsonValue[] {
   const found = strays === undefined ? null : values[strays];
-  const all = isObject(found) ? new Map(Object.entries(found)) : undefined;
-  const row: JsonValue[] = [];
-  for (const [index, value] of values.entries()) {
-    if (index === strays) continue;
-    const { place = null, written } = columns[index] ?? {};
-    const own = written === undefined ? value : written(value);
-    row.push(place === null || all === undefined ? own : mergeAt(own, place, all));
+  for (const [index, { written }] of columns.entries()) {
+    if (written !== undefined) values[index] = written(values[index] ?? null);
   }
-  return row;
+  if (isObject(found)) mergeIntoRow(values, at, new Map(Object.entries(found)));
+  return strays === undefined ? values : values.toSpliced(strays, 1);
 }
 
 /** Whether reading is pointless: a row of many millions of items would take long to read, only to be left out. */

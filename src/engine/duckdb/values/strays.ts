@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
+import { placeOf, stepsOf } from '../../../contract/strays.ts';
 import { foldName } from '../sql/names.ts';
 import { isTypedShape, typedIn } from './declared.ts';
 import { storedText } from './exact-text.ts';
@@ -20,13 +21,24 @@ export interface Split {
   strays: Strays;
 }
 
-/** Divides a document's fields, as far as they have columns. */
-export function split(fields: JsonObject, columns: ReadonlyMap<string, Shape>): Split {
+/** Most strays within the columns of one row: whoever reads the row takes them all in one go. */
+const STRAYS_MAX = 10_000;
+
+/**
+ * Divides a document's fields, as far as they have columns. If a row has more strays than `max`, a column's value becomes
+ * one as a whole.
+ */
+export function split(fields: JsonObject, columns: ReadonlyMap<string, Shape>, max = STRAYS_MAX): Split {
   const strays = new Map<string, JsonValue>();
   const fitted: JsonObject = {};
   for (const [key, value] of Object.entries(fields)) {
     const shape = columns.get(key);
-    setField(fitted, key, shape === undefined ? value : fitValue(value, shape, placeOf([key]), strays));
+    const place = placeOf([key]);
+    const own = new Map<string, JsonValue>();
+    const held = shape === undefined ? value : fitValue(value, shape, place, own);
+    const isTooMany = own.size > 1 && strays.size + own.size > max;
+    setField(fitted, key, isTooMany ? null : held);
+    for (const [at, stray] of isTooMany ? [[place, value] as const] : own) strays.set(at, stray);
   }
   return { fields: fitted, strays };
 }
@@ -56,7 +68,7 @@ function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
     const part = isMapShape(shape) && isMapKey(key) ? shape.values : inside(shape, key);
-    const at = `${place}/${escaped(key)}`;
+    const at = `${place}/${placeOf([key])}`;
     if (part === undefined) strays.set(at, member);
     else setField(fitted, key, fitValue(member, part, at, strays));
   }
@@ -78,34 +90,39 @@ function isBetween(value: number | bigint, bits: bigint): boolean {
   return value >= (bits === 127n ? 1n - (1n << bits) : -(1n << bits)) && value < 1n << bits;
 }
 
-/** Puts strays into the document that they are from. */
+/** Puts strays into the document that they are from. One for a whole column comes before those within it. */
 export function merge(document: JsonObject, strays: Strays): void {
-  for (const [place, value] of inOrder(strays)) put(document, stepsOf(place), value);
+  for (const [place, value] of strays) put(document, stepsOf(place), value);
 }
 
-/** The same for the value of one place: a row's column, say. An alias may spell a column in another letter case. */
-export function mergeAt(given: JsonValue, at: string, strays: Strays): JsonValue {
-  const holder: JsonObject = { value: given };
-  const wanted = foldedStart(at);
-  for (const [spelled, value] of inOrder(strays)) {
-    const place = foldedStart(spelled);
-    if (place === wanted) holder['value'] = value;
-    else if (place.startsWith(`${wanted}/`)) put(holder, ['value', ...stepsOf(place.slice(wanted.length + 1))], value);
+/** The columns of a row that show a place, which has the name of its column folded: a query may spell it otherwise. */
+export type ShownAt = ReadonlyMap<string, readonly number[]>;
+
+/** `places`: those that the columns show; null for a column without. */
+export function shownAt(places: readonly (string | null)[]): ShownAt {
+  const found = new Map<string, number[]>();
+  for (const [index, place] of places.entries()) {
+    if (place === null) continue;
+    const [column = '', ...steps] = place.split('/');
+    const key = [foldName(column), ...steps].join('/');
+    found.set(key, [...(found.get(key) ?? []), index]);
   }
-  return holder['value'] ?? null;
+  return found;
 }
 
-function foldedStart(place: string): string {
-  const end = place.indexOf('/');
-  return end < 0 ? foldName(place) : foldName(place.slice(0, end)) + place.slice(end);
+/** Puts strays into a row, in time that depends on their number alone. */
+export function mergeIntoRow(row: JsonValue[], shown: ShownAt, strays: Strays): void {
+  for (const [place, value] of strays) {
+    const steps = stepsOf(place);
+    let at = '';
+    for (const [index, step] of place.split('/').entries()) {
+      at = index === 0 ? foldName(step) : `${at}/${step}`;
+      for (const column of shown.get(at) ?? []) put(row, [String(column), ...steps.slice(index + 1)], value);
+    }
+  }
 }
 
-/** A column that changed its type may have a stray for its whole value, and others within it. */
-function inOrder(strays: Strays): (readonly [string, JsonValue])[] {
-  return strays.size < 2 ? [...strays] : [...strays].sort(([a], [b]) => a.length - b.length);
-}
-
-function put(root: JsonObject, steps: readonly string[], value: JsonValue): void {
+function put(root: JsonObject | JsonValue[], steps: readonly string[], value: JsonValue): void {
   let holder: JsonValue = root;
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
@@ -128,18 +145,6 @@ export function straysText(strays: Strays): string | null {
 /** Reads what `straysText` wrote. */
 export function straysFrom(text: string): Strays {
   return new Map(Object.entries(parseJson(text) as JsonObject));
-}
-
-export function placeOf(steps: readonly string[]): string {
-  return steps.map(escaped).join('/');
-}
-
-function escaped(step: string): string {
-  return step.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-export function stepsOf(place: string): string[] {
-  return place.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** The path of a place: all items of a list have one, and all values of a map. */

@@ -1,5 +1,3 @@
-import { quoteText } from '../sql/names.ts';
-
 /*
  * Times in documents are text. A column of times keeps how its first one was spelled, as a template: `time ` and the text
  * with every digit but those of the zone as 0. A text that its template does not give back is a stray, which disagrees
@@ -74,31 +72,6 @@ export function timeIn(text: string, shape: TimeShape): string | undefined {
   const { date, clock, fraction, zone } = parts;
   if (type === 'DATE') return date;
   return `${date} ${clock || SECONDS}.${fraction.slice(0, FRACTION_MAX).padEnd(FRACTION_MAX, '0')}${zone}`;
-}
-
-/**
- * SQL for the type, other than text, that the text of a stray seems to be of, given as JSON; NULL for everything else.
- * Its numbers are not looked at: the 31st of February would be a date.
- */
-export function textTypeSql(json: string): string {
-  const text = `json_extract_string(${json}, '$')`;
-  const type = TYPE_PATTERNS.map(
-    ([type, pattern]) => `WHEN regexp_full_match(${text}, ${quoteText(pattern)}) THEN '${type}'`,
-  );
-  return `CASE WHEN json_type(${json}) <> 'VARCHAR' THEN NULL ${type.join(' ')} END`;
-}
-
-const TYPE_PATTERNS: readonly (readonly [string, string])[] = [
-  ['DATE', '\\d{4}-\\d\\d-\\d\\d'],
-  ['TIMESTAMP', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+'],
-  ['TIMESTAMP WITH TIME ZONE', '\\d{4}-\\d\\d-\\d\\d[T ][\\d:.]+(Z|[+-][\\d:]+)'],
-  ['TIME', '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?'],
-  ['UUID', '(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'],
-];
-
-/** Whether a column of a type has what texts of another say: then these strays are only spelled otherwise. */
-export function holdsTextOf(column: string | null, stray: string | null): boolean {
-  return stray !== null && (column === stray || (column === 'TIMESTAMP' && stray === 'DATE'));
 }
 
 /** The text that a column's time came from, given as the engine writes it, in UTC. */

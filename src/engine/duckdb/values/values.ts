@@ -14,10 +14,10 @@ import {
   type DuckDBVector,
 } from '@duckdb/node-api';
 import { type JsonValue, parseJson, setField, stringifyJson } from '../../../contract/json/json.ts';
-import { KEYS_MAX } from '../../../contract/json/json-reader.ts';
+import { KEYS_MAX, type ReadLimits } from '../../../contract/json/json-reader.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import { quoteName } from '../sql/names.ts';
-import { AT_ONCE_CHARS, type Bits, type FromJson, finish, jsonBits, jsonInOneGo } from './json-bits.ts';
+import { AT_ONCE_CHARS, type Bits, type FromJson, finish, JSON_LIMITS, jsonBits, jsonInOneGo } from './json-bits.ts';
 import { dateText, timestampText } from './value-text.ts';
 
 /** Reads one row of a column as JSON. */
@@ -84,17 +84,22 @@ export function exactDecimal(decimal: DuckDBDecimalValue): number | string {
   return withoutTrailing(digits, '0').length <= DECIMAL_DIGITS_MAX ? Number(decimal.toString()) : decimal.toString();
 }
 
-function jsonReader({ json, jsonBits: bits }: Numbers): Reader {
-  const reader: Reader = leaf<string>(json);
+function jsonReader({ json, jsonBits: bits }: Numbers, limits?: ReadLimits): Reader {
+  const reader: Reader = leaf<string>((text) => json(text, limits));
   if (bits === undefined) return reader;
   reader.bits = function* (vector, row) {
     const text = vector.getItem(row);
     if (typeof text !== 'string') return null;
-    if (text.length > AT_ONCE_CHARS) return yield* bits(text);
+    if (text.length > AT_ONCE_CHARS) return yield* bits(text, limits);
     yield text.length;
-    return json(text);
+    return json(text, limits);
   };
   return reader;
+}
+
+/** The reader for a column of strays, which are read however many they are. */
+export function straysReader(numbers: Numbers = AS_TEXT): Reader {
+  return jsonReader(numbers, { ...JSON_LIMITS, keysMax: Number.POSITIVE_INFINITY });
 }
 
 function listReader(readItem: Reader): Reader {
@@ -262,9 +267,9 @@ export interface Numbers {
   /** For a decimal with a fraction, of a type with more than 15 digits; absent: `exactDecimal`. */
   decimal?: (value: DuckDBDecimalValue) => JsonValue;
   double: (value: number) => JsonValue;
-  json: (text: string) => JsonValue;
+  json: (text: string, limits?: ReadLimits) => JsonValue;
   /** The same bit by bit; absent: in one go. */
-  jsonBits?: (text: string) => Bits;
+  jsonBits?: (text: string, limits?: ReadLimits) => Bits;
 }
 
 const TEXT_NUMBERS: FromJson = { integer: exactInteger, double: exactDouble };
@@ -273,8 +278,8 @@ const TEXT_NUMBERS: FromJson = { integer: exactInteger, double: exactDouble };
 const AS_TEXT: Numbers = {
   integer: exactInteger,
   double: exactDouble,
-  json: (text) => jsonInOneGo(text, TEXT_NUMBERS),
-  jsonBits: (text) => jsonBits(text, TEXT_NUMBERS),
+  json: (text, limits) => jsonInOneGo(text, TEXT_NUMBERS, limits),
+  jsonBits: (text, limits) => jsonBits(text, TEXT_NUMBERS, limits),
 };
 
 const asInteger: Numbers['integer'] = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
@@ -285,8 +290,8 @@ const LINE_NUMBERS: FromJson = { integer: asInteger, double: exactDouble };
 export const AS_LINES: Numbers = {
   integer: asInteger,
   double: exactDouble,
-  json: (text) => jsonInOneGo(text, LINE_NUMBERS),
-  jsonBits: (text) => jsonBits(text, LINE_NUMBERS),
+  json: (text, limits) => jsonInOneGo(text, LINE_NUMBERS, limits),
+  jsonBits: (text, limits) => jsonBits(text, LINE_NUMBERS, limits),
 };
 
 /** For a document: integers as they are; the caller has to refuse NaN and infinities. */

@@ -1,0 +1,77 @@
+/*
+ * A value that does not fit the type of its column, or of its place within one, is a stray: it lies in the column
+ * `_strays`, a JSON object, by its place. A place is a JSON pointer without the first slash: `n`, `user/zip`, `tags/3`.
+ */
+
+/** Column of the values that do not fit theirs, if there are any. */
+export const STRAYS_COLUMN = '_strays';
+
+export function placeOf(steps: readonly string[]): string {
+  return steps.map(escaped).join('/');
+}
+
+export function stepsOf(place: string): string[] {
+  return place.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function escaped(step: string): string {
+  return step.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** A text as a regular expression of SQL. */
+export function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+/**
+ * SQL for the strays in the rows of a table that meet `condition`: their place `p`, `v`, JSON, and `t`, if it is text. It takes time in
+ * proportion to their number; to extract each by its place would take its square.
+ */
+export function straysSql(table: string, condition = 'true'): string {
+  return `(SELECT p, v, CASE WHEN starts_with(CAST(v AS VARCHAR), '"') THEN v->>'$' END AS t FROM (
+    SELECT e.key AS p, e.value AS v FROM (
+    SELECT unnest(map_entries(TRY_CAST("${STRAYS_COLUMN}" AS MAP(VARCHAR, JSON)))) AS e
+    FROM ${table} WHERE "${STRAYS_COLUMN}" IS NOT NULL AND ${condition})))`;
+}
+
+/** Lists and maps beyond these keep a place for each item or key, and so do those whose pattern would be longer. */
+const ITEMS_MAX = 500;
+const PATTERN_CHARS_MAX = 20_000;
+
+/**
+ * SQL that makes the place `p` the same for all items of a list, and all values of a map, as for the first: 0; to be done
+ * one after another. `items` are such places.
+ */
+export function placeSteps(items: readonly string[]): string[] {
+  const levels: string[][] = [];
+  const some = items.slice(0, ITEMS_MAX);
+  for (const place of some) {
+    const level = some.filter((one) => place.startsWith(`${one}/`)).length;
+    levels[level] = [...(levels[level] ?? []), literally(place.slice(0, place.lastIndexOf('/')))];
+  }
+  const patterns = levels.map((around) => around.join('|')).filter(({ length }) => length <= PATTERN_CHARS_MAX);
+  return patterns.map((around) => `regexp_replace(p, '^(${around.replaceAll("'", "''")})/[^/]*', '\\1/0')`);
+}
+
+const DAY = '\\d{4}-\\d\\d-\\d\\d';
+const CLOCK = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,9})?)?';
+const ZONE = '(Z|[+-](0\\d|1[0-8])(:?[0-5]\\d)?)';
+const SPELLED = [
+  ['DATE', DAY],
+  ['TIMESTAMP', `${DAY}[T ]${CLOCK}`],
+  ['TIMESTAMP WITH TIME ZONE', `${DAY}[T ]${CLOCK}${ZONE}`],
+  ['TIME', CLOCK.replace('1,9', '1,6')],
+  ['UUID', '(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'],
+] as const;
+
+/** SQL for the type, other than text, that a text seems to be of; NULL for everything else. */
+export function textTypeSql(text: string): string {
+  const type = SPELLED.map(([name, pattern]) => `WHEN regexp_full_match(${text}, '${pattern}') THEN '${name}'`);
+  const isNoDay = `regexp_matches(${text}, '^${DAY}') AND TRY_CAST(left(${text}, 10) AS DATE) IS NULL`;
+  return `CASE WHEN ${isNoDay} THEN NULL ${type.join(' ')} END`;
+}
+
+/** Whether a column of a type has what texts of another say: then these strays are only spelled otherwise. */
+export function holdsTextOf(column: string | null, stray: string | null): boolean {
+  return stray !== null && (column === stray || (column === 'TIMESTAMP' && stray === 'DATE'));
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject, JsonValue } from '../../../src/contract/json/json.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { doc, openSmall, temporaryFolder } from '../harness.ts';
+
+const home = temporaryFolder();
+let engine: Engine;
+let made = 0;
+
+beforeAll(async () => {
+  engine = await openSmall(home.file);
+  await engine.commit([{ do: 'createWorkspace', workspace: 'commons' }]);
+});
+afterAll(async () => {
+  await engine.close();
+  home.dispose();
+});
+
+/** Writes documents with these fields into a new collection of this name, one write for each list of them. */
+async function collectionOf(name: string, ...writes: JsonObject[][]): Promise<string> {
+  const table = `t${++made}`;
+  await engine.commit([{ do: 'createCollection', table, workspace: 'commons', name, recognizeTimes: true }]);
+  let id = 0;
+  for (const write of writes) {
+    const outcomes = await engine.addDocuments(
+      table,
+      write.map((fields) => doc(`d${String(id++).padStart(3, '0')}`, fields)),
+    );
+    expect(outcomes.filter(({ status }) => status === 'error')).toEqual([]);
+  }
+  return table;
+}
+
+/** So many times a number and a text. */
+const mixed = (pairs: number): JsonValue[] => Array.from({ length: 2 * pairs }, (_, n) => (n % 2 === 0 ? n : `x${n}`));
+const rowsOf = async (sql: string) => (await engine.query({ sql })).rows;
+
+describe('rows with very many strays', () => {
+  test('are shown as they were written, and counted', async () => {
+    const list = mixed(40_000);
+    await collectionOf('long', [{ l: [1, 2], n: 1 }], [{ l: list, n: 2, s: 1 }]);
+    const { rows, warnings } = await engine.query({ sql: 'SELECT l, n FROM long WHERE n = 2' });
+    expect(warnings).toEqual([]);
+    expect(rows).toEqual([[list, 2]]);
+    const summed = await engine.query({ sql: 'SELECT sum(list_sum(l)) FROM long' });
+    expect(summed.warnings.join()).toMatch(/"l" in commons\.long does not fit/);
+    expect(await rowsOf('SELECT count(*) FROM long')).toEqual([[2]]);
+  });
+
+  test('so is an object of very many keys that is one stray', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n]));
+    await collectionOf('keys', [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }], [{ n: keys }]);
+    expect(await rowsOf('SELECT n FROM keys ORDER BY _id')).toEqual([[1], [2], [3], [4], [keys]]);
+  });
+
+  test('do not make later writes and warnings take the square of their number', async () => {
+    const table = await collectionOf('square', [{ n: 1, l: [1] }], [{ n: 2, l: mixed(4_900) }]);
+    await engine.addDocuments(table, [doc('late', { n: 'x', l: ['y', 2, 3] })]);
+    const { warnings } = await engine.query({ sql: 'SELECT sum(list_sum(l)), sum(n) FROM square' });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^4,901 values of "l"\[\] in commons\.square/),
+      expect.stringMatching(/^1 value of "n" in/),
+    ]);
+  });
+});
+
+test('warnings count all places that are read, and only these', async () => {
+  const keyed = (of: string, value: JsonValue) =>
+    Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`${of}_${n}`, value]));
+  const numbers = Array.from({ length: 20 }, (_, n) => ({ m: keyed(`k${n}`, n), z: n }));
+  const texts = Array.from({ length: 15 }, (_, n) => ({ m: keyed(`t${n}`, 'odd') }));
+  await collectionOf('wide', numbers, texts, [{ z: 'none', o: { 2020: 1, 2021: 2 } }, { o: { 2020: 'x', 2021: 3 } }]);
+  const warningsOf = async (sql: string) => (await engine.query({ sql })).warnings;
+  expect(await warningsOf('SELECT sum(z) FROM wide')).toEqual([expect.stringMatching(/^1 value of "z" in/)]);
+  expect(await warningsOf('SELECT sum(o."2020"), sum(o."2021") FROM wide')).toEqual([
+    expect.stringMatching(/^1 value of "o"\."2020" in/),
+  ]);
+  expect(await warningsOf('SELECT list_sum(map_values(m)) FROM wide')).toEqual([
+    expect.stringMatching(/^1,500 values of "m"\.<key> in/),
+  ]);
+  expect(await warningsOf("SELECT sum(m['k0_1']) FROM wide")).toEqual([]);
+  expect(await warningsOf("SELECT sum(m['t0_1']) FROM wide")).toEqual([
+    expect.stringMatching(/^1 value of "m"\.<key> in/),
+  ]);
+});
+
+test('columns are shown with the strays that each has', async () => {
+  const columns = Array.from({ length: 200 }, (_, n) => `c${n}`);
+  const all = Object.fromEntries(columns.map((name, n) => [name, n]));
+  await collectionOf(
+    'many',
+    [
+      { ...all, l: [1] },
+      { ...all, l: [2] },
+    ],
+    [{ ...all, c7: 'x', C8: 1, l: mixed(4_000) }],
+  );
+  const [row] = await rowsOf(`SELECT C7, c7 AS again, l, c9 FROM many ORDER BY _id DESC LIMIT 1`);
+  expect(row).toEqual(['x', 'x', mixed(4_000), 9]);
+});
+
+test('a text that is no time is counted where times are read, whatever it looks like', async () => {
+  const times = Array.from({ length: 8 }, (_, n) => ({ d: `2024-05-0${n + 1}`, t: `2024-05-0${n + 1}T10:00:00Z` }));
+  await collectionOf('times', times, [
+    { d: '2024-02-30', t: '2024-05-01T25:00:00Z' },
+    { d: '2024-05-01', t: '2024-05-01T10:00:00+19:00' },
+    { d: '2024-05-01', t: '2024-05-01T10:00:00+0200' },
+  ]);
+  const { warnings } = await engine.query({ sql: 'SELECT max(d), max(t) FROM times' });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^2 values of "t" in commons\.times/),
+    expect.stringMatching(/^1 value of "d" in commons\.times/),
+  ]);
+});
