@@ -123,12 +123,25 @@ test.each<[DeclaredType, JsonValue[], JsonValue[]]>([
   await expectWritten([...values, ...others, ...more]);
 });
 
-test('a number that does not fit makes decimals doubles, and nothing is lost', async () => {
-  const values = [1.25, '123456789012345678.25'];
-  await add(values, 'decimal 20 2');
+test('a number that does not fit makes doubles of decimals, but of longer ones only if most do not', async () => {
+  await add([1.25, 2], 'decimal 10 2');
   await add([1.125], undefined, 2);
   expect(await typeOfField()).toBe('DOUBLE');
+  await expectWritten([1.25, 2, 1.125]);
+});
+
+test('longer decimals keep their digits beside a number that does not fit', async () => {
+  const values = [1.25, '123456789012345678.25'];
+  await add(values, 'decimal 20 2');
+  const news = await add([1.125], undefined, 2);
+  expect(news[0]?.strays).toMatchObject([{ path: '"v"', count: 1 }]);
+  expect(await typeOfField()).toBe('DECIMAL(20,2)');
   await expectWritten([...values, 1.125]);
+  expect(await rowsOf(engine, 'SELECT sum(v) FROM docs')).toEqual([['123456789012345679.50']]);
+  const more = Array.from({ length: 9 }, (_, n) => n + 0.001);
+  await add(more, undefined, 3);
+  expect(await typeOfField()).toBe('DOUBLE');
+  await expectWritten([...values, 1.125, ...more]);
 });
 
 test('the first value decides only if it fits', async () => {

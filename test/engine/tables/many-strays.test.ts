@@ -84,6 +84,37 @@ test('warnings count all places that are read, and only these', async () => {
   ]);
 });
 
+test('documents that a write replaces do not count for what they had', async () => {
+  const ids = Array.from({ length: 10 }, (_, n) => `d${String(n).padStart(3, '0')}`);
+  const table = await collectionOf(
+    'replaced',
+    ids.map((_, n) => ({ n, s: 'x' })),
+  );
+  await engine.addDocuments(
+    table,
+    ids.map((id, n) => doc(id, { n: `text ${n}`, s: 1 })),
+  );
+  const { rows, warnings } = await engine.query({
+    sql: 'SELECT typeof(n), max(n), typeof(s), max(s) FROM replaced GROUP BY ALL',
+  });
+  expect(rows).toEqual([['VARCHAR', 'text 9', 'BIGINT', 1]]);
+  expect(warnings).toEqual([]);
+});
+
+test('a map has the keys that were strays beside the fields of an object', async () => {
+  const keyed = (n: number) => ({ m: { k0: n, [`k${n}`]: n, [`K${n}`]: -n } });
+  await collectionOf(
+    'cased',
+    [keyed(0), { m: { K0: 7, k1: 1 } }],
+    Array.from({ length: 40 }, (_, n) => keyed(n + 1)),
+  );
+  const { rows, warnings } = await engine.query({
+    sql: "SELECT typeof(m), max(m['K0']), max(m['K30']) FROM cased GROUP BY 1",
+  });
+  expect(rows).toEqual([['MAP(VARCHAR, BIGINT)', 7, -30]]);
+  expect(warnings).toEqual([]);
+});
+
 test('columns are shown with the strays that each has', async () => {
   const columns = Array.from({ length: 200 }, (_, n) => `c${n}`);
   const all = Object.fromEntries(columns.map((name, n) => [name, n]));

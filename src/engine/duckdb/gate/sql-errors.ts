@@ -4,7 +4,7 @@ import { between } from '../../../contract/text.ts';
 import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
-import { COLON_INSTEAD } from '../sql/syntax-hints.ts';
+import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
 import { shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
 
@@ -123,7 +123,7 @@ export interface ComparedText {
   name: string;
   start: number;
   end: number;
-  /** The type that it has to be cast to: that of the other side, as the engine does by itself for `=`, but with the zone. */
+  /** The type that it has to be cast to. */
   type: string;
 }
 
@@ -141,10 +141,14 @@ function comparedText(message: string, { body }: Statement, at: number | undefin
   const left = TEXT_LEFT.exec(message)?.[1];
   const other = left ?? TEXT_RIGHT.exec(message)?.[1];
   if (other === undefined) return undefined;
-  const type = other.startsWith('TIMESTAMP') ? 'TIMESTAMPTZ' : other;
+  // A date is its midnight, and no text loses its hour.
+  const type = other === 'TIME' ? other : 'TIMESTAMPTZ';
   const list = [...tokens(body)];
   const from = at === undefined ? -1 : Buffer.from(body).subarray(0, at).toString().length;
-  const operator = list.findIndex(({ start, end }) => start <= from && from < end);
+  const found = list.findIndex(({ start, end }) => start <= from && from < end);
+  // The engine turns NOT a < b around, and says where NOT is.
+  const isNot = list[found]?.text.toLowerCase() === 'not';
+  const operator = isNot ? list.findIndex((token, index) => index > found && isMark(token, '=<>!')) : found;
   const [start, end] = (operator < 0 ? undefined : nameBeside(list, operator, left === undefined ? 1 : -1)) ?? [];
   return start === undefined || end === undefined ? { type } : { name: body.slice(start, end), start, end, type };
 }
@@ -156,13 +160,16 @@ function castForTime({ name, type }: Partial<ComparedText>): string {
 
 /** Where the name, with those before its dots, stands on one side of a token. */
 function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [start: number, end: number] | undefined {
-  const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
+  const isName = (token: Token | undefined) =>
+    token?.kind === 'quoted' || (token?.kind === 'word' && !isReserved(token));
   // An operator of two characters is two tokens.
   let at = operator + step;
   while (isMark(list[at], '=<>!')) at += step;
   if (!isName(list[at])) return undefined;
   let last = at;
   while (isMark(list[last + step], '.') && isName(list[last + 2 * step])) last += 2 * step;
+  // An item of a list, or a call.
+  if (isMark(list[Math.max(at, last) + 1], '[(')) return undefined;
   return [list[Math.min(at, last)]?.start ?? 0, list[Math.max(at, last)]?.end ?? 0];
 }
 

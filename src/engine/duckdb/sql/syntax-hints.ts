@@ -4,7 +4,7 @@ import { type Token, tokens } from './tokens.ts';
 /** Words that the engine reserves unless quoted, and that are likely to name a field. */
 const RESERVED = new Set(
   `all any array asc at both case check column constraint create default desc do else end except fetch foreign from group
-  having in initially intersect into lambda lateral leading limit offset on only or order placing primary references
+  having in initially intersect into lambda lateral leading limit not offset on only or order placing primary references
   returning select show some summarize symmetric table then to trailing union unique user using when where window with`.split(
     /\s+/,
   ),
@@ -13,6 +13,10 @@ const RESERVED = new Set(
 const AFTER_FIELD = /^(?:::|[.,)=<>!+*/|-]|from|as|is|in|like|and|or|asc|desc)$/i;
 
 const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
+
+export function isReserved(token: Token): boolean {
+  return RESERVED.has(wordOf(token));
+}
 
 /** A more helpful message than the parser's own; null if there is none. `at` counts UTF-16 units. */
 export function syntaxHint(sql: string, message: string, at: number | undefined): string | null {

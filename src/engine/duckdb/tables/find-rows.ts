@@ -31,6 +31,9 @@ const NESTED_MAX = 200;
 /** The strings of `$1`, a JSON array. */
 export const LISTED = `SELECT unnest(from_json($1, '["VARCHAR"]'))`;
 
+/** Their hashes. */
+export const LISTED_HASHES = `SELECT ${hashOf('id')} FROM (${LISTED} AS id)`;
+
 /** The first of them; a list of one item would be joined, which takes twice as long. */
 const FIRST_LISTED = `from_json($1, '["VARCHAR"]')[1]`;
 
@@ -104,10 +107,9 @@ export async function deleteVisible(sql: Sql, table: Table, ids: readonly string
 function mayHave(table: Table, count: number): string {
   const column = quoteName(HASH_COLUMN);
   if (count === 1) return `${column} = ${hashOf(FIRST_LISTED)}`;
-  const hashes = `SELECT ${hashOf('id')} FROM (${LISTED} AS id)`;
   const key = rowKeyOf(table);
-  if (key === ID || count > NESTED_MAX) return `${column} IN (${hashes})`;
-  return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${hashes}))`;
+  if (key === ID || count > NESTED_MAX) return `${column} IN (${LISTED_HASHES})`;
+  return `${key.column} IN (SELECT ${key.column} FROM ${dataTable(table.id)} WHERE ${column} IN (${LISTED_HASHES}))`;
 }
 
 /** The rows that are visible now. */

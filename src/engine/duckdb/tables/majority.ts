@@ -1,3 +1,4 @@
+import type { DuckDBValue } from '@duckdb/node-api';
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import { holdsTextOf, literally, placeOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
@@ -10,7 +11,8 @@ import { isScalarOf } from '../values/strays.ts';
 import { isTimeShape, timeShapeOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
-import { IS_LIVE, type TableShape } from './columns.ts';
+import { HASH_COLUMN, IS_LIVE, type TableShape } from './columns.ts';
+import { LISTED_HASHES } from './find-rows.ts';
 import { straysIn, type Written } from './places.ts';
 
 /*
@@ -37,16 +39,17 @@ export async function withMajority(
   read: Transaction,
   table: Table,
   after: TableShape,
-  documents: readonly Written[],
+  { documents, ids }: Writing,
 ): Promise<ReadonlyMap<string, Shape>> {
   let { columns } = after;
+  const list = JSON.stringify(ids);
   const most = (await straysIn(columns, documents)).slice(0, PLACES_MAX);
   // What is around a place first: a change there changes what is in it.
   for (const { path } of most.sort((a, b) => a.path.length - b.path.length)) {
     const shape = shapeAt(columns, path);
     // Keys that cannot be fields have none.
     if (shape === undefined || shape === 'json') continue;
-    const wanted = await read((sql) => wantedAt(sql, table, { path, shape }, documents));
+    const wanted = await read((sql) => wantedAt({ sql, table, ids: list }, { path, shape }, documents));
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
   // Its first text alone does not say whether a new field has times.
@@ -54,10 +57,18 @@ export async function withMajority(
   for (const { path, from, to } of texts) {
     if (to !== 'string' || (from !== undefined && from !== 'null')) continue;
     const place = { path, shape: to };
-    const wanted = await shapeOf(undefined, table, place, 'text', documents);
+    const wanted = await shapeOf(undefined, place, 'text', { documents, times: after.times });
     if (wanted !== undefined) columns = withShape(columns, path, wanted);
   }
   return new Map([...columns].filter(([name, shape]) => shape !== after.columns.get(name)));
+}
+
+/** What a write stores. */
+interface Writing {
+  /** The documents that may have strays, or widened the table. */
+  documents: readonly Written[];
+  /** The ids of all that it may replace. */
+  ids: readonly string[];
 }
 
 interface Place {
@@ -65,13 +76,18 @@ interface Place {
   shape: Shape;
 }
 
+/** What a table has beside the documents of these ids, a JSON list. */
+interface Others {
+  sql: Sql;
+  table: Table;
+  ids: string;
+}
+
+const IS_OTHER = `${IS_LIVE} AND ${quoteName(HASH_COLUMN)} NOT IN (${LISTED_HASHES})`;
+
 /** The shape that a place should have; undefined: it has it. */
-async function wantedAt(
-  sql: Sql,
-  table: Table,
-  place: Place,
-  documents: readonly Written[],
-): Promise<Shape | undefined> {
+async function wantedAt(others: Others, place: Place, documents: readonly Written[]): Promise<Shape | undefined> {
+  const { table } = others;
   const { path, shape } = place;
   const own = kindOf(shape);
   const pace = createPace();
@@ -83,7 +99,7 @@ async function wantedAt(
     if (turn !== undefined) await turn;
     for (const value of valuesAt(fields, path)) {
       if (value === null) continue;
-      const held = typeof value === 'string' ? heldIn(value, shape) : undefined;
+      const held = heldIn(value, shape);
       const kind = held === undefined ? kindOfValue(value) : (own ?? 'typed');
       all[kind] += 1;
       if (kind === 'number' && typeof value !== 'object' && !isScalarOf(value, shape)) wider = 'double';
@@ -91,7 +107,7 @@ async function wantedAt(
     }
   }
   const isStored = shapeAt(table.shape.columns, path) !== undefined;
-  for (const { type, time, count } of isStored ? await storedStrays(sql, table, path) : []) {
+  for (const { type, time, count } of isStored ? await storedStrays(others, path) : []) {
     const kind = holdsTextOf(typeOf(shape), time) ? 'typed' : kindOfType(type);
     // Their text stands for them in a column of text, and a time spelled otherwise in one of times.
     if (own === 'text') all.text -= count;
@@ -99,13 +115,14 @@ async function wantedAt(
     all[kind] += count;
     if (kind === 'number') wider = 'double';
   }
-  if (own !== undefined && isStored) all[own] += await storedValues(sql, table, path);
+  if (own !== undefined && isStored) all[own] += await storedValues(others, path);
   const total = Object.values(all).reduce((sum, count) => sum + count, 0);
   if (wider !== undefined && wider !== shape && own === kindOf(wider)) return wider;
   if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
   const kind = prevailing(all);
   if (kind === 'json') return 'json';
-  if (kind !== undefined) return shapeOf(isStored ? sql : undefined, table, place, kind, documents);
+  if (kind !== undefined)
+    return shapeOf(isStored ? others : undefined, place, kind, { documents, times: table.shape.times });
   return shape === 'string' ? undefined : 'string';
 }
 
@@ -117,16 +134,15 @@ export function prevailing(counts: Counts): Kind | 'json' | undefined {
   return counts.list + counts.object > total * NESTED_MAX ? 'json' : undefined;
 }
 
-/** The shape of all values of a kind at a place; undefined: it has it. Without `sql`, none of them is stored. */
+/** The shape of all values of a kind at a place; undefined: it has it. Without `others`, none of them is stored. */
 async function shapeOf(
-  sql: Sql | undefined,
-  table: Table,
+  others: Others | undefined,
   { path, shape: before }: Place,
   kind: Kind,
-  documents: readonly Written[],
+  { documents, times }: { documents: readonly Written[]; times: boolean },
 ): Promise<Shape | undefined> {
-  if (kind === 'text' && !table.shape.times) return before === 'string' ? undefined : 'string';
-  const intake: Intake = { misfits: 0, times: table.shape.times };
+  if (kind === 'text' && !times) return before === 'string' ? undefined : 'string';
+  const intake: Intake = { misfits: 0, times };
   const texts = new Map<string, { count: number; shape: Shape }>();
   let all = 0;
   const pace = createPace();
@@ -146,10 +162,8 @@ async function shapeOf(
     shape = widenKind(kind, shape, value, { intake, level });
   };
   for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
-  if (sql !== undefined && table.shape.strays.size > 0) {
-    for (const [text] of await sql(`SELECT v::VARCHAR FROM ${straysAt(table, path)}`))
-      await add(parseJson(String(text)));
-  }
+  const rows = others === undefined ? [] : await readStrays(others, path, 'SELECT v::VARCHAR');
+  for (const [text] of rows) await add(parseJson(String(text)));
   if (kind === 'text') shape = [...texts.values()].find(({ count }) => count >= all * KIND_MIN)?.shape ?? 'string';
   return shape === 'null' || shape === before ? undefined : shape;
 }
@@ -167,13 +181,13 @@ export function widenKind(
 }
 
 /**
- * The shape of a column, of another type than text, that holds a text and what it has; undefined: there is none. A date
+ * The shape of a column, of another type than text, that holds a value and what it has; undefined: there is none. A date
  * becomes a time at midnight.
  */
-function heldIn(text: string, shape: Shape): Shape | undefined {
-  if (isTypedShape(shape) && typedIn(text, shape) !== undefined) return shape;
-  if (!isTimeShape(shape)) return undefined;
-  const own = timeShapeOf(text);
+function heldIn(value: JsonValue, shape: Shape): Shape | undefined {
+  if (isTypedShape(shape) && typedIn(value, shape) !== undefined) return shape;
+  if (!isTimeShape(shape) || typeof value !== 'string') return undefined;
+  const own = timeShapeOf(value);
   return own !== undefined && timeType(own) === 'TIMESTAMP' && timeType(shape) === 'DATE' ? own : undefined;
 }
 
@@ -184,11 +198,8 @@ interface StoredStrays {
 }
 
 /** How many stored strays of a place have each type of the engine's `json_type`, and of times. */
-async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredStrays[]> {
-  if (table.shape.strays.size === 0) return [];
-  const rows = await sql(
-    `SELECT json_type(v), ${textTypeSql('t')}, count(*) FROM ${straysAt(table, path)} GROUP BY 1, 2`,
-  );
+async function storedStrays(others: Others, path: Path): Promise<StoredStrays[]> {
+  const rows = await readStrays(others, path, `SELECT json_type(v), ${textTypeSql('t')}, count(*)`, 'GROUP BY 1, 2');
   return rows.map(([type, time, count]) => ({
     type: String(type),
     time: time === null ? null : String(time),
@@ -196,20 +207,26 @@ async function storedStrays(sql: Sql, table: Table, path: Path): Promise<StoredS
   }));
 }
 
-/** SQL for the strays of a place, as `v`. */
-function straysAt(table: Table, path: Path): string {
+/** Reads the stored strays of a place. */
+async function readStrays(
+  { sql, table, ids }: Others,
+  path: Path,
+  select: string,
+  rest = '',
+): Promise<DuckDBValue[][]> {
+  if (table.shape.strays.size === 0) return [];
   const pattern = path.map((step) => {
     if (step === ITEMS) return '[0-9]+';
     return step === VALUES ? '[^/]*' : literally(placeOf([step]));
   });
-  const strays = straysSql(dataTable(table.id), IS_LIVE);
-  return `(SELECT v, t FROM ${strays} WHERE regexp_full_match(p, ${quoteText(pattern.join('/'))}))`;
+  const from = straysSql(dataTable(table.id), IS_OTHER);
+  return await sql(`${select} FROM ${from} WHERE regexp_full_match(p, ${quoteText(pattern.join('/'))}) ${rest}`, ids);
 }
 
 /** How many values a place has that are not NULL. */
-async function storedValues(sql: Sql, table: Table, [column, ...steps]: Path): Promise<number> {
-  const counted = valuesIn(quoteName(String(column)), steps);
-  const [row] = await sql(`SELECT coalesce(sum(${counted}), 0)::BIGINT FROM ${dataTable(table.id)} WHERE ${IS_LIVE}`);
+async function storedValues({ sql, table, ids }: Others, [column, ...steps]: Path): Promise<number> {
+  const counted = `coalesce(sum(${valuesIn(quoteName(String(column)), steps)}), 0)::BIGINT`;
+  const [row] = await sql(`SELECT ${counted} FROM ${dataTable(table.id)} WHERE ${IS_OTHER}`, ids);
   return Number(row?.[0] ?? 0);
 }
 

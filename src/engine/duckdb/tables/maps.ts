@@ -127,8 +127,14 @@ function jsonPlaces(shape: Shape): number {
   return partsOf(shape).reduce((sum, [, part]) => sum + jsonPlaces(part), 0);
 }
 
-function putMap({ shape, retyped }: Retyped, path: Path, object: ObjectShape, map: MapShape): Retyped {
+/** A map of which it is not known what keys documents have: some were strays beside the fields. */
+function unlisted({ values }: MapShape): MapShape {
+  return { values: isMapShape(values) ? unlisted(values) : values, keys: undefined };
+}
+
+function putMap({ shape, retyped }: Retyped, path: Path, object: ObjectShape, found: MapShape): Retyped {
   const column = String(path[0]);
+  const map = shape.strays.has(column) ? unlisted(found) : found;
   const exact = hasOwnStrays(shape.columns) ? toMap(object) : undefined;
   const columns = withShape(shape.columns, path, exact ?? map);
   if (exact !== undefined || fitsAll(object, map)) return { shape: { ...shape, columns }, retyped };

@@ -183,7 +183,10 @@ async function storeDocuments(
 ): Promise<Map<string, bigint>> {
   if (documents.length === 0) return new Map();
   let fit = await fitAll(before.shape, documents);
-  const retyped = await withMajority(context.transaction, before, fit.shape, fit.written);
+  const retyped = await withMajority(context.transaction, before, fit.shape, {
+    documents: fit.written,
+    ids: documents.map(({ id }) => id),
+  });
   if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
   const mapped = await withMaps(context.transaction, before, fit.shape, documents);
   fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
@@ -232,8 +235,10 @@ async function storeText(
   const ids = documents.map(({ id }) => id);
   const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
   // Among all documents those that were parsed may be few: only with all of them it is known.
-  if ((await withMajority(context.transaction, before, shape, written)).size > 0) return undefined;
-  const stored = { shape, retyped: [], ids, given: givenIds(documents), written, onNews };
+  const given = givenIds(documents);
+  const retyped = await withMajority(context.transaction, before, shape, { documents: written, ids: given });
+  if (retyped.size > 0) return undefined;
+  const stored = { shape, retyped: [], ids, given, written, onNews };
   const existed = await store(context, before, stored, (sql, table, timeOf) =>
     insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
   );

@@ -62,7 +62,7 @@ export function isMapShape(shape: Shape): shape is MapShape {
   return typeof shape === 'object' && 'values' in shape;
 }
 
-/** What a value is, whatever its width and what it holds; `typed`: text that its column holds as another type. */
+/** What a value is, whatever its width and what it holds; `typed`: text, or a number, that its column holds as another type. */
 export type Kind = 'boolean' | 'number' | 'text' | 'typed' | 'list' | 'object';
 
 /** The kind of all values of a shape; undefined if they have none in common. */
@@ -70,7 +70,8 @@ export function kindOf(shape: Shape): Kind | undefined {
   if (isListShape(shape)) return 'list';
   if (isMapShape(shape) || isObjectShape(shape)) return 'object';
   if (shape === 'string') return 'text';
-  if (isDecimal(shape)) return 'number';
+  // As doubles, longer decimals would lose digits.
+  if (isDecimal(shape)) return isShortDecimal(shape) ? 'number' : 'typed';
   if (isTypedShape(shape)) return 'typed';
   if (shape === 'null' || shape === 'json') return undefined;
   return shape === 'boolean' ? 'boolean' : 'number';
