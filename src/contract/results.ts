@@ -52,6 +52,7 @@ export const ColumnProfile = resource({
   name: z.string(),
   type: z.string(),
   nulls: z.number(),
+  strays: z.number().describe('Values that do not fit the type: the other figures leave them out'),
   distinct: z.number().describe('Null for nested values, which are not compared'),
   is_distinct_exact: z.boolean().describe('False where it is estimated'),
   min: Json,

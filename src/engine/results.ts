@@ -75,6 +75,8 @@ export interface ColumnProfile {
   name: string;
   type: string;
   nulls: number;
+  /** Values that do not fit the type, which the other figures leave out; in a column of text they count as their text. */
+  strays: number;
   /** Number of distinct values; null for nested and JSON values, which are not compared. */
   distinct: number | null;
   /** False if `distinct` is estimated because the result has many rows. */

@@ -44,6 +44,7 @@ const PROFILE_BUDGET = { bytesMax: 6_000, tokensMax: 2_000 };
 const CELL_CHARS_MAX = 60;
 const SAMPLES_MAX = 3;
 const HEAD = ['column', 'nulls', 'distinct', 'min', 'max', 'frequent'] as const;
+const STRAYS_HEAD = 'values that do not fit, beside these';
 
 /**
  * A profile of the columns of a kept result: a table, header first, with as many columns as fit into a quarter of an
@@ -60,13 +61,15 @@ export async function profileOf(
 
 export function profileTable({ rows, columns }: ResultProfile): readonly (readonly unknown[])[] {
   const room = new Room(PROFILE_BUDGET);
-  const table: (readonly unknown[])[] = [HEAD];
-  for (const { name, nulls, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
+  const hasStrays = columns?.some(({ strays }) => (strays ?? 0) > 0) === true;
+  const table: (readonly unknown[])[] = [hasStrays ? [...HEAD, STRAYS_HEAD] : HEAD];
+  for (const { name, nulls, strays, distinct, is_distinct_exact, min, max, samples } of columns ?? []) {
     // If nearly all values are distinct, none is frequent.
     const isUnique = (distinct ?? 0) > 0.8 * ((rows ?? 0) - (nulls ?? 0));
     const estimated = is_distinct_exact === false && distinct != null ? `~${distinct}` : (distinct ?? null);
     const frequent = isUnique ? [] : (samples ?? []).slice(0, SAMPLES_MAX).map(short);
-    const line = [short(name ?? ''), nulls ?? 0, estimated, short(min ?? null), short(max ?? null), frequent];
+    const figures = [nulls ?? 0, estimated, short(min ?? null), short(max ?? null), frequent];
+    const line = [short(name ?? ''), ...figures, ...(hasStrays ? [strays ?? 0] : [])];
     if (!room.take(JSON.stringify(line))) break;
     table.push(line);
   }

@@ -143,3 +143,33 @@ test('a text that is no time is counted where times are read, whatever it looks 
     expect.stringMatching(/^1 value of "d" in commons\.times/),
   ]);
 });
+
+test('a kept result has the strays in its pages, says that its conditions do not, and counts them in its profile', async () => {
+  await collectionOf('kept', [
+    { n: 1, s: 'a' },
+    { n: 2, s: 'b' },
+    { n: 'three', s: 3 },
+    { s: 'd', o: { x: 1 } },
+    { n: 2, o: { x: 'y' } },
+  ]);
+  await engine.query({ sql: 'SELECT n, s AS limit, o.x FROM kept ORDER BY _id', keep: { id: 'k', rowsMax: 1 } });
+  const page = await engine.results.read('k', { offset: 1, limit: 4 });
+  expect(page.rows).toEqual([
+    [2, 'b', null],
+    ['three', 3, null],
+    [null, 'd', 1],
+    [2, null, 'y'],
+  ]);
+  expect(page.warnings).toEqual([]);
+  const some = await engine.results.read('k', { offset: 0, limit: 4, where: 'n > 1', columns: ['limit', 'x'] });
+  expect(some.rows).toEqual([
+    ['b', null],
+    [null, 'y'],
+  ]);
+  expect(some.warnings.join()).toMatch(/do not fit the type of their column/);
+  expect(await engine.results.profile('k')).toMatchObject([
+    { name: 'n', nulls: 1, strays: 1, distinct: 2, min: 1, max: 2 },
+    { name: 'limit', nulls: 1, strays: 1, distinct: 4, max: 'd' },
+    { name: 'x', nulls: 3, strays: 1, distinct: 1 },
+  ]);
+});

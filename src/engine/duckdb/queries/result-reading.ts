@@ -10,7 +10,7 @@ import { toQueryError } from '../gate/sql-errors.ts';
 import { writeParquet } from '../results/parquet-write.ts';
 import { exportsFolder } from '../results/result-database.ts';
 import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
-import { foldName, type NamedTable, type Names, quoteName } from '../sql/names.ts';
+import { foldName, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { DEFAULT_WORKSPACE } from '../sql/references.ts';
 import { readStatement } from '../sql/statement.ts';
 import { clausesOf, isNode, modifiersOf, type Node } from '../sql/tree.ts';
@@ -27,6 +27,8 @@ const PROFILED_CHARS_MAX = 200;
 const SAMPLES = 5;
 /** Maximum rows for which distinct values are counted exactly; frequent values are taken from this many. */
 const EXACT_ROWS_MAX = 10_000;
+/** Of each column: `strayFigures` and `figuresOf`. */
+const FIGURES = 7;
 
 interface Context {
   store: ResultStore;
@@ -295,7 +297,7 @@ const COMPARED = new Set([
  * Count, number of distinct values, least, greatest and most frequent value of a column; NULL if values are not
  * compared.
  */
-function profileOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
+function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string): string[] {
   const column = quoteName(name);
   const isText = type.typeId === DuckDBTypeId.VARCHAR;
   if (!COMPARED.has(type.typeId) || (isText && typeName(type) === 'JSON')) {
@@ -311,6 +313,18 @@ function profileOf({ name, type }: KeptColumn, isExact: boolean, few: string): s
   ];
 }
 
+/** How many values of a column do not fit, and how many of these it has as NULL. */
+function strayFigures({ shown, stored }: KeptTable, column: KeptColumn): string[] {
+  const strays = shown?.strays === undefined ? undefined : stored[shown.strays];
+  const place = shown?.columns[stored.indexOf(column)]?.place ?? null;
+  if (strays === undefined || place === null) return ['0', '0'];
+  const isStray = `list_contains(json_keys(${quoteName(strays.name)}), ${quoteText(place)})`;
+  return [
+    `count(*) FILTER (WHERE ${isStray})`,
+    `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`,
+  ];
+}
+
 async function readProfile(
   connection: DuckDBConnection,
   table: KeptTable,
@@ -318,17 +332,18 @@ async function readProfile(
 ): Promise<ColumnProfile[]> {
   const columns = table.columns.slice(0, PROFILED_COLUMNS_MAX);
   const isExact = table.rows <= EXACT_ROWS_MAX;
-  const figures = columns.map((column) => profileOf(column, isExact, 'few'));
+  const figures = columns.map((column) => [...strayFigures(table, column), ...figuresOf(column, isExact, 'few')]);
   const few = `WITH few AS MATERIALIZED (SELECT * FROM ${fromTable(table)} LIMIT ${EXACT_ROWS_MAX})`;
   const result = await connection.stream(`${few} SELECT ${figures.flat().join(', ')} FROM ${fromTable(table)}`);
   const { rows } = await readRows(result, { rowsMax: 1, bytesMax: Number.POSITIVE_INFINITY }, signal);
   const values = rows[0] ?? [];
   return columns.map(({ name, type }, index) => {
-    const [count, distinct, min, max, samples] = values.slice(index * 5, index * 5 + 5);
+    const [strays, hidden, count, distinct, min, max, samples] = values.slice(index * FIGURES, (index + 1) * FIGURES);
     return {
       name,
       type: typeName(type),
-      nulls: table.rows - Number(count ?? 0),
+      nulls: table.rows - Number(count ?? 0) - Number(hidden ?? 0),
+      strays: Number(strays ?? 0),
       distinct: distinct === null || distinct === undefined ? null : Number(distinct),
       isDistinctExact: isExact,
       min: min ?? null,
