@@ -173,3 +173,24 @@ test('a kept result has the strays in its pages, says that its conditions do not
     { name: 'x', nulls: 3, strays: 1, distinct: 1 },
   ]);
 });
+
+test.each(['a/b', 'a~1b', "it's", 'q"q', 'a.b', 'two\nlines', 'x{2}', '(p', 'ü', '0', ' ', 'limit', '\\d', '$', '%'])(
+  'a field named %j is shown, warned about and counted like any other',
+  async (name) => {
+    const sql = `"${name.replaceAll('"', '""')}"`;
+    const one = (value: JsonValue) => ({ [name]: value, o: { [name]: value, z: 1 }, l: [{ [name]: [1, value] }] });
+    await collectionOf(`named${made}`, [one(1), one(2), one(3), one('odd'), { o: { other: 1 } }]);
+    const from = `named${made - 1}`;
+    expect(await rowsOf(`SELECT ${sql}, o.${sql}, l FROM ${from} ORDER BY _id LIMIT 1 OFFSET 3`)).toEqual([
+      ['odd', 'odd', [{ [name]: [1, 'odd'] }]],
+    ]);
+    expect(await rowsOf(`SELECT * EXCLUDE (_id, _event_time) FROM ${from} WHERE _id = 'd003'`)).toEqual([
+      expect.arrayContaining(['odd', { [name]: 'odd', z: 1 }]),
+    ]);
+    const warningsOf = async (of: string) => (await engine.query({ sql: `SELECT ${of} FROM ${from}` })).warnings;
+    expect(await warningsOf(`sum(${sql})`)).toEqual([expect.stringContaining(`1 value of ${sql} in`)]);
+    expect(await warningsOf(`sum(o.${sql})`)).toEqual([expect.stringContaining(`1 value of "o".${sql} in`)]);
+    expect(await warningsOf('sum(o.z), sum(o.other)')).toEqual([]);
+    expect(await warningsOf('len(l)')).toEqual([expect.stringContaining(`1 value of "l"[].${sql}[] in`)]);
+  },
+);

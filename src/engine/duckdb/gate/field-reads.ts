@@ -7,7 +7,7 @@ import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, 
  * counts as read, so that none is missed.
  */
 export interface FieldReads {
-  /** As the SQL writes them: names, and keys in brackets. */
+  /** As the SQL writes them: names, and keys in brackets; and the same without the name of a table before them. */
   paths: readonly (readonly string[])[];
   /** Something may read any field: `*`, a table as a whole, PIVOT. */
   all: boolean;
@@ -101,11 +101,16 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
 }
 
 function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
-  const key = JSON.stringify(path);
-  const known = walk.paths.get(key) ?? path;
-  walk.paths.set(key, known);
-  if (isCompared) walk.compared.set(key, known);
-  if (path.length <= 2 && walk.tables.has(foldName(path.at(-1) ?? ''))) walk.all = true;
+  const isTable = (name: string | undefined) => walk.tables.has(foldName(name ?? ''));
+  for (let at = 0; at < Math.min(3, path.length); at++) {
+    if (at > 0 && !isTable(path[at - 1])) continue;
+    const own = path.slice(at);
+    const key = JSON.stringify(own);
+    const known = walk.paths.get(key) ?? own;
+    walk.paths.set(key, known);
+    if (isCompared) walk.compared.set(key, known);
+  }
+  if (path.length <= 2 && isTable(path.at(-1))) walk.all = true;
 }
 
 /** The names of a field: those of a column, and then constant keys in brackets. */
@@ -134,21 +139,9 @@ function comparesIn(node: Node, isCompared: boolean): boolean {
   return !KNOWING.test(foldName(textOf(node['function_name'])));
 }
 
-/** Whether a path of a statement may read what is at these names, or what is in it or around it. */
-export function mayRead({ paths, all }: FieldReads, names: readonly string[]): boolean {
-  if (all) return true;
-  return paths.some((path) => {
-    for (let at = 0; at < Math.min(3, path.length); at++) {
-      if (foldName(path[at] ?? '') !== foldName(names[0] ?? '')) continue;
-      const rest = path.slice(at + 1);
-      const isOn = rest.every((step, index) => {
-        const name = names[index + 1];
-        return name === undefined || step === ITEM || /^\d+$/.test(name) || foldName(step) === foldName(name);
-      });
-      if (isOn) return true;
-    }
-    return false;
-  });
+/** Whether a statement may read a column, or a part of it. */
+export function mayRead({ paths, all }: FieldReads, column: string): boolean {
+  return all || paths.some(([first = '']) => foldName(first) === foldName(column));
 }
 
 const WARNINGS_MAX = 5;
@@ -179,11 +172,9 @@ type Stepped =
 
 /** Goes along a path: to a field that is JSON, or to a key that a map has in no document. */
 function stepsInto(fields: ReadonlyMap<string, JsonField>, path: readonly string[]): Stepped | undefined {
-  const start = path.slice(0, 3).findIndex((name) => fields.has(foldName(name)));
-  if (start < 0) return undefined;
-  let field = fields.get(foldName(path[start] ?? ''));
-  for (let at = start + 1; field !== undefined; at++) {
-    const before = path.slice(start, at);
+  let field = fields.get(foldName(path[0] ?? ''));
+  for (let at = 1; field !== undefined; at++) {
+    const before = path.slice(0, at);
     if (field === 'json') return { path: before };
     const step = path[at];
     if (step === undefined) return undefined;

@@ -34,7 +34,7 @@ export async function strayWarnings(
   if (!reads.all && reads.paths.length === 0) return warnings;
   const pace = createPace();
   for (const table of tables) {
-    const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, [column]));
+    const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, column));
     if (table.fieldAt === undefined || columns.length === 0) continue;
     const found = new Map<string, { type: string | null; count: number }>();
     for (const { place, time, count } of await countPlaces(connection, names, table, readSql(reads, columns))) {
@@ -67,11 +67,11 @@ async function spellingWarnings(
   const warnings: string[] = [];
   const named = { ...reads, all: false, paths: reads.named };
   // Whoever reads this may know.
-  if (mayRead(named, [EXTRA_COLUMN])) return warnings;
+  if (mayRead(named, EXTRA_COLUMN)) return warnings;
   for (const { workspace, name, spellings = [] } of tables) {
     const view = viewOf(names, workspace, name);
     for (const { field, column, sql } of spellings) {
-      if (!mayRead(named, [column])) continue;
+      if (!mayRead(named, column)) continue;
       const result = await connection.runAndReadAll(
         `SELECT count(*) FROM ${view} WHERE (${EXTRA_COLUMN}->${quoteText(jsonPath(field))}) IS NOT NULL`,
       );
@@ -131,14 +131,10 @@ function readSql(reads: FieldReads, columns: readonly string[]): string {
 /** Regular expressions for what of a column's place comes after its name; one is empty if all of them are read. */
 function patternsIn({ paths }: FieldReads, column: string): string[] {
   const patterns = new Set<string>();
-  for (const path of paths) {
-    for (let at = 0; at < Math.min(3, path.length); at++) {
-      if (foldName(path[at] ?? '') !== foldName(column)) continue;
-      const steps = path
-        .slice(at + 1)
-        .map((step) => (step === ITEM ? '[^/]*' : `(?i:${literally(placeOf([step]))}|[0-9]+)`));
-      patterns.add(steps.reduceRight((rest, step) => `(/${step}${rest === '' ? '(/.*)?' : rest})?`, ''));
-    }
+  for (const [first = '', ...rest] of paths) {
+    if (foldName(first) !== foldName(column)) continue;
+    const steps = rest.map((step) => (step === ITEM ? '[^/]*' : `(?i:${literally(placeOf([step]))})`));
+    patterns.add(steps.reduceRight((after, step) => `(/${step}${after === '' ? '(/.*)?' : after})?`, ''));
   }
   return [...patterns];
 }
