@@ -87,6 +87,8 @@ test.each([
   'SUMMARIZE docs',
   'SELECT _id FROM docs ORDER BY n DESC LIMIT 1',
   'SELECT p.* FROM o p(p, q)',
+  'SELECT sum(j.n) FROM (docs JOIN other o2 ON docs._id < o2._id) AS j',
+  'SELECT sum(s.n) FROM (FROM docs) AS s',
   'SELECT n AS x FROM docs WHERE x > 5',
   'SELECT n AS x FROM docs ORDER BY x DESC',
   'SELECT clean, n FROM docs ORDER BY 2',

@@ -24,6 +24,8 @@ interface Walk {
   all: boolean;
   /** Names of the statement's tables, folded: each alone means all of its columns. */
   tables: ReadonlySet<string>;
+  /** Those of their columns, folded. */
+  columns: ReadonlySet<string>;
 }
 
 /** Kinds of FROM, and of columns, that read columns without naming them. */
@@ -51,11 +53,13 @@ function mayWarn(table: NamedTable): boolean {
 export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>, isPlain: boolean): FieldReads {
   if (![...tables.values()].some(mayWarn)) return NOTHING;
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
+  const columns = new Set([...tables.values()].flatMap((table) => table.columns().map(foldName)));
   const newWalk = (): Walk => ({
     paths: new Map(),
     compared: new Map(),
     all: false,
     tables: new Set(named.map(foldName)),
+    columns,
   });
   const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
@@ -103,7 +107,8 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
 function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
   const isTable = (name: string | undefined) => walk.tables.has(foldName(name ?? ''));
   for (let at = 0; at < Math.min(3, path.length); at++) {
-    if (at > 0 && !isTable(path[at - 1])) continue;
+    // A name before it may be that of a join, or of a subquery, if it is no column.
+    if (at > 0 && !isTable(path[at - 1]) && walk.columns.has(foldName(path[0] ?? ''))) continue;
     const own = path.slice(at);
     const key = JSON.stringify(own);
     const known = walk.paths.get(key) ?? own;
