@@ -58,17 +58,6 @@ export const approvals = {
     result: ApprovalAnswer,
     envelope: 'data',
   },
-  withdrawApproval: {
-    method: 'DELETE',
-    path: `${path}/{code}`,
-    title: 'Withdraw a question',
-    summary: 'Take back a question, or its answer, which nobody will fetch any more. Only the API key that asked can.',
-    effect: 'update',
-    role: 'read-only',
-    params,
-    result: resource({ code: z.string() }),
-    envelope: 'data',
-  },
   listApprovals: {
     method: 'GET',
     path,

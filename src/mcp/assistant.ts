@@ -29,8 +29,6 @@ export interface Assistant {
   command: string;
   /** How a human answers a question in a shell: `command` with the subcommand for that; absent for a remote service. */
   approveCommand?: string | undefined;
-  /** Codes of the questions that wait outside the client; absent if nobody withdraws them. */
-  waiting?: Set<string> | undefined;
   means: Means;
   /** Absent: resources cannot be subscribed to. */
   changes?: Changes | undefined;

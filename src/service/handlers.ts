@@ -106,7 +106,6 @@ export const handlers: Handlers = {
   listApprovals: approvals.listApprovals,
   getApproval: approvals.getApproval,
   decideApproval: approvals.decideApproval,
-  withdrawApproval: approvals.withdrawApproval,
   pairBrowser: browsers.pairBrowser,
   forgetBrowsers: browsers.forgetBrowsers,
   createBackup: backups.createBackup,

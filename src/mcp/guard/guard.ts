@@ -60,8 +60,6 @@ export interface Asker {
   approveCommand?: string | undefined;
   /** The client's name for itself, shown to the human who is asked. */
   clientName?: string | undefined;
-  /** Codes of the questions that wait outside the client, so that they can be withdrawn at the end. */
-  waiting?: Set<string> | undefined;
 }
 
 const KEY = 'approval';
@@ -190,12 +188,12 @@ export function outgrown(asked: Blast, now: Blast): Verdict | undefined {
 async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> {
   const { tool, args, blast, client, signal } = question;
   if (client === undefined) return cannotAsk(question, asker);
-  const { principal } = asker;
   try {
     const { status, code, url, expires_at, asked_again } = await client.requestApproval(
       {
         tool,
-        binding: digest({ tool, args, principal }),
+        // Not to this process, of which there may be one for each call: the service gives the answer to the key that asked.
+        binding: digest({ tool, args }),
         target: blast.target,
         extent: blast.extent,
         message: visibleText(blast.message),
@@ -204,8 +202,6 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
       },
       { signal },
     );
-    if (code && status === 'pending') asker.waiting?.add(code);
-    else if (code) asker.waiting?.delete(code);
     if (status === 'approved') return { kind: 'approved' };
     if (status === 'declined') return refused('declined');
     if (status !== 'pending' || !code) return cannotAsk(question, asker);

@@ -10,8 +10,6 @@ import { stdioTransport } from './stdio-transport.ts';
 
 /** Most subscription requests that one client can have open. */
 const LISTENING_MAX = 64;
-/** Hosts kill a process that takes much longer to end. */
-const WITHDRAW_MS = 1_000;
 
 /**
  * Serves MCP over this process's stdin and stdout, in the protocol era with which the client begins. Resolves when
@@ -21,11 +19,10 @@ const WITHDRAW_MS = 1_000;
 export async function runStdio(options: Assistant): Promise<void> {
   const service = shared(options.connect);
   const { transport, ended } = stdioTransport({ input: process.stdin, output: process.stdout });
-  const waiting = new Set<string>();
-  const serving = serveOver({ ...options, connect: service.get, waiting }, transport);
+  const serving = serveOver({ ...options, connect: service.get }, transport);
   // Hosts that do not close stdin end this process with SIGTERM.
   await Promise.race([ended, once(process, 'SIGTERM')]);
-  await Promise.all([serving.close(), withdraw(service.opened(), waiting)]);
+  await serving.close();
   await service.close();
 }
 
@@ -53,13 +50,6 @@ export function serveOver(options: Assistant, transport: Transport, lookEveryMs?
   };
 }
 
-/** Withdraws questions whose answers nobody will fetch; does not wait for a service that is busy or gone. */
-async function withdraw(client: Client | undefined, codes: ReadonlySet<string>): Promise<void> {
-  if (client === undefined || codes.size === 0) return;
-  const signal = AbortSignal.timeout(WITHDRAW_MS);
-  await Promise.allSettled([...codes].map((code) => client.withdrawApproval({ code }, { signal })));
-}
-
 /** One connection for all calls: opened at the first call, and again after a failed attempt. */
 function shared(connect: () => Promise<Client>) {
   let attempt: Promise<Client> | undefined;
@@ -78,7 +68,6 @@ function shared(connect: () => Promise<Client>) {
       attempt ??= start();
       return attempt;
     },
-    opened: () => open,
     // Does not wait for an attempt still running: the process ends, and nothing was asked of the service yet.
     close: async (): Promise<void> => open?.close(),
   };

@@ -53,8 +53,6 @@ export interface ApprovalDesk {
   pending(): Asked[];
   /** Records an answer. Throws `not_found`, or `invalid_input` if there is one already or the typed name is wrong. */
   decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined): Asked;
-  /** Drops a question of this key, or its answer; false if there is none. */
-  withdraw(code: string, keyHash: string): boolean;
   /** Proves that a form showed this question as it is now. */
   formToken(asked: Asked): string;
   isFormToken(asked: Asked, token: string): boolean;
@@ -184,13 +182,6 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       asked.expiresAt = now() + ttlMs;
       settle();
       return asked;
-    },
-    withdraw(code, keyHash) {
-      const asked = live(code);
-      if (asked?.asker.keyHash !== keyHash) return false;
-      open.delete(asked.code);
-      settle();
-      return true;
     },
     formToken: token,
     isFormToken(asked, given) {

@@ -37,12 +37,6 @@ export function getApproval(ctx: CallContext, { code }: { code: string }): Appro
   return toApproval(ctx, asked);
 }
 
-/** Withdraws a question, or an answer that was not fetched. Throws `not_found`, also for one of another API key. */
-export function withdrawApproval(ctx: CallContext, { code }: { code: string }): { code: string } {
-  if (!ctx.approvals.withdraw(code, ctx.caller.keyHash)) throw noSuchQuestion(code);
-  return { code };
-}
-
 /**
  * Records a human's answer. Throws `not_found`, or `invalid_input` if it is already answered, the typed name is wrong,
  * or the question has changed since it was shown.

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -156,38 +156,40 @@ describe.each(someOf([modernStdio, legacyStdio], 2))('colloquy approve, for a cl
   });
 });
 
-describe('a chat that ends', () => {
-  it.each([
-    ['closes its input', (child: ChildProcess) => child.stdin?.end()],
-    ['is ended by a signal', (child: ChildProcess) => child.kill('SIGTERM')],
-  ])('takes its question back when its host %s', async (how, end) => {
+describe('a host that starts a process for each call', () => {
+  /** Calls a tool in a process of its own; resolves to the whole answer once that process has ended. */
+  async function callOnce(name: string, args: object): Promise<string> {
     const child = spawn(process.execPath, [BINARY], { env: serverEnvironment(folder.path) });
     const ended = once(child, 'close');
-    const asked = new Promise<string>((resolve) => {
-      let text = '';
-      child.stdout.on('data', (chunk) => {
-        text += chunk;
-        const code = /"code":"((?:[2-9A-Z]{4}-){2}[2-9A-Z]{4})"/.exec(text)?.[1];
-        if (code !== undefined) resolve(code);
-      });
-    });
-    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    const clientInfo = { name: `a <b>chat</b> that ${how}`, version: '1' };
-    const protocol = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-    send({ id: 1, method: 'initialize', params: protocol });
-    send({ method: 'notifications/initialized' });
-    const name = how.replaceAll(' ', '-');
-    await run(['call', 'create_workspace', JSON.stringify({ name })]);
-    send({
-      id: 2,
-      method: 'tools/call',
-      params: { name: 'delete_workspace', arguments: { workspace: name } },
-    });
-    const code = await asked;
-    expect((await run(['approve'])).stdout).toContain(`asked by ${JSON.stringify(clientInfo.name)}`);
-    end(child);
+    const clientInfo = { name: 'a <b>chat</b>', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    for (const message of [
+      { id: 1, method: 'initialize', params },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/call', params: { name, arguments: args } },
+    ]) {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    }
+    let text = '';
+    for await (const chunk of child.stdout) {
+      text += chunk;
+      if (text.includes('"id":2') && text.endsWith('\n')) child.stdin.end();
+    }
     await ended;
-    expect((await run(['approve'])).stdout).not.toContain(code);
+    return text;
+  }
+
+  it.runIf(HAS_TERMINALS)('gets the answer to a question that an earlier process asked, once', async () => {
+    for (const name of ['one-call', 'other-call']) await run(['call', 'create_workspace', JSON.stringify({ name })]);
+    const asked = await callOnce('delete_workspace', { workspace: 'one-call' });
+    const code = /"code":"((?:[2-9A-Z]{4}-){2}[2-9A-Z]{4})"/.exec(asked)?.[1] ?? '';
+    expect((await run(['approve'])).stdout).toContain('asked by "a <b>chat</b>"');
+    expect(await callOnce('delete_workspace', { workspace: 'one-call' })).toContain(code);
+    expect(await runOnTerminal(['approve', code], 'y')).toMatchObject({ code: 0 });
+    expect(await callOnce('delete_workspace', { workspace: 'other-call' })).toContain('Nothing was changed');
+    expect(await callOnce('delete_workspace', { workspace: 'one-call' })).not.toContain('Nothing was changed');
+    await run(['call', 'create_workspace', JSON.stringify({ name: 'one-call' })]);
+    expect(await callOnce('delete_workspace', { workspace: 'one-call' })).toContain('Nothing was changed');
   });
 });
 

@@ -110,15 +110,10 @@ describe('createApprovalDesk()', () => {
     expect(at.request(ME, QUESTION).status).toBe('pending');
   });
 
-  it('takes a question back for the key that asked only', () => {
-    const { desk: at, state } = desk();
+  it('shows the name of a client on one line, without what is invisible', () => {
+    const { desk: at } = desk();
     const { code } = at.request({ ...ME, client: 'a\u0000 chat\nof mine' }, QUESTION);
     expect(at.find(code)?.asker.client).toBe('a chat of mine');
-    expect(at.withdraw(code, YOU.keyHash)).toBe(false);
-    expect(at.pending()).toHaveLength(1);
-    expect(at.withdraw(code, ME.keyHash)).toBe(true);
-    expect(at.pending()).toEqual([]);
-    expect(state.holds).toBe(0);
   });
 
   it('has bounds for one key and for all', () => {
