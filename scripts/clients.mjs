@@ -21,7 +21,7 @@ const STEPS = [
   { tool: 'run_query', input: COUNT, says: /rows:\[\[2\]\]/ },
   { tool: 'run_query', input: { query: 'SELEC 1' }, says: /syntaxerroratornearSELEC/ },
   // Nobody is there to be asked.
-  { tool: 'delete_documents', input: { ...ORDERS, data: [{ _id: 'a' }] }, says: /Nothingwaschanged/ },
+  { tool: 'delete_documents', input: { ...ORDERS, ids: ['a'] }, says: /Nothingwaschanged/ },
   { tool: 'run_query', input: COUNT, says: /rows:\[\[2\]\]/ },
 ];
 

@@ -9,7 +9,7 @@ import { tools } from '../../src/mcp/tools/tools.ts';
 import { chosenToolsets, PROFILE_NAMES, TOOLSETS } from '../../src/mcp/tools/toolsets.ts';
 
 /** The list of tools costs every conversation tokens. */
-const ENDPOINT_TOKENS_MAX = 9_000;
+const TOKENS_MAX = { all: 11_000, explore: 2_200 };
 const TOOL_TOKENS_MAX = 400;
 
 const GOLDEN = join(import.meta.dirname, 'golden');
@@ -25,7 +25,7 @@ const tokensOf = (name: string) => countTokens(JSON.stringify(tools().get(name)?
 const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + tokensOf(name), 0);
 
 describe('the tokens of the tool list', () => {
-  it('stay within the budget for all endpoints', () => {
+  it('stay within the budget for all, and for a profile to explore', () => {
     const groups: [string, Iterable<string>][] = [
       ['all tools', tools().keys()],
       ['endpoints', rowTools().keys()],
@@ -45,7 +45,8 @@ describe('the tokens of the tool list', () => {
     });
     process.stdout.write(`\n${lines.join('\n')}\n\n`);
     expect(rowTools().size).toBe(62);
-    expect(sum(rowTools().keys())).toBeLessThanOrEqual(ENDPOINT_TOKENS_MAX);
+    expect(sum(tools().keys())).toBeLessThanOrEqual(TOKENS_MAX.all);
+    expect(sum(offered({ toolsets: chosenToolsets('explore', undefined) }))).toBeLessThanOrEqual(TOKENS_MAX.explore);
   });
 
   it.each(listings)('$name stays within the budget for one', ({ name }) => {
@@ -85,7 +86,9 @@ describe.each(listings)('the listing of $name', (listing) => {
     expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(outputSchema).toMatchObject({ type: 'object' });
     const { additionalProperties, ...input } = inputSchema;
-    for (const schema of [...schemasIn(input), ...schemasIn(outputSchema)]) {
+    const { additionalProperties: mayHaveMore, ...output } = outputSchema;
+    expect(mayHaveMore).toBe(true);
+    for (const schema of [...schemasIn(input), ...schemasIn(output)]) {
       expect(KEYWORDS).toEqual(expect.arrayContaining(Object.keys(schema)));
       if ('type' in schema) expect(schema['type']).toMatch(/^(object|array|string|integer|number|boolean)$/);
       if ('items' in schema) expect(Array.isArray(schema['items'])).toBe(false);
@@ -98,6 +101,9 @@ describe.each(listings)('the listing of $name', (listing) => {
       }
     }
     for (const schema of schemasIn(input)) {
+      expect(schema).toHaveProperty('type');
+      for (const field of Object.keys((schema['properties'] ?? {}) as object))
+        expect(field).toMatch(/^[a-z][A-Za-z0-9_]*$/);
       if (schema['type'] === 'array') expect(schema).toHaveProperty('items');
       const required = (schema['required'] ?? []) as string[];
       expect(Object.keys((schema['properties'] ?? {}) as object)).toEqual(expect.arrayContaining(required));

@@ -243,14 +243,14 @@ const consent: Scenario = {
     expect(questions[0]?.message).toContain('2 documents in it will be gone.');
     expect(questions[0]?.fields).toEqual(['name']);
     answer = { action: 'accept', content: { yes: true } };
-    await ok(session, 'delete_documents', { ...place, data: [{ _id: '1' }] });
+    await ok(session, 'delete_documents', { ...place, ids: ['1'] });
     expect(questions.at(-1)?.message).toContain('1 document of the 2 it has will be gone: "1".');
     expect(await count()).toEqual([[1]]);
-    await ok(session, 'delete_documents', { ...place, data: [{ _id: '2' }, { _id: 'gone' }] });
+    await ok(session, 'delete_documents', { ...place, ids: ['2', 'gone'] });
     expect(questions.at(-1)?.message).toContain('Of 2 documents named ("2", "gone"), 1 exists: 1 document of the 1');
     const asked = questions.length;
     for (const [tool, args] of [
-      ['delete_documents', { ...place, data: [{ _id: 'gone' }] }],
+      ['delete_documents', { ...place, ids: ['gone'] }],
       ['delete_workspace', { workspace }],
       ['delete_workspace', { workspace: 'commons' }],
     ] as const) {

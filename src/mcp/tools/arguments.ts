@@ -24,7 +24,7 @@ export function readArguments(
   given: Arguments,
   secrets?: CallSecrets,
 ): Arguments {
-  const sent = flattened(known, given);
+  const sent = listed(known, flattened(known, given));
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
   for (const argument of known) {
@@ -60,6 +60,18 @@ function flattened(known: readonly Argument[], sent: Arguments): Arguments {
     return [inside.find((argument) => argument.field === field)?.name ?? field, value] as const;
   });
   return { ...rest, ...Object.fromEntries(named) };
+}
+
+/** The arguments, with the API's list of objects as the list of values that stands for it. */
+function listed(known: readonly Argument[], sent: Arguments): Arguments {
+  const list = known.find(({ field, itemField }) => itemField !== undefined && Object.hasOwn(sent, field));
+  if (list?.itemField === undefined || Object.hasOwn(sent, list.name)) return sent;
+  const { [list.field]: given, ...rest } = sent;
+  const { itemField } = list;
+  const items = typeof given === 'string' ? structureIn(given) : given;
+  const valueIn = (item: unknown) =>
+    isObject(item) && Object.keys(item).length === 1 ? (item[itemField] ?? item) : item;
+  return { ...rest, [list.name]: Array.isArray(items) ? items.map(valueIn) : given };
 }
 
 function unknownArguments(known: readonly Argument[], sent: Arguments): string[] {
@@ -129,7 +141,9 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-function place(input: Record<string, unknown>, { field, into }: Argument, value: unknown): void {
+function place(input: Record<string, unknown>, { field, into, itemField }: Argument, given: unknown): void {
+  const isList = itemField !== undefined && Array.isArray(given);
+  const value = isList ? given.map((item: unknown) => ({ [itemField]: item })) : given;
   if (into === undefined) {
     input[field] = value;
     return;

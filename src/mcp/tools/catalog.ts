@@ -3,7 +3,7 @@ import { contract, type Noun, nouns, OPERATIONS, type Operation } from '../../co
 import type { Effect, Row } from '../../contract/row.ts';
 import { secrecyOf } from '../../contract/secret.ts';
 import { RESULT_VIEW_META } from '../result-view.ts';
-import { inputSchema, outputSchema, type Schema } from './schemas.ts';
+import { answerSchema, inputSchema, outputSchema, type Schema } from './schemas.ts';
 import { TOOLSET_OF_NOUN, type Toolset } from './toolsets.ts';
 
 /** How a tool's answer is presented; decided by the shape of the row's result. */
@@ -15,6 +15,8 @@ export interface Argument {
   field: string;
   into: string | undefined;
   schema: z.ZodType;
+  /** The field of the objects that the items of this list stand for. */
+  itemField?: string | undefined;
 }
 
 export interface Annotations {
@@ -46,32 +48,29 @@ export interface RowTool {
 }
 
 /** What an answer with rows holds. */
-export const ROWS_FIELDS: Readonly<Record<string, Schema>> = {
+export const ROWS_FIELDS: Record<string, Schema> = {
+  query_id: { type: 'string' },
   columns: { type: 'array' },
   types: { type: 'array' },
   rows: { type: 'array' },
   returned: { type: 'integer' },
   total: { type: 'integer' },
   truncated: { type: 'boolean' },
+  warnings: { type: 'array' },
+  next: { type: 'string' },
 };
-const ROWS_OUTPUT: Schema = { type: 'object', properties: ROWS_FIELDS };
-const LIST_OUTPUT: Schema = {
-  type: 'object',
-  properties: {
-    items: { type: 'array' },
-    total: { type: 'integer' },
-    truncated: { type: 'boolean' },
-  },
-};
-const WRITES_OUTPUT: Schema = {
-  type: 'object',
-  properties: {
-    counts: { type: 'object' },
-    failed: { type: 'array' },
-    ids: { type: 'array' },
-    last_offset: { type: 'string' },
-  },
-};
+const ROWS_OUTPUT = answerSchema(ROWS_FIELDS);
+const LIST_OUTPUT = answerSchema({
+  items: { type: 'array' },
+  total: { type: 'integer' },
+  truncated: { type: 'boolean' },
+});
+const WRITES_OUTPUT = answerSchema({
+  counts: { type: 'object' },
+  failed: { type: 'array' },
+  ids: { type: 'array' },
+  last_offset: { type: 'string' },
+});
 
 /** The annotations for an effect. `openWorldHint` is always false: every tool acts on this service alone. */
 export function annotationsOf(effect: Effect): Annotations {
@@ -99,13 +98,26 @@ export function toolsetOf(operation: Operation): Toolset {
  * The arguments of a row as one flat list: path parameters, query-string parameters, body fields.
  *
  * A body whose only field is an object is flattened by one level, so that a query's text is an argument of its own. If
- * an inner field's name is taken already, it is prefixed with the object's name: `parameters` → `sql_parameters`.
+ * an inner field's name is taken already, it is prefixed with the object's name: `parameters` → `sql_parameters`. A list
+ * of objects with one field is a list of its values: `data: [{_id}]` → `ids`.
  */
 export function argumentsOf(row: Row): Argument[] {
   const found: Argument[] = [];
   const add = (fields: Readonly<Record<string, unknown>>) => {
     for (const [name, schema] of Object.entries(fields)) {
-      found.push({ name, field: name, into: undefined, schema: schema as z.ZodType });
+      const type = schema as z.ZodType;
+      const item = onlyField(type);
+      if (item === undefined) found.push({ name, field: name, into: undefined, schema: type });
+      else {
+        const list = z.array(item.schema).describe(type.description ?? '');
+        found.push({
+          name: `${item.name.replace(/^_/, '')}s`,
+          field: name,
+          into: undefined,
+          schema: list,
+          itemField: item.name,
+        });
+      }
     }
   };
   add(row.params.shape);
@@ -128,6 +140,13 @@ export function argumentsOf(row: Row): Argument[] {
     });
   }
   return found;
+}
+
+/** The one field of the objects in a list. */
+function onlyField(schema: z.ZodType): { name: string; schema: z.ZodType } | undefined {
+  if (!(schema instanceof z.ZodArray) || !(schema.element instanceof z.ZodObject)) return undefined;
+  const [only, ...others] = Object.entries(schema.element.shape as Record<string, z.ZodType>);
+  return only === undefined || others.length > 0 ? undefined : { name: only[0], schema: only[1] };
 }
 
 function objectInside(schema: z.ZodType): { object: z.ZodObject; optional: boolean } | undefined {

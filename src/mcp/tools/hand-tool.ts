@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { readArguments } from './arguments.ts';
 import { type Argument, annotationsOf, type ToolListing } from './catalog.ts';
 import type { Arguments } from './relations.ts';
-import { inputSchema, type Schema } from './schemas.ts';
+import { answerSchema, inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tool.ts';
 
 /** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
@@ -13,7 +13,7 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   /** Its arguments, by name. */
   shape: Readonly<Record<string, z.ZodType>>;
   /** Fields of its answer, by name. */
-  output: Readonly<Record<string, Schema>>;
+  output: Record<string, Schema>;
   /** The view in which a host may show the answer. */
   meta?: ToolListing['_meta'];
   /** Checks what the schemas of the single arguments cannot express; throws `invalid_input`. */
@@ -35,7 +35,7 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       title,
       description,
       inputSchema: { ...inputSchema(shape), type: 'object' },
-      outputSchema: { type: 'object', properties: output },
+      outputSchema: answerSchema(output),
       annotations: annotationsOf(rest.effect),
       ...(meta === undefined ? {} : { _meta: meta }),
     },

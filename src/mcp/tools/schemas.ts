@@ -10,7 +10,7 @@ export type Schema = {
   enum?: string[];
   minimum?: number;
   maximum?: number;
-  additionalProperties?: false;
+  additionalProperties?: boolean;
 };
 
 /** A tool's input schema should fit into this many characters of JSON: about 300 tokens. */
@@ -54,7 +54,7 @@ export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema 
 /**
  * The output schema of an object result: the types of those fields that name the thing or tell its state.
  *
- * No field is required and more are allowed, since clients check error results against it as well.
+ * No field is required, since clients check error results against it as well; see `answerSchema`.
  */
 export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema {
   const properties: Record<string, Schema> = {};
@@ -62,13 +62,18 @@ export function outputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema
     const type = singleType(shape[name]);
     if (type !== undefined && Object.keys(properties).length < OUTPUT_FIELDS_MAX) properties[name] = { type };
   }
-  return { type: 'object', properties };
+  return answerSchema(properties);
+}
+
+/** An answer with these fields. That it may have more has to be said: some clients show their users nothing else. */
+export function answerSchema(properties: Record<string, Schema>): Schema & { type: 'object' } {
+  return { type: 'object', properties, additionalProperties: true };
 }
 
 /**
  * Reduces JSON Schema to what every provider accepts: one `type` per node, no references, unions, tuples, patterns or
  * bounds beyond 2^53, and string enums without the empty string. A union becomes its first member that is not null.
- * "Any JSON value" becomes a property without a type or, as an array's item, an object. Large nested objects are cut.
+ * "Any JSON value" becomes text or, as an array's item, an object. Large nested objects are cut.
  */
 export function cleanSchema(raw: RawSchema, place: Place): Schema {
   const variants = raw.anyOf ?? raw.oneOf ?? raw.allOf;
@@ -79,7 +84,8 @@ export function cleanSchema(raw: RawSchema, place: Place): Schema {
   const type = typeOf(raw);
   const depth = (place.depth ?? 0) + 1;
   if (type === undefined && place.isItem === true) return described({ type: 'object' }, raw.description);
-  if (type === undefined) return anyJson(raw.description);
+  // Some clients load no tool at all if one property has no type, or several; the service takes any value there.
+  if (type === undefined) return described({ type: 'string' }, raw.description);
   if (type === 'object') return described(cleanObject(raw, place), raw.description);
   if (type === 'array') {
     const item = raw.prefixItems?.[0] ?? (Array.isArray(raw.items) ? raw.items[0] : raw.items);
@@ -108,15 +114,6 @@ function cleanObject(raw: RawSchema, place: Place): Schema {
     return { type: 'object', description: shortSignature(cleaned, place.limits.text) };
   }
   return cleaned;
-}
-
-/**
- * A property for any JSON value. It has no type: some providers refuse a list of types, and with a single type clients
- * could not send values of others.
- */
-function anyJson(description: string | undefined): Schema {
-  if (description === undefined) return { description: 'Text, number, boolean or JSON' };
-  return { description: /json/i.test(description) ? description : `${description} (text, number, boolean or JSON)` };
 }
 
 function shortSignature(schema: Schema, charsMax: number): string {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify';
 import { ApiError } from '../../contract/errors.ts';
 import type { Role } from '../../contract/row.ts';
 import { requireAllowed } from '../access/allowlist.ts';
@@ -61,16 +61,15 @@ type MountContext = Pick<ServiceContext, 'catalog' | 'keyAccess' | 'log'> & {
 /** Clients of other protocols look for a scheme that they know; every path accepts both of these. */
 const CHALLENGE = 'Bearer realm="colloquy", ApiKey realm="colloquy"';
 
-/** Adds a mount's path: allowlist and key are checked as for the API, then the raw request goes to the handler. */
+/** Adds a mount's path, also with a slash at its end: allowlist and key are checked as for the API, then the raw request goes to the handler. */
 export function addMount(
   app: FastifyInstance,
   ctx: MountContext,
   mount: Mount,
   visitOf: (request: FastifyRequest) => MountVisit,
 ): void {
-  app.route({
-    method: [...app.supportedMethods],
-    url: mount.path,
+  const method = [...app.supportedMethods];
+  const options: RouteShorthandOptionsWithHandler = {
     // Before the body is read, so that a caller without a key cannot make the service keep one.
     onRequest: async (request, reply) => {
       const visit = visitOf(request);
@@ -97,7 +96,9 @@ export function addMount(
     handler: () => {
       throw new ApiError('internal', `The path ${mount.path} was not answered.`);
     },
-  });
+  };
+  // Some clients add a slash.
+  for (const url of [mount.path, `${mount.path}/`]) app.route({ method, url, ...options });
 }
 
 function isCurrent(catalog: Catalog, keyHash: string): boolean {

@@ -73,7 +73,12 @@ describe('readArguments()', () => {
     [
       'delete_documents',
       { workspace: 'w', collection: 'c', data: [{ _id: 'a', id: 'b' }] },
-      'there is no field "id" in "data[0]"',
+      'argument "ids[0]": expected string, received object',
+    ],
+    [
+      'patch_documents',
+      { workspace: 'w', collection: 'c', data: [{ _id: 'a', id: 'b' }] },
+      'no field "id" in "data[0]"',
     ],
   ])('refuses an unknown or wrong field in an argument of %s', (tool, sent, why) => {
     expect(problem(tool, sent)).toContain(why);
@@ -124,6 +129,21 @@ describe('readArguments()', () => {
     expect(problem('run_query', { sql: {} })).toContain('argument "query" is missing');
   });
 
+  it('takes a list of objects with one field as the values of it, or as the API has it', () => {
+    const place = { workspace: 'w', collection: 'c' };
+    const input = { ...place, data: [{ _id: 'a' }, { _id: 'b' }] };
+    for (const sent of [
+      { ids: ['a', 'b'] },
+      { data: input.data },
+      { ids: '["a", "b"]' },
+      { data: ['a', { _id: 'b' }] },
+    ]) {
+      expect(read('delete_documents', { ...place, ...sent })).toEqual(input);
+    }
+    expect(problem('delete_documents', place)).toContain('argument "ids" is missing');
+    expect(problem('delete_documents', { ...input, ids: ['c'] })).toContain('there is no argument "data"');
+  });
+
   it('says what there is to choose from where a choice is missing', () => {
     const { arguments: known } = docsTool();
     expect(() => readArguments('get_docs', known, {})).toThrow(
@@ -154,8 +174,8 @@ describe('readArguments()', () => {
     expect(problem('create_lambda', { workspace: 'w', name: 'l', sql: 'SELECT 1' })).toContain(
       'argument "sql": expected an object with "query", "default_parameters", received string',
     );
-    expect(problem('delete_documents', { workspace: 'w', collection: 'c', data: ['1'] })).toContain(
-      'argument "data[0]": expected an object with "_id", received string',
+    expect(problem('delete_documents', { workspace: 'w', collection: 'c', ids: [{ id: '1' }] })).toContain(
+      'argument "ids[0]": expected string, received object',
     );
     expect(problem('patch_documents', { workspace: 'w', collection: 'c', data: [{ _id: '1', patch: [1] }] })).toContain(
       'argument "data[0].patch[0]": expected an object with "op", ',

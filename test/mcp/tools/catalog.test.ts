@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { contract, OPERATIONS } from '../../../src/contract/contract.ts';
 import type { Row } from '../../../src/contract/row.ts';
+import { readArguments } from '../../../src/mcp/tools/arguments.ts';
 import { argumentsOf, resultKindOf, rowTools, toolName } from '../../../src/mcp/tools/catalog.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
 
@@ -54,10 +55,15 @@ describe('the tool table', () => {
     for (const tool of tools().values()) expect(tool.blast !== undefined).toBe(tool.effect === 'delete');
   });
 
-  it('lets the value of a parameter be of any type', () => {
+  it('asks for the value of a parameter as text, and takes any', () => {
     const { inputSchema } = rowTools().get('run_query')?.listing ?? {};
     const value = inputSchema?.properties?.['parameters']?.items?.properties?.['value'];
-    expect(value).toEqual({ description: 'Text, number, boolean or JSON' });
+    expect(value).toMatchObject({ type: 'string' });
+    const parameters = ['text', 1, 1.5, true, [1], { a: 1 }, null].map((value) => ({ name: 'p', value }));
+    const tool = rowTools().get('run_query');
+    expect(readArguments('run_query', tool?.arguments ?? [], { query: 'SELECT 1', parameters })).toMatchObject({
+      sql: { parameters },
+    });
   });
 });
 

@@ -26,9 +26,9 @@ describe('inputSchema()', () => {
     expect(input(z.literal(3))).toEqual({ type: 'number' });
   });
 
-  it('gives no type to any JSON where it is a field, and makes it an object where it is an item', () => {
-    expect(input(Json)).toEqual({ description: 'Text, number, boolean or JSON' });
-    expect(input(Json.describe('Value'))).toEqual({ description: 'Value (text, number, boolean or JSON)' });
+  it('makes any JSON text where it is a field, and an object where it is an item', () => {
+    expect(input(Json)).toEqual({ type: 'string' });
+    expect(input(Json.describe('Value'))).toEqual({ type: 'string', description: 'Value' });
     expect(input(z.array(Json))).toEqual({ type: 'array', items: { type: 'object' } });
     expect(input(AnyObject)).toEqual({ type: 'object' });
   });
@@ -77,6 +77,7 @@ describe('outputSchema()', () => {
     expect(outputSchema(shape.shape)).toEqual({
       type: 'object',
       properties: { name: { type: 'string' }, state: { type: 'string' } },
+      additionalProperties: true,
     });
     const many = resource({ status: z.string(), version: z.string(), name: z.string(), id: z.string() });
     expect(Object.keys(outputSchema(many.shape).properties ?? {})).toEqual(['id', 'name', 'version']);
