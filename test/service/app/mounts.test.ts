@@ -76,6 +76,8 @@ describe('a mounted handler', () => {
       expect(answer.headers['www-authenticate']).toBeUndefined();
     }
     expect((await call(service, 'GET')).body).toBe('GET ');
+    expect((await service.call('GET', `${PATH}/`, undefined, {})).body).toBe('GET ');
+    expect((await service.call('GET', `${PATH}/x`, undefined, {})).status).toBe(404);
   });
 
   it.each([
