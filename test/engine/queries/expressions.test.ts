@@ -106,7 +106,7 @@ describe('evaluate()', () => {
     const expected = 'BIGINT BIGINT BIGINT DOUBLE VARCHAR BOOLEAN BIGINT[] DOUBLE[] JSON JSON[] JSON[] JSON[][]'.split(
       ' ',
     );
-    const found = await evaluate('typeof(:p)', ...values);
+    const found = await evaluate('upper(pg_typeof(:p))', ...values);
     expect(found.map((one, index) => [values[index], one])).toEqual(
       values.map((value, index) => [value, { value: index === 1 ? 'DOUBLE' : expected[index] }]),
     );

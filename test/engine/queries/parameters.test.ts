@@ -38,8 +38,9 @@ describe('readStatement() finds parameters', () => {
     ['SELECT INTERVAL :n DAY', 'SELECT INTERVAL $n DAY', ['n']],
     ['SELECT ROWS :n', 'SELECT ROWS $n', ['n']],
     ['VALUES (:a)', 'VALUES ($a)', ['a']],
-    ['SELECT :a::INT', 'SELECT $a::INT', ['a']],
-    ['SELECT :a ::INT', 'SELECT $a ::INT', ['a']],
+    ['SELECT :a::DATE', 'SELECT $a::DATE', ['a']],
+    ['SELECT :a::INT', 'SELECT to_int_($a)', ['a']],
+    ['SELECT :a ::DATE', 'SELECT $a ::DATE', ['a']],
     ['SELECT [:a, :b]', 'SELECT [$a, $b]', ['a', 'b']],
     ['SELECT ARRAY[:a]', 'SELECT ARRAY[$a]', ['a']],
     ['SELECT [[:a]]', 'SELECT [[$a]]', ['a']],
@@ -73,8 +74,8 @@ describe('readStatement() finds parameters', () => {
     'SELECT $$:a$$',
     'SELECT 1 -- :a',
     'SELECT 1 /* :a',
-    'SELECT x::int',
-    'SELECT x ::int',
+    'SELECT x::date',
+    'SELECT x ::date',
     'SELECT a[1:2]',
     'SELECT a[1:n]',
     'SELECT a[:n]',
@@ -317,8 +318,8 @@ describe('query() binds', () => {
   test.each(cases.map(([type, value, name, result]) => [type, stringifyJson(value), name, value, result] as const))(
     '%s %s as %s',
     async (type, _, name, value, result) => {
-      const [row] = await fixture.rows('SELECT typeof(:p), :p', { parameters: [{ name: 'p', type, value }] });
-      expect(row).toEqual([name, result]);
+      const [row] = await fixture.rows('SELECT pg_typeof(:p), :p', { parameters: [{ name: 'p', type, value }] });
+      expect(row).toEqual([name.toLowerCase(), result]);
     },
   );
 

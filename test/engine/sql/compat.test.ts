@@ -67,7 +67,9 @@ describe('functions that people bring along', () => {
     ["levenshtein('abc', 'abd')", 1],
     ["editdist3('abc', 'abd')", 1],
     ["damerau_levenshtein('abc', 'acb')", 1],
-    ["regexp_replace('a1b2', '[0-9]', '')", 'ab2'],
+    ["regexp_replace('a1b2', '[0-9]', '')", 'ab'],
+    ["regexp_replace('a1b2', '[0-9]', '', '')", 'ab2'],
+    ["replace('a;b', ';')", 'ab'],
     ["regexp_replace('a1b2', '[0-9]', '', 'g')", 'ab'],
     ['equi_width_bins(0, 10, 2, false)', [5, 10]],
   ] as const;
@@ -150,7 +152,7 @@ describe('functions that people bring along', () => {
       [`ERASE({'a': 1, 'b': 2}, ${name})`, ['a', 'b'], [{ b: 2 }, { a: 1 }]],
       [`SLICE([1, 2, 3], ${name}, 1)`, [1, 2], [[1], [2]]],
       [`NGRAMS('abc', ${name})[1]`, [1, 2], ['a', 'ab']],
-      [`regexp_replace('aabb', ${name}, '-')`, ['a', 'b'], ['-abb', 'aa-b']],
+      [`regexp_replace('aabb', ${name}, '-')`, ['a', 'b'], ['--bb', 'aa--']],
       [`regexp_replace('aabb', ${name}, '-', 'g')`, ['a', 'b'], ['--bb', 'aa--']],
       [`FORMAT_TIMESTAMP('%H', TIMESTAMP '2024-03-01', ${name})`, ['UTC', 'Europe/Berlin'], ['00', '01']],
     ];

@@ -88,7 +88,12 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
     let parsed = 0;
     for (const sql of [...DISGUISED, ...LEGITIMATE]) {
       // These are rewritten by us, so their trees differ on purpose.
-      if (/^EXPLAIN|\b(?:UNNEST|OBJECT|ARRAY_CREATE)\(|\b(?:FORMAT|PARSE)_|\bUNDEFINED\b/i.test(sql)) continue;
+      if (
+        /^EXPLAIN|\b(?:UNNEST|OBJECT|ARRAY_CREATE|REGEXP_EXTRACT)\(|(?:\bAS |::|, |i )(?:INT|FLOAT)\b|\b(?:FORMAT|PARSE)_|\bUNDEFINED\b/i.test(
+          sql,
+        )
+      )
+        continue;
       if (await expectSameTree(sql)) parsed++;
     }
     expect(parsed).toBeGreaterThan(80);
@@ -96,7 +101,7 @@ describe('readStatement() leaves the tree of the engine as it is', () => {
 
   test('for strings, comments and names put together at random', async () => {
     const scrap = fc.constantFrom(
-      ..."' '' e' E' \\' \\\\ \\ $$ $a$ $ä$ -- /* */ \" \"\" :b :1 ::int : U& x' b' n' a 1 , ( ) [ ] ? ; é \n \r \t \f \u2028".split(
+      ..."' '' e' E' \\' \\\\ \\ $$ $a$ $ä$ -- /* */ \" \"\" :b :1 ::bigint : U& x' b' n' a 1 , ( ) [ ] ? ; é \n \r \t \f \u2028".split(
         ' ',
       ),
       ' ',

@@ -158,7 +158,7 @@ test('an alias of decimals and other numbers', async () => {
 
 test('exports have the types', async () => {
   await add([1.25, '123456789012345678.25'], 'decimal 20 2');
-  await engine.query({ sql: 'SELECT v, typeof(v) FROM docs', keep: { id: 'k', rowsMax: 1 } });
+  await engine.query({ sql: 'SELECT v, pg_typeof(v) FROM docs', keep: { id: 'k', rowsMax: 1 } });
   const exports = join(dirname(folder.file), 'exports');
   mkdirSync(exports, { recursive: true });
   await engine.results.writeParquet('k', 'k.parquet');
@@ -167,7 +167,7 @@ test('exports have the types', async () => {
   for await (const some of parquet.documents) rows.push(...some);
   parquet.close();
   expect(rows.map((row) => Object.values(row))).toEqual([
-    ['1.25', 'DECIMAL(20,2)'],
-    ['123456789012345678.25', 'DECIMAL(20,2)'],
+    ['1.25', 'decimal(20,2)'],
+    ['123456789012345678.25', 'decimal(20,2)'],
   ]);
 });

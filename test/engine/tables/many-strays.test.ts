@@ -95,9 +95,9 @@ test('documents that a write replaces do not count for what they had', async () 
     ids.map((id, n) => doc(id, { n: `text ${n}`, s: 1 })),
   );
   const { rows, warnings } = await engine.query({
-    sql: 'SELECT typeof(n), max(n), typeof(s), max(s) FROM replaced GROUP BY ALL',
+    sql: 'SELECT pg_typeof(n), max(n), pg_typeof(s), max(s) FROM replaced GROUP BY ALL',
   });
-  expect(rows).toEqual([['VARCHAR', 'text 9', 'BIGINT', 1]]);
+  expect(rows).toEqual([['varchar', 'text 9', 'bigint', 1]]);
   expect(warnings).toEqual([]);
 });
 
@@ -109,9 +109,9 @@ test('a map has the keys that were strays beside the fields of an object', async
     Array.from({ length: 40 }, (_, n) => keyed(n + 1)),
   );
   const { rows, warnings } = await engine.query({
-    sql: "SELECT typeof(m), max(m['K0']), max(m['K30']) FROM cased GROUP BY 1",
+    sql: "SELECT pg_typeof(m), max(m['K0']), max(m['K30']) FROM cased GROUP BY 1",
   });
-  expect(rows).toEqual([['MAP(VARCHAR, BIGINT)', 7, -30]]);
+  expect(rows).toEqual([['map(varchar, bigint)', 7, -30]]);
   expect(warnings).toEqual([]);
 });
 

@@ -45,8 +45,8 @@ describe('field_mappings', () => {
     expect(
       await select(`SELECT typeof(d) AS d, typeof(day) AS day, day + 1 AS next FROM ${name} ORDER BY _id`),
     ).toEqual([
-      { d: 'VARCHAR', day: 'DATE', next: '2024-01-03' },
-      { d: 'VARCHAR', day: 'DATE', next: '2024-02-02' },
+      { d: 'string', day: 'date', next: '2024-01-03' },
+      { d: 'string', day: 'date', next: '2024-02-02' },
     ]);
     expect(await select(`SELECT d, day FROM ${name} ORDER BY _id LIMIT 1`)).toEqual([
       { d: '2024-01-02', day: '2024-01-02' },

@@ -1,5 +1,5 @@
 import { nearest } from '../../../contract/nearest.ts';
-import { UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
+import { SEARCH_INSTEAD, UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
 import { constantOf, constantText, listOf, type Node } from '../sql/tree.ts';
@@ -89,6 +89,8 @@ export function refusalOf(call: Node, allowed: ReadonlySet<string>): string | nu
   const name = typeof call['function_name'] === 'string' ? call['function_name'] : '';
   const folded = name.toLowerCase();
   if (!allowed.has(folded)) {
+    const instead = SEARCH_INSTEAD.get(folded);
+    if (instead !== undefined) return `Text search is not available: there is no ${name}(). ${instead}.`;
     const what = allowed === TABLE_FUNCTIONS ? 'Table function' : 'Function';
     return `${what} "${name}" does not exist or is not available in queries.${hintFor(name, allowed)}`;
   }

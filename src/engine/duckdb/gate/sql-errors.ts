@@ -2,6 +2,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { between } from '../../../contract/text.ts';
 import { isDamage, isDiskFull, readEngineError } from '../connections/engine-error.ts';
+import { TO_INT } from '../sql/compat/casts.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
@@ -14,6 +15,8 @@ export interface Failure {
   tables: readonly NamedTable[];
   /** Maps a byte offset in the text that the engine was given to one in the statement's own text. */
   originOf(offset: number): number | undefined;
+  /** The text that was sent, if it calls macros. */
+  withMacros?: string;
 }
 
 function missingColumn(message: string): string | undefined {
@@ -249,10 +252,22 @@ const BROKEN = /^FATAL$/i;
 /** A check within the engine failed: it cannot run this statement, and runs others as before. */
 const FLAWED = /^INTERNAL$/i;
 
+/**
+ * Where the cast of a failed conversion stands. The engine counts in the text of a macro if the cast is in one: then it is
+ * that of the only cast to INT, or not known.
+ */
+function castAt(offset: number, withMacros: string | undefined): number | undefined {
+  if (withMacros === undefined) return offset;
+  const there = Buffer.from(withMacros).toString('utf8', offset, offset + 'TRY_CAST'.length);
+  if (/^(?:::|cast|try_cast)/i.test(there)) return offset;
+  const [before = '', ...calls] = withMacros.split(`${TO_INT}(`);
+  return calls.length === 1 ? Buffer.byteLength(before) : undefined;
+}
+
 /** The `ApiError` for an engine error: its message with a hint, and its position in the caller's text. */
 export function toQueryError(error: unknown, failure: Failure): ApiError {
   if (error instanceof ApiError) return error;
-  const { kind, message: text, offset } = readEngineError(error);
+  const { kind, message: text, offset: found } = readEngineError(error);
   if (MEMORY.test(`${kind}: ${text}`)) {
     return new ApiError(
       'resource_exceeded',
@@ -278,6 +293,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
       'need its type: CAST(:p AS VARCHAR[]).';
     return new ApiError('query_error', message, { cause: error });
   }
+  const offset = found === undefined || kind !== 'Conversion' ? found : castAt(found, failure.withMacros);
   const origin = offset === undefined ? undefined : failure.originOf(offset);
   const position = origin === undefined ? {} : failure.statement.locate(origin);
   const message = cleanMessage(text);

@@ -3,7 +3,7 @@ import { ApiError } from '../../../contract/errors.ts';
 import { nearest } from '../../../contract/nearest.ts';
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { Inspection, InspectRequest, QueryOutcome, QueryRequest, Unbound } from '../../engine.ts';
+import type { Inspection, InspectRequest, QueryOutcome, QueryRequest } from '../../engine.ts';
 import { makeMacros } from '../connections/macros.ts';
 import { resume } from '../connections/sessions.ts';
 import { type Opened, open } from '../gate/parse.ts';
@@ -12,12 +12,13 @@ import type { ResultStore } from '../results/result-store.ts';
 import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
-import { readStatement } from '../sql/statement.ts';
+import type { Statement } from '../sql/statement.ts';
 import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
-import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
+import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
+import { withSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { castWarnings, withTimeCasts } from './time-casts.ts';
+import { castWarnings } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -148,10 +149,9 @@ function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
   const { sql, parameters = [] } = request;
   return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queuedMicros) => {
     const passed = known.try(sql);
-    const statement = passed?.statement ?? (await readStatement(sql));
-    const values = bindParameters(statement.parameters, parameters, false);
-    return await withTimeCasts(connection, statement, async (written) => {
-      const isKnown = passed !== undefined && written === statement;
+    return await withSpellings(connection, sql, passed?.statement, async (written) => {
+      const values = bindParameters(written.parameters, parameters, false);
+      const isKnown = passed !== undefined && written === passed.statement;
       const opened = isKnown ? passed : await open(connection, written, names, signal);
       const { show, macros } = opened.passed;
       if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
@@ -171,24 +171,26 @@ function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
 function inspect({ places, names }: Parts, request: InspectRequest): Promise<Inspection> {
   const { sql, parameters = [], allowMissingParameters, allowUnbound: mayMiss = false } = request;
   return places.inPlace(request, async (connection, signal) => {
-    const statement = await readStatement(sql);
-    const values = bindParameters(statement.parameters, parameters, allowMissingParameters === true);
-    const opened = await open(connection, statement, names, signal, mayMiss);
-    const { tables, show, missing } = opened.passed;
-    let unbound: Unbound | null = null;
-    const bind = () =>
-      withTimeCasts(connection, statement, async (written) => {
-        const bound = written === statement ? opened : await open(connection, written, names, signal, mayMiss);
-        await check(connection, bound, values, signal);
-      });
-    if (show === null && mayMiss) unbound = await findUnbound(opened, bind);
-    else if (show === null) await bind();
+    let opened: Opened | undefined;
+    const bind = async (written: Statement) => {
+      const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
+      const passed = await open(connection, written, names, signal, mayMiss);
+      opened = passed;
+      await check(connection, passed, values, signal);
+      return passed;
+    };
+    const bound = await withSpellings(connection, sql, undefined, bind).catch((error: unknown) => {
+      if (!mayMiss || opened === undefined) throw error;
+      return toUnbound(error);
+    });
+    const { statement, passed } = 'passed' in bound ? bound : (opened as unknown as Opened);
+    const { tables, missing } = passed;
     return {
       collections: qualified(tables, 'collection'),
       aliases: qualified(tables, 'alias'),
       parameters: statement.parameters,
       missing: [...new Set(missing.map(({ name }) => name))],
-      unbound,
+      unbound: 'passed' in bound ? null : bound,
     };
   });
 }

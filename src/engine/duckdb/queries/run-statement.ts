@@ -16,7 +16,12 @@ import type { Typed } from '../values/typed-json.ts';
 /** `prefix` is what was sent to the engine before the text that passed. */
 function failureOf({ statement, passed }: Opened, prefix: string): Failure {
   const originOf = (offset: number) => passed.originOf(Math.max(0, offset - prefix.length));
-  return { statement, tables: passed.tables, originOf };
+  return {
+    statement,
+    tables: passed.tables,
+    originOf,
+    ...(passed.macros.size === 0 ? {} : { withMacros: prefix + passed.sql }),
+  };
 }
 
 function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typed>): void {
@@ -27,17 +32,10 @@ function bind(prepared: DuckDBPreparedStatement, values: ReadonlyMap<string, Typ
   }
 }
 
-/** Why an allowed statement does not bind, as `bind` says; null if it does. */
-export async function findUnbound(opened: Opened, bind: () => Promise<void>): Promise<Unbound | null> {
-  const [missing] = opened.passed.missing;
-  try {
-    if (missing !== undefined) throw missing.error();
-    await bind();
-    return null;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
-    return { message: error.message, line: error.details.line, column: error.details.column };
-  }
+/** Why an allowed statement does not bind, of the error that says so; throws any other. */
+export function toUnbound(error: unknown): Unbound {
+  if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+  return { message: error.message, line: error.details.line, column: error.details.column };
 }
 
 /** What to read of a result. */
@@ -151,7 +149,7 @@ function cleanRow(row: JsonValue[]): JsonValue[] {
   return row.map((value) => (typeof value === 'string' ? withoutInternalNames(value) : value));
 }
 
-/** Binds without running: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
+/** Binds an allowed statement, if there is something to bind, without running it: with EXPLAIN if there are values, else with PREPARE, which knows no parameter types. */
 export async function check(
   connection: DuckDBConnection,
   opened: Opened,
@@ -159,6 +157,9 @@ export async function check(
   signal: AbortSignal,
 ): Promise<void> {
   const { statement, passed } = opened;
+  const [missing] = passed.missing;
+  if (missing !== undefined) throw missing.error();
+  if (passed.show !== null) return;
   checkPatterns(passed.patterns, values);
   const isComplete = statement.parameters.every((name) => values.has(name));
   const isExplained = isComplete && statement.explain === '';

@@ -1,12 +1,13 @@
 import { AGGREGATES } from './compat/aggregates.ts';
 import { ARRAYS } from './compat/arrays.ts';
-import { CASTS } from './compat/casts.ts';
+import { CAST_MACROS, CASTS } from './compat/casts.ts';
 import type { CompatFunction } from './compat/entry.ts';
 import { GEOGRAPHY } from './compat/geography.ts';
+import { HASH_MACROS } from './compat/hashes.ts';
 import { NUMBERS } from './compat/numbers.ts';
 import { fieldsOf, OBJECTS } from './compat/objects.ts';
 import { STRINGS } from './compat/strings.ts';
-import { TIMES } from './compat/times.ts';
+import { TIME_MACROS, TIMES } from './compat/times.ts';
 import { VECTORS } from './compat/vectors.ts';
 
 /**
@@ -40,5 +41,8 @@ export const RENAMED_FUNCTIONS: ReadonlyMap<string, string> = new Map(
 /** By name in lower case: parameters with AS and the expression, one for each number of arguments. */
 export const COMPAT_MACROS: ReadonlyMap<string, readonly string[]> = new Map([
   ...COMPAT_FUNCTIONS.flatMap(({ name, macro }) => (macro === undefined ? [] : [[name.toLowerCase(), macro] as const])),
+  ...CAST_MACROS,
+  ...HASH_MACROS,
+  ...TIME_MACROS,
   [VALUES_OF, [`(o) AS map_values(${fieldsOf('o')})`]] as const,
 ]);

@@ -88,6 +88,15 @@ const INSTEAD = `
 /** What to write instead of functions that turn the items of a list into rows. */
 export const UNNEST_INSTEAD = 'Write FROM t, UNNEST(t.items) AS u(item), and item or item.field.';
 
+/** Functions of text search, which cannot be had, with what comes nearest. */
+export const SEARCH_INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['search', "Filter with WHERE: contains(lower(a), 'word'), or list_has_all(TOKENIZE(a), ['two', 'words'])"],
+  ['has_term', "Write list_contains(TOKENIZE(a), 'word')"],
+  ['proximity', "Write regexp_matches(lower(a), 'one .{0,20}two')"],
+  ['boost', "Order by a sum: ORDER BY 2 * list_contains(TOKENIZE(a), 'word')::INT DESC"],
+  ['score', "Order by a sum of what matches: ORDER BY list_contains(TOKENIZE(a), 'word')::INT DESC"],
+]);
+
 /** By name in lower case. */
 export const WRITTEN_INSTEAD: ReadonlyMap<string, string> = new Map(
   INSTEAD.trim()

@@ -22,6 +22,10 @@ export const EXPRESSIONS_EXPANDED_MAX = 150_000;
  */
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),
+  ['format_iso8601', 3],
+  ['to_int_', 4],
+  ['try_to_int_', 4],
+  ['typeof', 16],
   ['array_join', 2],
   ['array_pop_back', 2],
   ['array_to_string', 2],

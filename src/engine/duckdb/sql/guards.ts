@@ -132,6 +132,7 @@ const GUARDS: Guard[] = [
     name: 'replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
+      { parameters: ['s', 'f'], isTooLarge: 'false', call: "system.main.replace(p.s, p.f, '')" },
       {
         parameters: ['s', 'f', 't'],
         isTooLarge: `strlen(p.t) > strlen(p.f) AND strlen(p.s)::HUGEINT // greatest(strlen(p.f), 1) * strlen(p.t) > ${REPLACED_MAX}`,
@@ -148,7 +149,7 @@ const GUARDS: Guard[] = [
     name: 'regexp_replace',
     limit: `${REPLACED_MAX} bytes`,
     overloads: [
-      // As in other SQL services: without a replacement, all matches are removed.
+      // As in other SQL services: all matches are replaced, and without a replacement removed.
       {
         parameters: ['s', 'f'],
         asWritten: ['f'],
@@ -158,8 +159,8 @@ const GUARDS: Guard[] = [
       {
         parameters: ['s', 'f', 't'],
         asWritten: ['f'],
-        isTooLarge: `strlen(p.s) + ${REPLACEMENT} > ${REPLACED_MAX}`,
-        call: 'system.main.regexp_replace(p.s, f, p.t)',
+        isTooLarge: `strlen(p.s) + (strlen(p.s) + 1) * ${REPLACEMENT} > ${REPLACED_MAX}`,
+        call: "system.main.regexp_replace(p.s, f, p.t, 'g')",
       },
       {
         // A pattern may match between any two characters.

@@ -15,7 +15,7 @@ const NAME = /[\p{L}_][\p{L}\p{N}_]*|\d+/uy;
 
 type Bracket = 'group' | 'subscript' | 'list' | 'braces';
 
-function endsOperand(token: Token | undefined): boolean {
+export function endsOperand(token: Token | undefined): boolean {
   if (token === undefined) return false;
   if (token.kind === 'punctuation') return ')]}'.includes(token.text);
   return token.kind !== 'word' || !BEFORE_OPERAND.has(token.text.toLowerCase());

@@ -159,9 +159,9 @@ function plainSpaces(sql: string): string {
 
 /**
  * Reads the caller's SQL text: finds parameters and EXPLAIN, and refuses text that is empty, too long, nested too
- * deeply or not text. Throws `query_error`.
+ * deeply or not text. Throws `query_error`. `second`: see `ownForms`.
  */
-export async function readStatement(text: string): Promise<Statement> {
+export async function readStatement(text: string, second?: ReadonlySet<number>): Promise<Statement> {
   if (text.length > SQL_BYTES_MAX || Buffer.byteLength(text) > SQL_BYTES_MAX) {
     throw new ApiError('query_error', `The SQL is longer than ${SQL_BYTES_MAX} bytes. Pass long lists as a parameter.`);
   }
@@ -171,7 +171,7 @@ export async function readStatement(text: string): Promise<Statement> {
   const spaced = plainSpaces(original.toString());
   checkCount(spaced);
   await restFor(text);
-  const { sql: caller, originOf } = await ownForms(spaced);
+  const { sql: caller, originOf } = await ownForms(spaced, second);
   await restFor(text);
   const bytes = Buffer.from(caller);
   const offsetOf = (index: number) => Buffer.byteLength(caller.slice(0, index));

@@ -7,6 +7,8 @@ import { type Token, tokens } from './tokens.ts';
 export interface TokenList extends ReadonlyArray<Token> {
   /** Index of the token that closes the bracket at `open`; the number of tokens if none does; `open` if it is no bracket. */
   closeOf(open: number): number;
+  /** Index of the token that opens the bracket closed at `close`; `close` if none does. */
+  openOf(close: number): number;
   /** Indexes of the tokens that end a call's arguments: its commas, and the bracket that closes it. */
   endsOf(open: number): readonly number[];
   /** Whether the text uses the column name `unnest`, which the engine gives if nobody names the column. */
@@ -21,6 +23,7 @@ export function tokenList(sql: string): TokenList {
   const list = [...tokens(sql)];
   /** By index of the opening bracket. */
   const ends = new Map<number, number[]>();
+  const opens = new Map<number, number>();
   const open: number[] = [];
   let namesUnnest = false;
   for (let index = 0; index < list.length; index++) {
@@ -32,10 +35,15 @@ export function tokenList(sql: string): TokenList {
     if ('([{'.includes(text)) {
       open.push(index);
       ends.set(index, []);
-    } else if (')]}'.includes(text)) ends.get(open.pop() ?? -1)?.push(index);
-    else if (text === ',') ends.get(open.at(-1) ?? -1)?.push(index);
+    } else if (')]}'.includes(text)) {
+      const opened = open.pop();
+      if (opened === undefined) continue;
+      ends.get(opened)?.push(index);
+      opens.set(index, opened);
+    } else if (text === ',') ends.get(open.at(-1) ?? -1)?.push(index);
   }
   for (const index of open) ends.get(index)?.push(list.length);
   const endsOf = (index: number) => ends.get(index) ?? [index];
-  return Object.assign(list, { namesUnnest, endsOf, closeOf: (index: number) => endsOf(index).at(-1) ?? index });
+  const closeOf = (index: number) => endsOf(index).at(-1) ?? index;
+  return Object.assign(list, { namesUnnest, endsOf, closeOf, openOf: (index: number) => opens.get(index) ?? index });
 }

@@ -6,6 +6,8 @@ export const AGGREGATES: readonly CompatFunction[] = [
   { name: 'APPROX_PERCENTILE', renamed: 'approx_quantile', example: 'APPROX_PERCENTILE(n, 0.5)', gives: 2 },
   { name: 'ARBITRARY', example: "ARBITRARY(s) FILTER (WHERE s = 'b')", gives: 'b' },
   { name: 'EVERY', renamed: 'bool_and', example: 'EVERY(n > 0)', gives: true },
+  { name: 'BITWISE_AND_AGG', renamed: 'bit_and', example: 'BITWISE_AND_AGG(n)', gives: 0 },
+  { name: 'BITWISE_OR_AGG', listedWith: 'BITWISE_AND_AGG', renamed: 'bit_or', example: 'BITWISE_OR_AGG(n)', gives: 3 },
   { name: 'MAX_BY', example: 'MAX_BY(s, n)', gives: 'b' },
   { name: 'MIN_BY', example: 'MIN_BY(s, n)', gives: 'a' },
   {

@@ -11,10 +11,34 @@ const sliced = (
   WHEN p.s < 0 THEN list_slice(p.l, len(p.l) + p.s + 1, len(p.l) + p.s + ${count})
   ELSE list_slice(p.l, p.s, p.s + ${count} - 1) END`;
 
+/** An object of an array of pairs. */
+const OF_PAIRS = `to_json(map_from_entries(list_transform(from_json(to_json(l), '["JSON"]'),
+  lambda e: {'key': e->>'$[0]', 'value': e->'$[1]'})))`;
+/** One overload for each number of arrays. */
+const ZIPPED = ['a, b', 'a, b, c', 'a, b, c, d'].map((lists) => `(${lists}) AS list_zip(${lists})`);
+
 export const ARRAYS: readonly CompatFunction[] = [
   { name: 'ARRAY_CREATE', renamed: 'list_value', example: 'ARRAY_CREATE(1, 2)', gives: [1, 2] },
   { name: 'ARRAY_CONTAINS', example: 'ARRAY_CONTAINS([1, 2], 2)', gives: true },
-  { name: 'ARRAY_POSITION', example: "ARRAY_POSITION(['a', 'b'], 'b')", gives: 2 },
+  {
+    name: 'ARRAY_POSITION',
+    macro: [once('l v', 'CASE WHEN p.l IS NOT NULL THEN coalesce(list_position(p.l, p.v), 0) END')],
+    example: "ARRAY_POSITION(['a', 'b'], 'c')",
+    gives: 0,
+    note: 'From 1; 0 if it is not there, where list_position gives null.',
+  },
+  {
+    name: 'ARRAY_LAST_POSITION',
+    listedWith: 'ARRAY_POSITION',
+    macro: [
+      once(
+        'l v',
+        'CASE WHEN p.l IS NOT NULL THEN coalesce(len(p.l) + 1 - list_position(list_reverse(p.l), p.v), 0) END',
+      ),
+    ],
+    example: 'ARRAY_LAST_POSITION([1, 2, 1], 1)',
+    gives: 3,
+  },
   {
     name: 'ARRAY_REMOVE',
     macro: [once('l v', 'list_filter(p.l, lambda x: x IS DISTINCT FROM p.v)')],
@@ -71,7 +95,7 @@ export const ARRAYS: readonly CompatFunction[] = [
         'c',
         `CASE coalesce(json_type(to_json(p.c)), 'NULL') WHEN 'ARRAY' THEN json_array_length(to_json(p.c))::BIGINT
           WHEN 'OBJECT' THEN len(map_keys(${fieldsOf('p.c')}))
-          WHEN 'NULL' THEN NULL ELSE error('CARDINALITY takes an array, a map or an object.') END`,
+          WHEN 'NULL' THEN NULL ELSE error('CARDINALITY, and LENGTH of other than text, take an array, a map or an object.') END`,
       ),
     ],
     example: 'CARDINALITY([7, 8])',
@@ -85,6 +109,12 @@ export const ARRAYS: readonly CompatFunction[] = [
     gives: [1, 4, 7],
     note: 'The end is included.',
   },
-  { name: 'ZIP', renamed: 'list_zip', example: "len(ZIP([1, 2], ['a', 'b']))", gives: 2 },
+  {
+    name: 'ZIP',
+    macro: [`(l) AS ${OF_PAIRS}`, ...ZIPPED],
+    example: "ZIP([['a', 1], ['b', 'x']])",
+    gives: { a: 1, b: 'x' },
+    note: 'Makes a JSON object of an array of pairs, as ITEMS gives them. Of two or more arrays list_zip, which pairs their items.',
+  },
   { name: 'TRANSFORM', renamed: 'list_transform', example: 'TRANSFORM([1, 2], x -> x + 1)', gives: [2, 3] },
 ].map((one) => ({ group: 'Arrays', ...one }));

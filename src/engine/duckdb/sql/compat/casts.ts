@@ -1,12 +1,55 @@
 import type { CompatFunction } from './entry.ts';
 
+const ENGINE_TYPE = 'system.main.typeof(v)';
+const named = (types: string, name: string) =>
+  `WHEN ${ENGINE_TYPE} IN (${types
+    .split(' ')
+    .map((type) => `'${type.replaceAll('_', ' ')}'`)
+    .join(', ')}) THEN '${name}'`;
+/** The engine knows the type of an argument when it binds: of these cases only the one that is meant is left. */
+const TYPE_NAME = `CASE WHEN v IS NULL THEN 'null'
+  ${named('BIGINT INTEGER HUGEINT SMALLINT TINYINT UBIGINT UINTEGER USMALLINT UTINYINT UHUGEINT BIGNUM', 'int')}
+  WHEN regexp_matches(${ENGINE_TYPE}, '^(DOUBLE|FLOAT|DECIMAL\\(.*)$') THEN 'float'
+  ${named('VARCHAR', 'string')} ${named('BOOLEAN', 'bool')} ${named('BLOB', 'bytes')}
+  ${named('TIMESTAMP_WITH_TIME_ZONE', 'timestamp')} WHEN ${ENGINE_TYPE} LIKE 'TIMESTAMP%' THEN 'datetime'
+  WHEN ${ENGINE_TYPE} LIKE 'TIME%' THEN 'time' WHEN suffix(${ENGINE_TYPE}, ']') THEN 'array'
+  WHEN regexp_matches(${ENGINE_TYPE}, '^(STRUCT|MAP)\\(') THEN 'object'
+  WHEN ${ENGINE_TYPE} = 'JSON' THEN CASE system.main.json_type(system.main.to_json(v)) WHEN 'VARCHAR' THEN 'string'
+    WHEN 'BIGINT' THEN 'int' WHEN 'UBIGINT' THEN 'int' WHEN 'DOUBLE' THEN 'float' WHEN 'BOOLEAN' THEN 'bool'
+    WHEN 'ARRAY' THEN 'array' WHEN 'OBJECT' THEN 'object' ELSE 'null' END
+  ELSE lower(${ENGINE_TYPE}) END`;
+
+/** Stands for a cast to INT, which leaves out the fraction; the engine's cast to BIGINT rounds. */
+export const TO_INT = 'to_int_';
+export const TRY_TO_INT = 'try_to_int_';
+const toInt = (cast: string) => `(v) AS CASE left(${ENGINE_TYPE}, 3)
+  WHEN 'DOU' THEN ${cast}(trunc(TRY_CAST(v AS DOUBLE)) AS BIGINT)
+  WHEN 'DEC' THEN ${cast}(split_part(CAST(v AS VARCHAR), '.', 1) AS BIGINT)
+  ELSE ${cast}(v AS BIGINT) END`;
+/** By name: what `forms.ts` writes in the place of casts. */
+export const CAST_MACROS: readonly (readonly [string, readonly string[]])[] = [
+  [TO_INT, [toInt('CAST')]],
+  [TRY_TO_INT, [toInt('TRY_CAST')]],
+  // The engine's own calls typeof().
+  ['pg_typeof', [`(v) AS lower(${ENGINE_TYPE})`]],
+];
+
 export const CASTS: readonly CompatFunction[] = [
-  { name: 'TRY_CAST', example: "TRY_CAST('x' AS int)", gives: null },
+  {
+    name: 'CAST',
+    example: "CAST('9780439023481' AS int) + CAST(1.9 AS int)",
+    gives: 9780439023482,
+    note: 'To INT or INTEGER: 64 bits, without the fraction. To FLOAT or REAL: 64 bits. BIGINT rounds, as in DuckDB. Where the engine takes no number of 64 bits (a date plus a number, round, lpad, chr) it gets one of 32.',
+  },
+  { name: 'TRY_CAST', listedWith: 'CAST', example: "TRY_CAST('x' AS int)", gives: null },
+  { name: 'STATIC_CAST', listedWith: 'CAST', example: 'STATIC_CAST(1.7 AS int)', gives: 1 },
+  { name: 'TRY_STATIC_CAST', listedWith: 'CAST', example: "TRY_STATIC_CAST('x' AS int)", gives: null },
   {
     name: 'TYPEOF',
+    macro: [`(v) AS ${TYPE_NAME}`],
     example: 'TYPEOF(1.5)',
-    gives: 'DECIMAL(2,1)',
-    note: "The names are DuckDB's: VARCHAR where others say 'string', BIGINT 'int', DOUBLE 'float', BOOLEAN 'bool', X[] 'array', STRUCT(…) 'object'.",
+    gives: 'float',
+    note: "int, float, bool, string, bytes, null, array, object, date, time, datetime (without a zone), timestamp, interval; of JSON that of each value. DuckDB's own name of a type: pg_typeof(x).",
   },
   {
     name: 'IS_SCALAR',

@@ -23,6 +23,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   F: `strftime(${LOCAL}, '%Y-%m-%d')`,
   R: `strftime(${LOCAL}, '%H:%M')`,
   D: `strftime(${LOCAL}, '%m/%d/%y')`,
+  r: `strftime(${LOCAL}, '%I:%M:%S %p')`,
   'E*S': `strftime(${LOCAL}, '%S.%f')`,
   E6S: `strftime(${LOCAL}, '%S.%f')`,
   E3S: `strftime(${LOCAL}, '%S.%g')`,
@@ -53,6 +54,11 @@ export const formatAs = (type: string): string[] => [
 /** A macro like PARSE_DATE. The format is used literally, since the engine accepts nothing computed in its place. */
 export const parseAs = (type: string): string[] => [`(f, t) AS strptime(t, f)::${type}`];
 
+/** Overloads of FORMAT_TIME. */
+export const FORMAT_TIME: string[] = [
+  `(f, t) AS ${formatted("timezone('UTC', DATE '1970-01-01' + t::TIME)", "'UTC'")}`,
+];
+
 /** Overloads of PARSE_TIMESTAMP. An offset in the text takes precedence over the given time zone. */
 export const PARSE_TIMESTAMP: string[] = [
   "(f, t) AS timezone('UTC', strptime(t, f)::TIMESTAMP)",
@@ -64,6 +70,7 @@ const PARSED_LETTERS: Readonly<Record<string, string>> = {
   '%T': '%H:%M:%S',
   '%R': '%H:%M',
   '%D': '%m/%d/%y',
+  '%r': '%I:%M:%S %p',
   '%h': '%b',
   '%e': '%-d',
   '%Ez': '%z',

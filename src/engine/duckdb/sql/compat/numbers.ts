@@ -3,6 +3,34 @@ import { type CompatFunction, once } from './entry.ts';
 export const NUMBERS: readonly CompatFunction[] = [
   { name: 'TRUNCATE', renamed: 'trunc', example: 'TRUNCATE(-1.7)', gives: -1 },
   { name: 'POW', example: 'POW(2, 3)', gives: 8 },
+  { name: 'HYPOT', macro: ['(a, b) AS sqrt(pow(a, 2) + pow(b, 2))'], example: 'HYPOT(3, 4)', gives: 5 },
+  {
+    name: 'BIT_COUNT',
+    macro: [
+      '(n) AS system.main.bit_count(n)',
+      once(
+        'n b',
+        `CASE WHEN p.b < 2 OR p.b > 64 THEN error('BIT_COUNT: from 2 to 64 bits.')
+          WHEN p.b = 64 THEN system.main.bit_count(p.n::BIGINT)
+          ELSE system.main.bit_count(p.n::BIGINT & ((1::HUGEINT << p.b) - 1)::BIGINT) END::BIGINT`,
+      ),
+    ],
+    example: 'BIT_COUNT(7, 64)',
+    gives: 3,
+    note: 'With a second argument: of a number of so many bits.',
+  },
+  { name: 'BITWISE_NOT', macro: ['(n) AS ~n::BIGINT'], example: 'BITWISE_NOT(0)', gives: -1 },
+  ...[
+    ['AND', '&', 4],
+    ['OR', '|', 5],
+  ].map(([name, operator, gives]) => ({
+    name: `BITWISE_${name}`,
+    listedWith: 'BITWISE_NOT',
+    macro: [`(a, b) AS a ${operator} b`],
+    example: `BITWISE_${name}(5, 4)`,
+    gives,
+  })),
+  { name: 'BITWISE_XOR', listedWith: 'BITWISE_NOT', renamed: 'xor', example: 'BITWISE_XOR(5, 1)', gives: 4 },
   { name: 'RAND', renamed: 'random', example: 'RAND() < 1', gives: true },
   { name: 'E', macro: ['() AS exp(1)'], example: 'round(E(), 1)', gives: 2.7 },
   { name: 'INFINITY', listedWith: 'E', macro: ["() AS 'inf'::DOUBLE"], example: 'INFINITY() > 1', gives: true },

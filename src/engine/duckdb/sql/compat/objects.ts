@@ -5,6 +5,10 @@ export const fieldsOf = (value: string): string =>
   `map_from_entries(list_filter(map_entries(to_json(${value})::MAP(VARCHAR, JSON)),
     lambda e: coalesce(json_type(e['value']), 'NULL') <> 'NULL'))`;
 
+/** A key, or an array of keys, as a list. */
+const KEYS_OF = (value: string) =>
+  `coalesce(TRY_CAST(to_json(${value}) AS VARCHAR[]), [TRY_CAST(${value} AS VARCHAR)])`;
+
 const LETTERS = 'abcdefgh';
 /** One overload for each number of objects. */
 const MERGED = Array.from({ length: LETTERS.length - 1 }, (_, index) => {
@@ -59,12 +63,12 @@ export const OBJECTS: readonly CompatFunction[] = [
     macro: [
       once(
         'o k',
-        `to_json(map_from_entries(list_filter(map_entries(${fieldsOf('p.o')}), lambda e: e['key'] IS DISTINCT FROM p.k)))`,
+        `to_json(map_from_entries(list_filter(map_entries(${fieldsOf('p.o')}), lambda e: NOT coalesce(list_contains(${KEYS_OF('p.k')}, e['key']), false))))`,
       ),
     ],
-    example: "KEYS(ERASE({'a': 1, 'b': 2}, 'a'))",
-    gives: ['b'],
-    note: 'Gives JSON.',
+    example: "KEYS(ERASE({'a': 1, 'b': 2, 'c': 3}, ['a', 'b']))",
+    gives: ['c'],
+    note: 'Gives JSON, without a key or an array of keys.',
   },
   { name: 'JSON_PARSE', macro: ['(t) AS CAST(t AS JSON)'], example: `JSON_PARSE('{"a":1}')->>'$.a'`, gives: '1' },
   { name: 'JSON_FORMAT', macro: ['(v) AS to_json(v)::VARCHAR'], example: "JSON_FORMAT({'a': 1})", gives: '{"a":1}' },

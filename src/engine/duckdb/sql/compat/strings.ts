@@ -1,4 +1,5 @@
 import { type CompatFunction, once } from './entry.ts';
+import { HASHES } from './hashes.ts';
 
 /** A hundred grams from each piece of the text: finding a position in a long text takes as long as walking to it. */
 const gramsOf = (n: string) =>
@@ -17,18 +18,33 @@ export const STRINGS: readonly CompatFunction[] = [
   { name: 'REGEXP_LIKE', renamed: 'regexp_matches', example: "REGEXP_LIKE('abc', '^a.c$')", gives: true },
   {
     name: 'REGEXP_EXTRACT',
-    example: "REGEXP_EXTRACT('a12', '[0-9]+')",
-    gives: '12',
-    note: "Without a match '', as everywhere in DuckDB; NULLIF(…, '') gives null.",
+    example: "REGEXP_EXTRACT('abc', '[0-9]+')",
+    gives: null,
+    note: "Null without a match, or for an empty one, where DuckDB alone gives ''.",
   },
   {
     name: 'REGEXP_REPLACE',
-    example: "REGEXP_REPLACE('a1b2', '[0-9]', '')",
-    gives: 'ab2',
-    note: "Replaces the first match; all with 'g' as the fourth argument, or, with two arguments, removes all.",
+    example: "REGEXP_REPLACE('a1b2', '[0-9]', '#')",
+    gives: 'a#b#',
+    note: "Replaces all matches, where DuckDB alone replaces the first; '' as the fourth argument replaces the first, and with two arguments all are removed.",
   },
   { name: 'REGEXP_SPLIT', renamed: 'string_split_regex', example: "REGEXP_SPLIT('a, b', ',\\s*')", gives: ['a', 'b'] },
-  { name: 'SPLIT', example: "SPLIT('a,b', ',')", gives: ['a', 'b'] },
+  {
+    name: 'SPLIT',
+    macro: [
+      '(t, d) AS string_split(t, d)',
+      once(
+        't d n',
+        `list_transform([string_split(p.t, p.d)], lambda l: CASE WHEN p.n < 1 THEN error('SPLIT: a limit is positive.')
+          WHEN len(l) <= p.n THEN l
+          ELSE list_append(l[:p.n - 1], substr(p.t, list_sum(list_transform(l[:p.n - 1],
+            lambda piece: length(piece) + length(p.d)))::BIGINT + 1)) END)[1]`,
+      ),
+    ],
+    example: "SPLIT('a,b,c', ',', 2)",
+    gives: ['a', 'b,c'],
+    note: 'With a third argument, into at most so many pieces.',
+  },
   { name: 'STRPOS', example: "STRPOS('abc', 'c')", gives: 3 },
   {
     name: 'TOKENIZE',
@@ -58,11 +74,20 @@ export const STRINGS: readonly CompatFunction[] = [
     note: 'Of characters; with three arguments of all lengths from the second to the third. At most 20 each, of 10,000 bytes (of 5,000 for two lengths, and so on).',
   },
   {
-    name: 'SHA256',
-    example: "left(SHA256('x'), 8)",
-    gives: '2d711642',
-    note: 'Hexadecimal text, not bytes: do not put TO_HEX around it.',
+    name: 'NORMALIZE',
+    macro: [
+      '(t) AS nfc_normalize(t)',
+      once(
+        't f',
+        "CASE WHEN upper(p.f) = 'NFC' THEN nfc_normalize(p.t) ELSE error('NORMALIZE: only the form NFC is available.') END",
+      ),
+    ],
+    example: "NORMALIZE('a', 'NFC')",
+    gives: 'a',
+    note: 'Only the form NFC.',
   },
+  { name: 'REPLACE', example: "REPLACE('aXb', 'X')", gives: 'ab', note: 'With two arguments it removes.' },
+  ...HASHES,
   { name: 'TO_UTF8', renamed: 'encode', example: "hex(TO_UTF8('ä'))", gives: 'C3A4' },
   { name: 'FROM_UTF8', listedWith: 'TO_UTF8', renamed: 'decode', example: "FROM_UTF8(TO_UTF8('ä'))", gives: 'ä' },
   {

@@ -1,0 +1,136 @@
+import { HASH_NAMES } from '../compat/hashes.ts';
+import { DATE_OF, TIME_OF } from '../compat/times.ts';
+import type { TokenList } from '../token-list.ts';
+import type { Token } from '../tokens.ts';
+import { type Edit, isMark, replacing, wordOf } from './edit.ts';
+
+/** `COUNT_IF(x)` counts true values: the engine's own gives null if there are no rows. */
+export function countIfEdits(list: TokenList, index: number): Edit[] {
+  const [call, open, close] = [list[index], list[index + 1], list[list.closeOf(index + 1)]];
+  if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
+  if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
+  // A name with its column list, of a table or of WITH.
+  const next = list.closeOf(index + 1) + 1;
+  const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
+  if (wordOf(list[index - 1]) === 'as' || (wordOf(list[next]) === 'as' && isQuery)) return [];
+  return [
+    { start: call.start, end: call.end, text: 'count' },
+    { start: open.end, end: open.end, text: '(' },
+    { start: close.start, end: close.start, text: ') OR NULL' },
+  ];
+}
+
+/** Translates the letters of a time format that is a literal. */
+export function formatEdits(list: TokenList, index: number, translated: (literal: string) => string): Edit[] {
+  const format = list[index + 2];
+  if (!isMark(list[index + 1], '(') || format?.kind !== 'string' || !format.text.startsWith("'")) return [];
+  const text = translated(format.text);
+  return text === format.text ? [] : [{ start: format.start, end: format.end, text }];
+}
+
+/** `OBJECT(keys, [1, 'x'])`: items of an engine list have one type, those of a JSON array any. */
+export function objectEdits(list: TokenList, index: number): Edit[] {
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const [first, second] = list.endsOf(index + 1);
+  if (first === undefined || second === undefined) return [];
+  const [open, close] = [list[first + 1], list[second - 1]];
+  if (open === undefined || close === undefined || !isMark(open, '[') || list.closeOf(first + 1) !== second - 1)
+    return [];
+  return [
+    { start: open.start, end: open.end, text: 'json_array(' },
+    { start: close.start, end: close.end, text: ')' },
+  ];
+}
+
+/** `ARRAY_CREATE('a', 1)` becomes an array of JSON if its items are literals of different types. */
+export function arrayEdits(list: TokenList, index: number): Edit[] {
+  const call = list[index];
+  if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const kinds = new Set<Token['kind']>();
+  for (let at = index + 2, close = list.closeOf(index + 1); at < close; at++) {
+    const token = list[at];
+    if (token === undefined || isMark(token, ',')) continue;
+    if (token.kind !== 'string' && token.kind !== 'number') return [];
+    kinds.add(token.kind);
+  }
+  const isMixed = kinds.size === 2;
+  return isMixed ? [{ start: call.start, end: call.end, text: 'json_array' }] : [];
+}
+
+/** `x IS UNDEFINED`: null and missing are the same. */
+export function undefinedEdits(list: TokenList, index: number): Edit[] {
+  const [before, word] = [list[index - 1], list[index]];
+  const isPredicate = wordOf(before) === 'is' || (wordOf(before) === 'not' && wordOf(list[index - 2]) === 'is');
+  return isPredicate && word !== undefined ? [{ start: word.start, end: word.end, text: 'NULL' }] : [];
+}
+
+/** Brackets of lists become calls that make JSON, whose items may be of different types. */
+function asJson(list: TokenList, first: number, last: number): Edit[] {
+  const edits: Edit[] = [];
+  for (let at = first; at <= last; at++) {
+    if (!isMark(list[at], '[')) continue;
+    // An item of a list, or a subscript within one.
+    if (at > first && !isMark(list[at - 1], ',') && !isMark(list[at - 1], '[')) return [];
+    const close = list[list.closeOf(at)];
+    edits.push(...replacing(list[at], list[at], 'json_array('), ...replacing(close, close, ')'));
+  }
+  return edits;
+}
+
+/** `ZIP([['a', 1], ['b', 'x']])`: the items of a pair differ in type. */
+export function zipEdits(list: TokenList, index: number): Edit[] {
+  const close = list.closeOf(index + 1);
+  if (!isMark(list[index + 1], '(') || list.endsOf(index + 1).length !== 1) return [];
+  return isMark(list[index + 2], '[') && list.closeOf(index + 2) === close - 1
+    ? asJson(list, index + 2, close - 1)
+    : [];
+}
+
+/** `HASH(x, 'sha1')` is the call of that name; the engine's hash of several values is none of them. */
+export function hashEdits(list: TokenList, index: number): Edit[] {
+  const [comma, close] = list.endsOf(index + 1);
+  if (!isMark(list[index + 1], '(') || comma === undefined || close !== comma + 2) return [];
+  const name = /^'(\w+)'$/.exec(list[comma + 1]?.text ?? '')?.[1]?.toLowerCase();
+  if (name === undefined || !HASH_NAMES.has(name)) return [];
+  return [...replacing(list[index], list[index], name), ...replacing(list[comma], list[comma + 1], '')];
+}
+
+/** `TO_HEX(MD5(x))`: hashes are hexadecimal text. */
+export function hexEdits(list: TokenList, index: number): Edit[] {
+  const isHash = isMark(list[index + 1], '(') && HASH_NAMES.has(wordOf(list[index + 2]));
+  const isAlone = isHash && isMark(list[index + 3], '(') && list.closeOf(index + 3) === list.closeOf(index + 1) - 1;
+  return isAlone ? replacing(list[index], list[index], 'upper') : [];
+}
+
+/** `REGEXP_EXTRACT(x, 'a+')` gives null where nothing matches; with names of groups it gives an object. */
+export function extractedEdits(list: TokenList, index: number): Edit[] {
+  const call = list[index];
+  const close = list[list.closeOf(index + 1)];
+  const [, second] = list.endsOf(index + 1);
+  const isObject = second !== undefined && isMark(list[second + 1], '[');
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.') || isObject) return [];
+  if (call === undefined || close === undefined) return [];
+  return [
+    { start: call.start, end: call.start, text: 'nullif(' },
+    { start: close.end, end: close.end, text: `, '')` },
+  ];
+}
+
+/** `EXTRACT(DATE FROM t)` is a cast. */
+export function extractEdits(list: TokenList, index: number): Edit[] {
+  const [call, open, part, from] = list.slice(index, index + 4);
+  const close = list[list.closeOf(index + 1)];
+  if (!isMark(open, '(') || wordOf(part) !== 'date' || wordOf(from) !== 'from' || close === undefined) return [];
+  return [...replacing(call, from, 'CAST('), { start: close.start, end: close.start, text: ' AS DATE' }];
+}
+
+/** `DATE(2024, 3, 1)`, `TIME(12, 30, 0)`: the engine reads these names as types. */
+export function dateEdits(list: TokenList, index: number): Edit[] {
+  const [before, call] = [list[index - 1], list[index]];
+  const isType = isMark(before, '::') || isMark(before, '.') || wordOf(before) === 'as';
+  const isAlone = list.endsOf(index + 1).length === 1;
+  if (!isMark(list[index + 1], '(') || isType || call === undefined) return [];
+  if (wordOf(call) === 'date') return isAlone ? [] : replacing(call, call, DATE_OF);
+  // TIME(6) '…' is a text with its type.
+  return list[list.closeOf(index + 1) + 1]?.kind === 'string' ? [] : replacing(call, call, TIME_OF);
+}

@@ -1,0 +1,143 @@
+import { createHash, createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFixture, type Fixture } from '../fixture.ts';
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await createFixture();
+});
+afterAll(() => fixture.close());
+
+const rowOf = async (sql: string) => (await fixture.rows(sql))[0];
+
+describe('casts to INT, INTEGER, FLOAT and REAL', () => {
+  const cases: [string, unknown[]][] = [
+    ["SELECT TRY_CAST('9780439023481' AS integer), '9780439023481'::INT", [9780439023481, 9780439023481]],
+    ["SELECT CAST('123456789.12' AS float), '123456789.12'::real", [123456789.12, 123456789.12]],
+    ['SELECT CAST(1.9 AS int), -1.9::int, CAST(-1.9::DOUBLE AS INT), 2.5::DOUBLE::int', [1, -1, -1, 2]],
+    ["SELECT CAST(true AS int), '12'::int, TRY_CAST('x' AS int), NULL::int", [1, 12, null, null]],
+    ['SELECT 12345678901234567.9::DECIMAL(38, 4)::INT::VARCHAR', ['12345678901234567']],
+    ["SELECT [1.9]::FLOAT[], {'a': 1}::STRUCT(a INT), CAST([1] AS INT[])", [[1.9], { a: 1 }, [1]]],
+    ['SELECT CAST({int: 1} AS STRUCT(int VARCHAR))', [{ int: '1' }]],
+    ['SELECT (1 + 1.9)::int + 1, [1.9, 2][1]::int, CASE WHEN true THEN 1.9 END::int', [3, 1, 1]],
+    ['SELECT sum(amount)::int, count(*) FILTER (WHERE amount > 10)::int FROM orders', [19, 1]],
+    [
+      'SELECT sum(amount) OVER ()::int, max(customer.name)::text::varchar FROM orders GROUP BY amount ORDER BY 2',
+      [19, 'Cy'],
+    ],
+    ["SELECT MAP {'a': 1.9}['a']::int, ARRAY[1.9][1]::int, DATE '2024-01-02'::text::date::text", [1, 1, '2024-01-02']],
+    ['SELECT 1.9::bigint, 1.9::int4, CAST(3.5 AS SMALLINT)', [2, 2, 4]],
+  ];
+  test.each(cases)('%s', async (sql, row) => {
+    expect((await fixture.rows(sql)).at(-1)).toEqual(row);
+  });
+
+  const narrow: [string, unknown[]][] = [
+    ["SELECT DATE '2024-01-01' + CAST('1' AS int), DATE '2024-01-03' - 1::int", ['2024-01-02', '2024-01-02']],
+    ["SELECT round(1.234, '1'::int), lpad('a', 3::int, '0'), chr(65::int)", [1.2, '00a', 'A']],
+    [
+      "SELECT TRY_CAST('9780439023481' AS int), DATE '2024-01-01' + 1::int, round(1.26, CAST(1 AS int))",
+      [9780439023481, '2024-01-02', 1.3],
+    ],
+    ["SELECT '9780439023481'::int > 5 AND DATE '2024-01-01' + 1::int > DATE '2023-01-01'", [true]],
+    [
+      "SELECT days(2::int), substr('abc', 2::int), make_date(2020::int, 1::int, 1::int)",
+      ['2 days', 'bc', '2020-01-01'],
+    ],
+  ];
+  test.each(narrow)('have 32 bits where the engine takes no more: %s', async (sql, row) => {
+    expect(await rowOf(sql)).toEqual(row);
+    // The text is known by then.
+    expect(await rowOf(sql)).toEqual(row);
+  });
+
+  test('are checked as they run', async () => {
+    const sql = "SELECT DATE '2024-01-01' + :n::int";
+    const inspected = await fixture.queries.inspect({ sql, parameters: [{ name: 'n', value: 1 }], allowUnbound: true });
+    expect(inspected).toMatchObject({ unbound: null, parameters: ['n'] });
+    expect(
+      (await fixture.queries.inspect({ sql: "SELECT DATE '2024-01-01' * 1::int", allowUnbound: true })).unbound,
+    ).toMatchObject({ message: expect.stringContaining('*(DATE') });
+  });
+
+  test('that fail say what failed, and where', async () => {
+    await expect(fixture.rows("SELECT 1,\n 'x'::int")).rejects.toMatchObject({
+      message: expect.stringContaining("'x'"),
+      details: { line: 2, column: 2 },
+    });
+    await expect(fixture.rows("SELECT DATE '2024-01-01' + 'x'::int")).rejects.toThrow("Could not convert string 'x'");
+    await expect(fixture.rows("SELECT DATE '2024-01-01' * 2::int")).rejects.toThrow('*(DATE, BIGINT)');
+  });
+});
+
+describe('a word that is no alias to the engine without AS', () => {
+  test.each([
+    ['SELECT count(*) year FROM users', ['year']],
+    ['SELECT 1 type, 2 value, 3 text, 4 time, 5 name', ['type', 'value', 'text', 'time', 'name']],
+    ['SELECT x value FROM (SELECT name key, age data, 1 x FROM users)', ['value']],
+    ['SELECT upper(name) name, age + 1 "year" FROM users WHERE age > 1', ['name', 'year']],
+  ])('%s', async (sql, names) => {
+    expect((await fixture.queries.query({ sql })).columns.map(({ name }) => name)).toEqual(names);
+  });
+
+  test.each([
+    ['SELECT 1 from FROM users', /near "FROM"/],
+    ['SELECT 1 name name FROM users', /near "name"/],
+    ['SELECT 2 name 3', /near "name"/],
+  ])('and not: %s', async (sql, message) => {
+    await expect(fixture.rows(sql)).rejects.toThrow(message);
+  });
+});
+
+describe('forms of other services', () => {
+  const cases: [string, unknown[][]][] = [
+    ["SELECT LENGTH({'a': 1, 'b': 2}), LENGTH('abc'), LENGTH([1])", [[2, 3, 1]]],
+    ["SELECT EXTRACT(DATE FROM TIMESTAMP '2020-01-01 10:00:00' + INTERVAL 1 DAY)", [['2020-01-02']]],
+    ['SELECT count(*) FROM range(1000) TABLESAMPLE BERNOULLI(100)', [[1000]]],
+    ['SELECT name FROM users u HINT(access_path=column_scan) WHERE age > 30', [['Ann']]],
+    [
+      'SELECT u.name FROM users u JOIN users v ON u._id = v._id HINT(join_strategy = lookup) ORDER BY 1 LIMIT 1',
+      [['Ann']],
+    ],
+    ['SELECT * EXCEPT(_meta) FROM users ORDER BY _id LIMIT 1', [['u1', 'Ann', 31]]],
+    ['SELECT * EXCEPT (_meta, age), 1 FROM users ORDER BY _id LIMIT 1', [['u1', 'Ann', 1]]],
+    ['SELECT * EXCEPT (age, _meta) FROM users ORDER BY _id LIMIT 1', [['u1', 'Ann']]],
+    ["SELECT ZIP([['a', 1], ['b', [2]]]), ZIP(ARRAY_CREATE(ARRAY_CREATE('a', 1)))", [[{ a: 1, b: [2] }, { a: 1 }]]],
+    ["SELECT TO_HEX(MD5('a')) = upper(MD5('a')), HASH('a', 'sha1') = SHA1('a')", [[true, true]]],
+    ["SELECT REGEXP_EXTRACT('abc', 'x'), REGEXP_EXTRACT('a1', '([a-z])([0-9])', 2)", [[null, '1']]],
+    [
+      "SELECT DATE(2020, 1, 2), TIME(12, 30, 0), DATE '2020-01-01', TIME '10:00:00'",
+      [['2020-01-02', '12:30:00', '2020-01-01', '10:00:00']],
+    ],
+  ];
+  test.each(cases)('%s', async (sql, rows) => {
+    expect(await fixture.rows(sql)).toEqual(rows);
+  });
+});
+
+test('hashes are those of the algorithms', async () => {
+  for (const text of ['', 'a', 'ä', 'x'.repeat(111), 'x'.repeat(112), 'x'.repeat(300)]) {
+    const hash = (name: string) => createHash(name).update(text).digest('hex');
+    const keyed = (name: string, key: string) => createHmac(name, key).update(text).digest('hex');
+    const long = 'k'.repeat(200);
+    expect(
+      await rowOf(
+        `SELECT md5('${text}'), sha1('${text}'), sha256('${text}'), sha512('${text}'), hmac_md5('${text}', 'k'),
+         hmac_sha1('${text}', '${long}'), hmac_sha256('${text}', 'k'), hmac_sha512('${text}', '${long}')`,
+      ),
+      text,
+    ).toEqual([
+      ...['md5', 'sha1', 'sha256', 'sha512'].map(hash),
+      keyed('md5', 'k'),
+      keyed('sha1', long),
+      keyed('sha256', 'k'),
+      keyed('sha512', long),
+    ]);
+  }
+});
+
+test('text search is refused with what comes nearest', async () => {
+  await expect(fixture.rows("SELECT 1 FROM users WHERE HAS_TERM(name, 'x')")).rejects.toThrow(
+    "Text search is not available: there is no has_term(). Write list_contains(TOKENIZE(a), 'word').",
+  );
+});
