@@ -10,19 +10,26 @@ const HEAD = `# Functions that people bring along
 SQL here is DuckDB's. These names and forms of other SQL services work as well; \`expression\` → what it gives. The aggregates are over rows (n, s): (1, 'a'), (2, 'b'), (3, 'b').
 
 ## Forms
-\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; \`LIMIT n OFFSET m\`. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound).
+\`SELECT * EXCEPT(a)\`; \`FROM t, UNNEST(t.tags) AS u(x)\`; \`UNNEST(t.tags) x\`; \`UNNEST(t.a AS x, t.b AS y) u\`; \`x IS UNDEFINED\`; \`WITH ORDINALITY\`; a trailing comma in the select list; a trailing \`;\`; names in backticks; aliases without AS that are words of SQL (\`count(*) year\`); \`EXTRACT(DATE FROM t)\`; \`TABLESAMPLE BERNOULLI(10)\`; \`HINT(…)\`, ignored; \`PIVOT t ON x USING sum(y)\`; \`SELECT *, CAST(x AS int) AS x\` has one x; \`GROUP BY\` the name of a path's end, or of a column called \`_event_time\`; columns without a name are \`?count\`, \`?field0\`; \`DESCRIBE t\` has a row for each path and type. Not to be had: \`*EXCEPT(a)\` without a space, \`CAST(x AS object)\` (use JSON), \`REDUCE\` (grows without bound), text search, \`OPTION(…)\`, scripts.
 `;
 
-/** One line for each function; functions whose own examples would say nothing new share a line. */
+/** A line for each function of which there is something to say; the others of a group share one. */
 function page(): string {
   const parts = [...groupsOf()].map(([group, functions]) => {
-    const lines = functions
+    const listed = functions
       .filter((one) => one.listedWith === undefined)
       .map(({ name, example, gives, note }) => {
         const others = functions.filter((other) => other.listedWith === name).map((other) => other.name);
-        const also = others.length > 0 ? `${note === undefined ? '.' : ''} Likewise ${others.join(', ')}.` : '';
-        return `- \`${example}\` → ${JSON.stringify(gives)}${note === undefined ? '' : `. ${note}`}${also}`;
+        return { example, gives, note, others: others.join(', ') };
       });
+    const noted = listed.flatMap(({ example, gives, note, others }) => {
+      if (note === undefined) return [];
+      return [`- \`${example}\` → ${JSON.stringify(gives)}. ${note}${others === '' ? '' : ` Likewise ${others}.`}`];
+    });
+    const plain = listed.flatMap(({ example, note, others }) => {
+      return note === undefined ? [`\`${example}\`${others === '' ? '' : ` (likewise ${others})`}`] : [];
+    });
+    const lines = plain.length === 0 ? noted : [...noted, `- ${plain.join('; ')}`];
     return `## ${group}\n${lines.join('\n')}\n`;
   });
   return [HEAD, ...parts].join('\n');

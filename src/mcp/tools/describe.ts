@@ -339,7 +339,7 @@ function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Fou
       `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
     );
   if (leftAtTop > 0)
-    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with DESCRIBE ${from} lists all columns`);
+    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);
   if (leftBelow > 0)
     hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
   if (found.isDeeper)

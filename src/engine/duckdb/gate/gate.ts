@@ -9,16 +9,18 @@ import { findMissing, type Missing, resolveTable } from '../sql/references.ts';
 import { applySplices, type Splice } from '../sql/splices.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
 import { isNode, isQuery, listOf, modifiersOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
+import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
 import { refusalOf } from './function-calls.ts';
 import { layerOn, lookUp } from './layered.ts';
+import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
 import { boundPattern } from './patterns.ts';
 import { readPlain } from './plain-read.ts';
 import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRefusal } from './planning-limits.ts';
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
-import { readShow } from './show.ts';
+import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
 import { checkWidths } from './widths.ts';
 
@@ -301,6 +303,7 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   const { longIns } = walk;
   walk.longIns = 0;
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
+  if (node['type'] === 'SELECT_NODE') for (const piece of preferOwnColumns(walk.bytes, node, walk)) splice(walk, piece);
   const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
   if (isRecursive) walkAny(walk, node['right'], within(scope, { node, size: NOTHING }, name, `recurring.${name}`));
@@ -383,6 +386,8 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     patterns: walk.patterns,
     reads,
     plain,
+    described: readDescribed(statement, node, walk.tables),
+    columnNames: show === null ? columnNames(statement, node) : [],
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };

@@ -5,7 +5,7 @@ import { makeMacros } from '../connections/macros.ts';
 import type { Names } from '../sql/names.ts';
 import { innerLooking } from '../sql/result-names.ts';
 import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
-import { syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
+import { PIVOT_UNLISTED, SCRIPT_INSTEAD, syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
 import { isSameTree } from '../sql/tree.ts';
 import { readWarnings } from './field-reads.ts';
@@ -42,8 +42,9 @@ function firstWord(sql: string): string {
 
 function notReadingMessage(body: string): string {
   const word = firstWord(body);
+  if (word === 'SCRIPT') return `Scripts are not available. ${SCRIPT_INSTEAD}`;
   if (word === 'PIVOT' || /\bpivot\b/i.test(body)) {
-    return "PIVOT needs its values listed: PIVOT t ON x IN ('a', 'b') USING sum(y).";
+    return `${PIVOT_UNLISTED}: PIVOT t ON x IN ('a', 'b') USING sum(y).`;
   }
   return (
     `${word} is not allowed: SQL here only reads. ` +

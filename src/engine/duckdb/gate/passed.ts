@@ -1,6 +1,7 @@
 import type { NamedTable } from '../sql/names.ts';
 import type { Missing } from '../sql/references.ts';
 import type { Splice } from '../sql/splices.ts';
+import type { ColumnName } from './column-names.ts';
 import type { FieldReads } from './field-reads.ts';
 import type { PlainRead } from './plain-read.ts';
 import type { Show } from './show.ts';
@@ -27,6 +28,10 @@ export interface Passed {
   reads: FieldReads;
   /** Set if it only picks fields of one collection that has strays. */
   plain: PlainRead | null;
+  /** The collection that it asks the fields of: see `describe-fields.ts`. */
+  described: NamedTable | null;
+  /** What its columns are called that it does not name. */
+  columnNames: readonly ColumnName[];
   /** Whether the outermost query has a LIMIT of its own. */
   hasLimit: boolean;
   /** SHOW TABLES and the like, which are answered without the engine; null for a statement to run. */

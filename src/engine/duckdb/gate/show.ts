@@ -1,7 +1,8 @@
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { foldName, type NamedTable, type Names } from '../sql/names.ts';
 import { errorAt, type Statement } from '../sql/statement.ts';
-import { isNode, type Node, textOf } from '../sql/tree.ts';
+import { tokens } from '../sql/tokens.ts';
+import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf } from '../sql/tree.ts';
 import type { Rows } from '../values/rows.ts';
 
 export interface Show {
@@ -29,6 +30,24 @@ export function readShow(statement: Statement, node: Node, names: Names): Show |
     undefined,
     `SHOW ${what} is not available. Use SHOW TABLES, SHOW SCHEMAS or DESCRIBE a collection.`,
   );
+}
+
+/** The collection or alias that a statement describes: `DESCRIBE t`, and not what the engine does in the same way. */
+export function readDescribed(
+  { body, explain }: Statement,
+  node: Node,
+  tables: ReadonlyMap<Node, NamedTable>,
+): NamedTable | null {
+  const from = node['from_table'];
+  const query =
+    isNode(from) && from['type'] === 'SHOW_REF' && from['show_type'] === 'DESCRIBE' ? from['query'] : undefined;
+  if (!isNode(query) || explain !== '' || !/^desc(?:ribe)?$/i.test(tokens(body).next().value?.text ?? '')) return null;
+  const [star, ...more] = nodesOf(query['select_list']);
+  const isWhole =
+    star?.['class'] === 'STAR' && more.length === 0 && clausesOf(query).length === 0 && modifiersOf(node).length === 0;
+  // `DESCRIBE SELECT * FROM t` says what the query gives; its star has a place in the text.
+  const isTable = isWhole && star['query_location'] === undefined;
+  return (isTable && isNode(query['from_table']) && tables.get(query['from_table'])) || null;
 }
 
 /** The answer of SHOW, taken from the names that SQL can use, never from the engine's catalog. */

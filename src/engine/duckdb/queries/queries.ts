@@ -13,7 +13,9 @@ import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
+import { describeFields } from './describe-fields.ts';
 import { bindParameters } from './parameters.ts';
+import { withPivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { withSpellings } from './spellings.ts';
@@ -145,32 +147,61 @@ function isBeforeStrays(error: unknown): boolean {
 
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */
 function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
-  const { known, lookups, names, places } = parts;
-  const { sql, parameters = [] } = request;
-  return places.inPlace({ ...request, mayRunAgain: true }, async (connection, signal, queuedMicros) => {
-    const passed = known.try(sql);
-    return await withSpellings(connection, sql, passed?.statement, async (written) => {
-      const values = bindParameters(written.parameters, parameters, false);
-      const isKnown = passed !== undefined && written === passed.statement;
-      const opened = isKnown ? passed : await open(connection, written, names, signal);
-      const { show, macros } = opened.passed;
-      if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
-      await makeMacros(connection, macros);
-      const reading = readingOf(parts, request, values, opened);
-      const lookup = await lookups.try(connection, opened, values, signal);
-      const read =
-        (lookup && (await runLookup(connection, lookup, reading, signal))) ??
-        (await runStatement(connection, opened, reading, signal));
-      known.add(sql, opened);
-      const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-      return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
-    });
+  return parts.places.inPlace({ ...request, mayRunAgain: true }, (connection, signal, queuedMicros) => {
+    const turn = { connection, signal, queuedMicros };
+    return withPivotValues(connection, request.sql, pivotValues(parts, request, turn), (sql) =>
+      runText(parts, { ...request, sql }, turn),
+    );
   });
 }
 
-function inspect({ places, names }: Parts, request: InspectRequest): Promise<Inspection> {
+/** A query's turn: what `inPlace` gives it. */
+interface Turn {
+  connection: DuckDBConnection;
+  signal: AbortSignal;
+  queuedMicros: number;
+}
+
+function pivotValues(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn) {
+  return async (sql: string) =>
+    (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
+}
+
+function runText(
+  parts: Parts,
+  request: QueryRequest,
+  { connection, signal, queuedMicros }: Turn,
+): Promise<QueryOutcome> {
+  const { known, lookups, names } = parts;
+  const { sql, parameters = [] } = request;
+  const passed = known.try(sql);
+  return withSpellings(connection, sql, passed?.statement, async (written) => {
+    const values = bindParameters(written.parameters, parameters, false);
+    const isKnown = passed !== undefined && written === passed.statement;
+    const opened = isKnown ? passed : await open(connection, written, names, signal);
+    const { show, described, macros } = opened.passed;
+    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+    if (described !== null) {
+      const fields = await describeFields(connection, names, described);
+      return outcomeOf(request, opened, { ...fields, keeping: null }, queuedMicros);
+    }
+    await makeMacros(connection, macros);
+    const reading = readingOf(parts, request, values, opened);
+    const lookup = await lookups.try(connection, opened, values, signal);
+    const read =
+      (lookup && (await runLookup(connection, lookup, reading, signal))) ??
+      (await runStatement(connection, opened, reading, signal));
+    known.add(sql, opened);
+    const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
+    return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
+  });
+}
+
+function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
+  const { names } = parts;
   const { sql, parameters = [], allowMissingParameters, allowUnbound: mayMiss = false } = request;
-  return places.inPlace(request, async (connection, signal) => {
+  return parts.places.inPlace(request, async (connection, signal, queuedMicros) => {
+    const valuesOf = pivotValues(parts, request, { connection, signal, queuedMicros });
     let opened: Opened | undefined;
     const bind = async (written: Statement) => {
       const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
@@ -179,7 +210,9 @@ function inspect({ places, names }: Parts, request: InspectRequest): Promise<Ins
       await check(connection, passed, values, signal);
       return passed;
     };
-    const bound = await withSpellings(connection, sql, undefined, bind).catch((error: unknown) => {
+    const bound = await withPivotValues(connection, sql, valuesOf, (text) =>
+      withSpellings(connection, text, undefined, bind),
+    ).catch((error: unknown) => {
       if (!mayMiss || opened === undefined) throw error;
       return toUnbound(error);
     });

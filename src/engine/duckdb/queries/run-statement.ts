@@ -4,6 +4,7 @@ import type { JsonValue } from '../../../contract/json/json.ts';
 import { placeOf, STRAYS_COLUMN } from '../../../contract/strays.ts';
 import type { Unbound } from '../../engine.ts';
 import type { Keeping } from '../../results.ts';
+import { withColumnNames } from '../gate/column-names.ts';
 import type { Opened } from '../gate/parse.ts';
 import { checkPatterns } from '../gate/patterns.ts';
 import type { PlainRead } from '../gate/plain-read.ts';
@@ -75,7 +76,8 @@ async function runPrepared(
 ): Promise<ReadRows> {
   const { values, keeperOf } = reading;
   const result = await begin(prepared, values);
-  const names = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
+  const ofEngine = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
+  const names = withColumnNames(ofEngine, opened.passed.columnNames);
   const shown = opened.statement.explain === '' ? shownIn(opened.passed.plain, result.columnNames()) : undefined;
   const caps = { ...reading.caps, names, shown };
   if (keeperOf === undefined) return { ...(await readRows(result, caps, signal)), keeping: null };

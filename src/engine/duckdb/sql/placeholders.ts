@@ -47,9 +47,18 @@ function nameAt(sql: string, at: number): string | undefined {
   return NAME.exec(sql)?.[0];
 }
 
+/** How many spaces begin at a position. */
+function spaceAt(sql: string, at: number): number {
+  let end = at;
+  while (sql[end] === ' ') end += 1;
+  return end - at;
+}
+
 interface Found {
   at: number;
   name: string;
+  /** Spaces between the mark and the name. */
+  gap: number;
 }
 
 function findPlaceholders(
@@ -65,17 +74,18 @@ function findPlaceholders(
   for (const token of list) {
     if (token.start < skipTo) continue;
     let seen = token;
-    if (token.kind === 'parameter') found.push({ at: token.start, name: token.text.slice(1) });
+    if (token.kind === 'parameter') found.push({ at: token.start, name: token.text.slice(1), gap: 0 });
     else if (token.kind === 'punctuation') {
       if (token.text === '?') {
         throw fail(token.start, 'The placeholder "?" has no name. Write :name, or :1 for the first parameter.');
       }
       if ('([{'.includes(token.text)) open.push(bracketOf(token, last));
       else if (')]}'.includes(token.text)) open.pop();
-      const name = token.text === ':' ? nameAt(sql, token.end) : undefined;
+      const gap = token.text === ':' && !endsOperand(last) && last !== undefined ? spaceAt(sql, token.end) : 0;
+      const name = token.text === ':' ? nameAt(sql, token.end + gap) : undefined;
       if (name !== undefined && isParameter(token, last, lastButOne, open.at(-1) ?? 'group')) {
-        found.push({ at: token.start, name });
-        skipTo = token.end + name.length;
+        found.push({ at: token.start, name, gap });
+        skipTo = token.end + gap + name.length;
         seen = { kind: 'parameter', text: `:${name}`, start: token.start, end: skipTo };
       }
     }
@@ -87,8 +97,8 @@ function findPlaceholders(
 
 /**
  * SQL text with `$name` for each parameter `:name` (and `$1` for `:1`), of the same length, and the parameters' names
- * in order of first use. `$name` itself is accepted. Strings, quoted names, comments, casts, slices and the like are
- * left alone. Throws the error from `fail`, at a position in UTF-16 units, for `?` and for names mixed with numbers.
+ * in order of first use. `$name` itself is accepted, and spaces behind a colon that follows an operator (`x = : name`).
+ * Strings, quoted names, comments, casts, slices and the like are left alone. Throws the error from `fail`, at a position in UTF-16 units, for `?` and for names mixed with numbers.
  */
 export function replacePlaceholders(
   sql: string,
@@ -99,8 +109,9 @@ export function replacePlaceholders(
   const parts: string[] = [];
   let at = 0;
   for (const placeholder of found) {
-    parts.push(sql.slice(at, placeholder.at), '$');
-    at = placeholder.at + 1;
+    const { at: mark, gap, name } = placeholder;
+    parts.push(sql.slice(at, mark), ' '.repeat(gap), '$', name);
+    at = mark + 1 + gap + name.length;
   }
   parts.push(sql.slice(at));
   const isNumber = (placeholder: Found) => /^\d/.test(placeholder.name);

@@ -35,6 +35,8 @@ export interface Statement {
   body: string;
   /** EXPLAIN with its options, spelled by us, to be put before what runs; empty without EXPLAIN. */
   explain: string;
+  /** The caller's text. */
+  written: string;
   /** Names of the parameters, in order of first use. */
   parameters: string[];
   /** The names in `body` that have been put into casts to times: see `queries/time-casts.ts`. */
@@ -193,7 +195,7 @@ export async function readStatement(text: string, second?: ReadonlySet<number>):
   const body = blank + sql.slice(end);
   if (tokens(body).next().done === true) throw fail(0, 'The SQL is empty. Send one statement, such as SELECT 1.');
   await restFor(text);
-  return { body, explain, parameters, timeCasts: [], locate, offsetOf };
+  return { body, explain, written: spaced, parameters, timeCasts: [], locate, offsetOf };
 }
 
 /** The tokens of a text in the engine's spelling; refuses what the engine's lexer would trip over. */

@@ -40,6 +40,11 @@ export function syntaxHint(sql: string, message: string, at: number | undefined)
   return `${message}. "${name.text}" is a reserved word: to name a field, write "${name.text}" in double quotes.`;
 }
 
+/** How the message about a PIVOT without a list begins. */
+export const PIVOT_UNLISTED = 'PIVOT needs its values listed here';
+export const SCRIPT_INSTEAD =
+  'Write one SELECT: WITH names the steps, list_transform(l, lambda x: …) computes with each item of a list; the rest belongs into the program that asks.';
+
 const FILTER_INSTEAD = 'Write array_agg(x ORDER BY x) FILTER (WHERE x IS NOT NULL) instead of IGNORE NULLS.';
 
 /** Words of other SQL dialects, with what to write instead: the parser stops at them or soon after. */
@@ -48,6 +53,11 @@ const DIALECTS: readonly [word: RegExp, instead: string][] = [
   [/^separator$/, "Write string_agg(x, ', ')."],
   [/^(?:regexp|rlike)$/, "Write regexp_matches(x, 'pattern')."],
   [/^ignore$/, FILTER_INSTEAD],
+  [
+    /^option$/,
+    'There is no OPTION(…): leave it out. It is about text search, which is not available, or about how a query runs.',
+  ],
+  [/^script$/, `Scripts are not available. ${SCRIPT_INSTEAD}`],
   [/^minus$/, 'Write EXCEPT instead of MINUS.'],
   [/^lateral$/, 'Write FROM t, UNNEST(t.items) AS u(item) instead of LATERAL VIEW.'],
 ];
@@ -82,7 +92,7 @@ function dialectHint(list: readonly Token[], index: number): string | null {
   const words = list.slice(0, index + 1).map(wordOf);
   const hintOf = (known: typeof DIALECTS, some: readonly string[]) =>
     known.find(([word]) => some.some((one) => word.test(one)))?.[1];
-  return hintOf(DIALECTS, words.slice(-3)) ?? (wordOf(here) === 'as' ? hintOf(CALLS, words) : undefined) ?? null;
+  return hintOf(DIALECTS, words.slice(-4)) ?? (wordOf(here) === 'as' ? hintOf(CALLS, words) : undefined) ?? null;
 }
 
 function limitHint(list: readonly Token[]): string | null {

@@ -9,7 +9,7 @@ export const AGGREGATES: readonly CompatFunction[] = [
   { name: 'BITWISE_AND_AGG', renamed: 'bit_and', example: 'BITWISE_AND_AGG(n)', gives: 0 },
   { name: 'BITWISE_OR_AGG', listedWith: 'BITWISE_AND_AGG', renamed: 'bit_or', example: 'BITWISE_OR_AGG(n)', gives: 3 },
   { name: 'MAX_BY', example: 'MAX_BY(s, n)', gives: 'b' },
-  { name: 'MIN_BY', example: 'MIN_BY(s, n)', gives: 'a' },
+  { name: 'MIN_BY', listedWith: 'MAX_BY', example: 'MIN_BY(s, n)', gives: 'a' },
   {
     name: 'MAP_AGG',
     renamed: 'json_group_object',

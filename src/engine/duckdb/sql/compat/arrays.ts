@@ -67,6 +67,7 @@ export const ARRAYS: readonly CompatFunction[] = [
   },
   {
     name: 'ARRAY_EXCEPT',
+    listedWith: 'ARRAY_UNION',
     macro: [
       once(
         'a b',

@@ -39,7 +39,7 @@ export const CASTS: readonly CompatFunction[] = [
     name: 'CAST',
     example: "CAST('9780439023481' AS int) + CAST(1.9 AS int)",
     gives: 9780439023482,
-    note: 'To INT or INTEGER: 64 bits, without the fraction. To FLOAT or REAL: 64 bits. BIGINT rounds, as in DuckDB. Where the engine takes no number of 64 bits (a date plus a number, round, lpad, chr) it gets one of 32.',
+    note: 'INT and INTEGER: 64 bits, without the fraction (BIGINT rounds); FLOAT and REAL: 64 bits. Of 32 bits only where the engine takes no more: a date plus a number, round, lpad, chr.',
   },
   { name: 'TRY_CAST', listedWith: 'CAST', example: "TRY_CAST('x' AS int)", gives: null },
   { name: 'STATIC_CAST', listedWith: 'CAST', example: 'STATIC_CAST(1.7 AS int)', gives: 1 },

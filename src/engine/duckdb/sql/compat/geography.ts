@@ -89,6 +89,7 @@ export const GEOGRAPHY: readonly CompatFunction[] = [
   },
   {
     name: 'ST_Y',
+    listedWith: 'ST_X',
     macro: [ofPoints('ST_Y', ['a'], 'c.a[2]')],
     example: 'ST_Y(ST_GEOGPOINT(13.4, 52.5))',
     gives: 52.5,

@@ -104,7 +104,7 @@ export const HASHES: readonly Omit<CompatFunction, 'group'>[] = [
     name: 'SHA256',
     example: "left(SHA256('x'), 8)",
     gives: '2d711642',
-    note: 'All of these give hexadecimal text. TO_HEX around one of them leaves it as it is but for capitals.',
+    note: 'Hexadecimal text; TO_HEX around it only makes capitals.',
   },
   ...['MD5', 'SHA1'].map((name) => ({
     name,

@@ -4,7 +4,7 @@ import { type CompatFunction, once } from './entry.ts';
 const ENFORCED =
   'CASE WHEN len(p.v) = p.n AND list_count(TRY_CAST(p.v AS DOUBLE[])) = p.n THEN TRY_CAST(p.v AS DOUBLE[]) END';
 
-const COMPARED_NOTE = 'Cosine similarity is null for a vector of zeros. The APPROX forms are exact, too.';
+const COMPARED_NOTE = 'COSINE_SIM is null for a vector of zeros. APPROX forms are exact.';
 /** A parameter that holds a vector may come as JSON. */
 const VECTOR = 'DOUBLE[]';
 const SIMILARITY = `(a, b) AS ${computedOnce(

@@ -1,7 +1,6 @@
 import { HASH_NAMES } from '../compat/hashes.ts';
 import { DATE_OF, TIME_OF } from '../compat/times.ts';
 import type { TokenList } from '../token-list.ts';
-import type { Token } from '../tokens.ts';
 import { type Edit, isMark, replacing, wordOf } from './edit.ts';
 
 /** `COUNT_IF(x)` counts true values: the engine's own gives null if there are no rows. */
@@ -42,19 +41,20 @@ export function objectEdits(list: TokenList, index: number): Edit[] {
   ];
 }
 
-/** `ARRAY_CREATE('a', 1)` becomes an array of JSON if its items are literals of different types. */
+/** `ARRAY_CREATE('a', 1)` becomes an array of JSON if its items are literals, and arrays, of different types. */
 export function arrayEdits(list: TokenList, index: number): Edit[] {
   const call = list[index];
-  if (call === undefined || !isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
-  const kinds = new Set<Token['kind']>();
-  for (let at = index + 2, close = list.closeOf(index + 1); at < close; at++) {
-    const token = list[at];
-    if (token === undefined || isMark(token, ',')) continue;
-    if (token.kind !== 'string' && token.kind !== 'number') return [];
-    kinds.add(token.kind);
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
+  const kinds = new Set<string>();
+  let first = index + 2;
+  for (const end of list.endsOf(index + 1)) {
+    const token = list[first];
+    const isArray = isMark(token, '[') || (wordOf(token) === 'array_create' && list.closeOf(first + 1) === end - 1);
+    if (!isArray && (end !== first + 1 || (token?.kind !== 'string' && token?.kind !== 'number'))) return [];
+    kinds.add(isArray ? 'array' : (token?.kind ?? ''));
+    first = end + 1;
   }
-  const isMixed = kinds.size === 2;
-  return isMixed ? [{ start: call.start, end: call.end, text: 'json_array' }] : [];
+  return kinds.size > 1 ? replacing(call, call, 'json_array') : [];
 }
 
 /** `x IS UNDEFINED`: null and missing are the same. */
@@ -80,10 +80,31 @@ function asJson(list: TokenList, first: number, last: number): Edit[] {
 /** `ZIP([['a', 1], ['b', 'x']])`: the items of a pair differ in type. */
 export function zipEdits(list: TokenList, index: number): Edit[] {
   const close = list.closeOf(index + 1);
+  if (wordOf(list[index + 2]) === 'array_create' && list.closeOf(index + 3) === close - 1) {
+    const arrays = [
+      index + 2,
+      ...list
+        .endsOf(index + 3)
+        .slice(0, -1)
+        .map((end) => end + 1),
+      index + 4,
+    ];
+    const calls = [...new Set(arrays)].filter((at) => wordOf(list[at]) === 'array_create').sort((a, b) => a - b);
+    return calls.flatMap((at) => replacing(list[at], list[at], 'json_array'));
+  }
   if (!isMark(list[index + 1], '(') || list.endsOf(index + 1).length !== 1) return [];
   return isMark(list[index + 2], '[') && list.closeOf(index + 2) === close - 1
     ? asJson(list, index + 2, close - 1)
     : [];
+}
+
+/** `IF(a, b)` is null where the condition does not hold. */
+export function ifEdits(list: TokenList, index: number): Edit[] {
+  const ends = list.endsOf(index + 1);
+  const close = list[ends.at(-1) ?? -1];
+  if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.') || ends.length !== 2 || close === undefined)
+    return [];
+  return [{ start: close.start, end: close.start, text: ', NULL' }];
 }
 
 /** `HASH(x, 'sha1')` is the call of that name; the engine's hash of several values is none of them. */

@@ -1,0 +1,124 @@
+import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import type { Splice } from '../sql/splices.ts';
+import { tokens } from '../sql/tokens.ts';
+import { isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+
+/*
+ * What other services read otherwise where a column of the select list has a name that the table has too. Beside a star the
+ * explicit column wins: `SELECT *, CAST(x AS INT) AS x` has one `x`. GROUP BY takes the select list's own column if it has
+ * the name of a special field, or the last name of a path: `SELECT o.country … GROUP BY country`.
+ */
+
+/** What the relations of a query are, as the gate has found them. */
+export interface Relations {
+  tables: ReadonlyMap<Node, NamedTable>;
+  /** The entry of WITH that a name stands for. */
+  queries: ReadonlyMap<Node, Node>;
+}
+
+/** Changes the tree of a SELECT, whose FROM has been walked, and returns what its text needs. */
+export function preferOwnColumns(bytes: Buffer, select: Node, relations: Relations): Splice[] {
+  const list = nodesOf(select['select_list']);
+  return [...hideBehind(bytes, list, select['from_table'], relations), ...groupByOwn(bytes, select, list, relations)];
+}
+
+/** The name that an item of a select list has in the result, folded; empty without one. */
+function nameOf(item: Node): string {
+  const alias = textOf(item['alias']);
+  const path = item['class'] === 'COLUMN_REF' ? textsOf(item['column_names']) : [];
+  return foldName(alias === '' ? (path.at(-1) ?? '') : alias);
+}
+
+function hideBehind(bytes: Buffer, list: readonly Node[], from: unknown, relations: Relations): Splice[] {
+  const own = new Map(list.filter((item) => item['class'] !== 'STAR').map((item) => [nameOf(item), item]));
+  own.delete('');
+  if (own.size === 0) return [];
+  return list.filter(isPlainStar).flatMap((star) => {
+    const relation = foldName(textOf(star['relation_name']));
+    const there = relationsIn(from, relations).filter(({ name }) => relation === '' || name === relation);
+    const columns = new Set(there.flatMap((one) => [...one.columns]));
+    const hidden = [...own.keys()].filter((name) => columns.has(name));
+    const at = offsetOf(star);
+    const end = at === undefined ? undefined : starEnd(bytes, at);
+    if (hidden.length === 0 || end === undefined) return [];
+    star['exclude_list'] = hidden;
+    return [
+      { at: end, length: 0, text: ` EXCLUDE (${hidden.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ')})` },
+    ];
+  });
+}
+
+const STAR_KEYS: ReadonlySet<string> = new Set(['class', 'type', 'relation_name', 'query_location']);
+const isPlainStar = (item: Node) => item['class'] === 'STAR' && Object.keys(item).every((key) => STAR_KEYS.has(key));
+
+function starEnd(bytes: Buffer, at: number): number | undefined {
+  const text = bytes.toString('utf8', at, at + 512);
+  for (const token of tokens(text)) if (token.text === '*') return at + Buffer.byteLength(text.slice(0, token.end));
+  return undefined;
+}
+
+interface Relation {
+  /** Folded. */
+  name: string;
+  columns: ReadonlySet<string>;
+}
+
+/** The relations of a FROM whose columns are known. */
+function relationsIn(from: unknown, relations: Relations): Relation[] {
+  if (!isNode(from)) return [];
+  if (from['type'] === 'JOIN') return [from['left'], from['right']].flatMap((side) => relationsIn(side, relations));
+  const table = relations.tables.get(from);
+  const name = foldName(textOf(from['alias']) || textOf(from['table_name']));
+  if (table !== undefined) return [{ name, columns: new Set(table.columns().map(foldName)) }];
+  const entry = from['type'] === 'SUBQUERY' ? from['subquery'] : relations.queries.get(from);
+  const node = queryIn(entry);
+  // Renamed by t(a, b).
+  if (node === undefined || from['column_name_alias'] !== undefined) return [];
+  return [{ name, columns: columnsOf(node, relations) }];
+}
+
+function queryIn(entry: unknown): Node | undefined {
+  for (let at = entry; isNode(at); at = at['value'] ?? at['query'] ?? at['node'] ?? at['left']) {
+    if (at['type'] === 'SELECT_NODE') return at;
+  }
+  return undefined;
+}
+
+/** The names of a query's columns, as far as they are known. */
+function columnsOf(select: Node, relations: Relations): ReadonlySet<string> {
+  const list = nodesOf(select['select_list']);
+  const inStars = list.filter(isPlainStar).length === 0 ? [] : relationsIn(select['from_table'], relations);
+  return new Set([...list.map(nameOf), ...inStars.flatMap((one) => [...one.columns])]);
+}
+
+const SPECIAL: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, '_meta']);
+
+function groupByOwn(bytes: Buffer, select: Node, list: readonly Node[], relations: Relations): Splice[] {
+  const groups = Array.isArray(select['group_expressions']) ? select['group_expressions'] : [];
+  if (groups.length === 0 || list.some((item) => item['class'] === 'STAR')) return [];
+  const names = list.map(nameOf);
+  return groups.flatMap((group, index) => {
+    const [name, ...more] = isNode(group) && group['class'] === 'COLUMN_REF' ? textsOf(group['column_names']) : [];
+    const at = isNode(group) ? offsetOf(group) : undefined;
+    if (name === undefined || more.length > 0 || at === undefined || !isNode(group)) return [];
+    const folded = foldName(name);
+    const place = names.indexOf(folded);
+    const item = list[place];
+    if (item === undefined || names.lastIndexOf(folded) !== place || !isOwn(item, folded, select, relations)) return [];
+    const text = bytes.toString('utf8', at, at + 512);
+    const [token] = tokens(text);
+    if (token === undefined || foldName(token.text.replaceAll('"', '')) !== folded) return [];
+    const value = { type: { id: 'INTEGER' }, is_null: false, value: place + 1 };
+    groups[index] = { class: 'CONSTANT', type: 'VALUE_CONSTANT', query_location: at, value };
+    return [{ at, length: Buffer.byteLength(token.text), text: String(place + 1) }];
+  });
+}
+
+/** Whether GROUP BY means the item and not a column of the tables. */
+function isOwn(item: Node, name: string, select: Node, relations: Relations): boolean {
+  if (textOf(item['alias']) !== '') return SPECIAL.has(name);
+  // A path: the engine knows its last name only if no table has it.
+  const isPath = textsOf(item['column_names']).length > 1;
+  return isPath && !relationsIn(select['from_table'], relations).some(({ columns }) => columns.has(name));
+}
