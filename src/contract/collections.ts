@@ -7,7 +7,7 @@ import { Source } from './sources.ts';
 export const CollectionStats = resource({
   doc_count: z.number().describe('Documents'),
   purged_doc_count: z.number().describe('Documents purged by retention'),
-  fill_progress: z.number().describe('Fraction of the first read of its sources'),
+  fill_progress: z.number().describe('Fraction of the first read of its sources; null when it is over'),
   last_queried_ms: z.number().describe('Epoch milliseconds'),
   last_updated_ms: z.number().describe('Epoch milliseconds'),
   total_size: z.number().describe('Bytes of its documents as JSON, without compression; estimated for many'),

@@ -71,7 +71,7 @@ describe('collections', () => {
     expect(keysOf(read.body.data.stats)).toEqual(STATS_KEYS);
     expect(read.body.data.stats).toMatchObject({
       doc_count: 0,
-      fill_progress: 1,
+      fill_progress: null,
       last_queried_ms: 0,
       bytes_inserted: 0,
     });

@@ -109,7 +109,10 @@ describe('field_mappings', () => {
       { name: 'id', input_fields: [{ field_name: 'id' }], output_field: output('_id', value, 'FAIL') },
     ];
     const answer = await add(await create({ field_mappings }), '{"id":7}');
-    expect(answer.body.data[0]).toMatchObject({ status: 'ERROR', error: expect.stringContaining(why) });
+    expect(answer.body.data[0]).toMatchObject({
+      status: 'ERROR',
+      error: { type: 'INVALIDINPUT', message: expect.stringContaining(why) },
+    });
   });
 
   it('on_error: FAIL refuses the document and says why; SKIP leaves the field out; the others go in', async () => {
@@ -123,7 +126,7 @@ describe('field_mappings', () => {
     const answer = await add(failing, ...documents);
     expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ADDED']);
     expect(answer.body.data[1]).toMatchObject({ _id: 'b', patch_id: null });
-    expect(answer.body.data[1].error).toMatch(/^field mapping "number" cannot make "number": .*'x'/);
+    expect(answer.body.data[1].error.message).toMatch(/^field mapping "number" cannot make "number": .*'x'/);
     const skipping = await create({ field_mappings: [mapping('SKIP')] });
     expect(statuses(await add(skipping, ...documents))).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
     const columns = `SELECT _id, number FROM ${skipping} ORDER BY _id`;
@@ -140,7 +143,7 @@ describe('field_mappings', () => {
     });
     const answer = await add(name, '{"n":1}', '{"n":-1}', '{"n":2}', '{"n":-2}', '{"n":3}');
     expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ERROR', 'ADDED']);
-    expect(answer.body.data[1].error).toContain('negative');
+    expect(answer.body.data[1].error.message).toContain('negative');
   });
 
   it('a document is the same alone and beside others of other types', async () => {

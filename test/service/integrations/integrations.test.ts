@@ -65,7 +65,7 @@ describe('createIntegration() and what is read back', () => {
       { kafka_topic_names: ['a', 'b', 'a'] },
       {
         kafka_topic_names: ['a', 'b'],
-        source_status_by_topic: { a: 'DORMANT', b: 'DORMANT' },
+        source_status_by_topic: null,
         kafka_data_format: 'json',
       },
     ],
