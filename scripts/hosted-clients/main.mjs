@@ -62,6 +62,14 @@ const CONTENTS = [
       clustering_key: [{ field_name: 'n', type: 'AUTO' }],
       field_schemas: [{ field_name: 'n', field_options: { index_mode: 'index' } }],
       event_time_info: { field: 'at' },
+      // The clients have objects for SQL.
+      field_mappings: [
+        {
+          name: 'm',
+          input_fields: [{ field_name: 'a' }],
+          output_field: { field_name: 'b', value: { sql: 'upper(:a)' } },
+        },
+      ],
     },
   ],
   ['/ws/rich/collections/all/docs', { data: [{ n: 1, big: 2 ** 60 }, { _id: 5 }] }],

@@ -36,7 +36,9 @@ export const FieldMapping = resource({
   ),
   output_field: resource({
     field_name: z.string(),
-    value: z.string().describe('SQL expression over :param'),
+    value: z
+      .union([z.string(), resource({ sql: z.string() })])
+      .describe('SQL expression over :param; as {"sql": …}, it stays so in answers'),
     on_error: z.enum(['SKIP', 'FAIL']),
   }),
 });

@@ -53,14 +53,17 @@ describe('field_mappings', () => {
     ]);
   });
 
-  it('are returned with their defaults, also after a restart', async () => {
+  it.each([
+    ['text', 'upper(:a)'],
+    ['an object, as clients have it', { sql: 'upper(:a)' }],
+  ])('are returned with their defaults, also after a restart, with SQL as %s', async (_, value) => {
     const own = await startTestService();
-    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('b', 'upper(:a)') };
+    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: { field_name: 'b', value } };
     const expected = {
       name: 'm',
       is_drop_all_fields: false,
       input_fields: [{ field_name: 'a', if_missing: 'SKIP', is_drop: false, param: 'a' }],
-      output_field: { field_name: 'b', value: 'upper(:a)', on_error: 'SKIP' },
+      output_field: { field_name: 'b', value, on_error: 'SKIP' },
     };
     const created = await own.call('POST', COLLECTIONS, { name: 'kept', field_mappings: [mapping] });
     expect(created.body.data.field_mappings).toEqual([expected]);
