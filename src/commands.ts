@@ -34,6 +34,8 @@ export type Invocation =
   /** `path` is the folder of the backup; `yes`: do not ask. */
   | { command: 'backup'; config: Config; path: string }
   | { command: 'restore'; config: Config; path: string; yes: boolean }
+  /** `path`: a folder of lambdas, or a file with an answer of the API. */
+  | { command: 'import-lambdas'; config: Config; path: string; dryRun: boolean }
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
 
 export type InvocationOf<Command extends Invocation['command']> = Extract<Invocation, { command: Command }>;
@@ -155,6 +157,7 @@ interface OwnOptions {
   print?: boolean;
   undo?: boolean;
   write?: boolean;
+  dryRun?: boolean;
 }
 
 export const SUBCOMMANDS: readonly Subcommand[] = [
@@ -253,6 +256,18 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
     args: [['<folder>', 'the folder of the backup']],
     options: [new Option('--yes', 'restore without asking')],
     invoke: (config, [path = ''], { yes = false }) => ({ command: 'restore', config, path: folder(path), yes }),
+  },
+  {
+    name: 'import-lambdas',
+    description: 'create lambdas that were exported from the hosted service, and say which do not bind',
+    args: [['<path>', 'a folder with files *.lambda.json, or a file with an answer of the API']],
+    options: [new Option('--dry-run', 'only say what would be new')],
+    invoke: (config, [path = ''], { dryRun = false }) => ({
+      command: 'import-lambdas',
+      config,
+      path: folder(path),
+      dryRun,
+    }),
   },
   {
     name: 'demo',

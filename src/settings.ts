@@ -20,6 +20,7 @@ export const COMMANDS = [
   'audit',
   'backup',
   'restore',
+  'import-lambdas',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
@@ -112,9 +113,9 @@ const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
 /** What an assistant is offered; setup writes these into the assistants' configurations. */
 const OFFER = [...SERVICE, 'setup'] as const;
-const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore'] as const;
+const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore', 'import-lambdas'] as const;
 /** Commands that are clients of a service, which may be a remote one. */
-export const CLIENT = ['stdio', 'setup', 'call', 'doctor'] as const;
+export const CLIENT = ['stdio', 'setup', 'call', 'doctor', 'import-lambdas'] as const;
 
 /** All settings; the README's table is generated from this. */
 export const SETTINGS = {

@@ -7,7 +7,7 @@ import { Source } from './sources.ts';
 export const CollectionStats = resource({
   doc_count: z.number().describe('Documents'),
   purged_doc_count: z.number().describe('Documents purged by retention'),
-  fill_progress: z.number().describe('Fraction of the first read of its sources'),
+  fill_progress: z.number().describe('Fraction of the first read of its sources; null when it is over'),
   last_queried_ms: z.number().describe('Epoch milliseconds'),
   last_updated_ms: z.number().describe('Epoch milliseconds'),
   total_size: z.number().describe('Bytes of its documents as JSON, without compression; estimated for many'),
@@ -36,7 +36,9 @@ export const FieldMapping = resource({
   ),
   output_field: resource({
     field_name: z.string(),
-    value: z.string().describe('SQL expression over :param'),
+    value: z
+      .union([z.string(), resource({ sql: z.string() })])
+      .describe('SQL expression over :param; as {"sql": …}, it stays so in answers'),
     on_error: z.enum(['SKIP', 'FAIL']),
   }),
 });

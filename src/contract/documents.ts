@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { AnyObject, CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
+import { CollectionParam, Json, resource, WorkspaceParam } from './fields.ts';
+import { isObject } from './json/json.ts';
 import { ITEM_BYTES_MAX } from './json/json-scan.ts';
 import type { Contract } from './row.ts';
 
@@ -24,10 +25,18 @@ export const DocumentStatus = resource({
   _collection: z.string().describe('workspace.collection'),
   _id: z.string(),
   status: z.string().describe('ADDED, REPLACED, DELETED, PATCHED or ERROR'),
-  error: z.union([z.string(), AnyObject]).describe('Why, when the status is ERROR'),
+  error: z
+    .union([resource({ message: z.string(), type: z.string() }), z.string()])
+    .describe('Why, as `message`, when the status is ERROR'),
   patch_id: z.string().describe('Set by patches only'),
 });
 export type DocumentStatus = z.infer<typeof DocumentStatus>;
+
+/** Why a document was refused. Services answer with an object, as clients expect it, or with the text alone. */
+export function refusalOf(error: unknown): string {
+  const message = isObject(error) ? error['message'] : error;
+  return typeof message === 'string' ? message : JSON.stringify(error ?? 'no reason was given');
+}
 
 /** The answer of a write: `data` in request order, and an opaque offset that grows with each write. */
 export const WriteResult = resource({

@@ -71,7 +71,9 @@ const shown = {
   segment: AnyObject.describe('All values masked'),
   kafka: resource({
     kafka_topic_names: z.array(z.string()),
-    source_status_by_topic: z.record(z.string(), z.string()).describe('State by topic, e.g. DORMANT'),
+    source_status_by_topic: z
+      .record(z.string(), z.string())
+      .describe('State by topic, e.g. DORMANT; null while no topic is read'),
     kafka_data_format: z.string().describe('e.g. json'),
   }),
   mongodb: resource({ connection_uri: z.string().describe('Its password is masked') }),

@@ -49,7 +49,7 @@ export const QueryResponse = resource({
   warnings: z.array(Json).describe('Warnings about the query'),
   query_errors: z
     .array(resource({ type: z.string(), message: z.string(), status_code: z.number() }))
-    .describe('Errors met while rows were already flowing; a result cut at the row limit is one'),
+    .describe('Errors met while rows were already flowing; a result cut at a limit of the service is one'),
   status: z.string().describe('COMPLETED'),
   query_lambda_path: z.string().describe('For a Query Lambda: workspace.name::version'),
 });

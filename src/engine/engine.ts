@@ -353,8 +353,8 @@ export interface QueryOutcome {
   /** One array per row, values in column order, ready for JSON: integers and decimals that a double cannot hold are strings. */
   rows: JsonValue[][];
   warnings: string[];
-  /** Set when rows were left out because a limit of the engine was reached. */
-  cut: { reason: 'rows' | 'bytes'; limit: number } | null;
+  /** Set when rows were left out: at a limit of the engine, or at the number of rows that was `asked` for. */
+  cut: { reason: 'rows' | 'bytes' | 'asked'; limit: number } | null;
   /** What is known of the whole result, if it was to be kept. */
   keeping: Keeping | null;
   /** Time in the queue, in microseconds. */

@@ -1,3 +1,4 @@
+import { refusalOf } from '../contract/documents.ts';
 import { isObject } from '../contract/json/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { visibleText } from '../contract/visible.ts';
@@ -320,7 +321,7 @@ export function presentWrites(result: Written, deleted?: { existing?: ReadonlySe
     counts[status] = (counts[status] ?? 0) + 1;
   }
   const failed = documents.flatMap((document, index) =>
-    document?.status === 'ERROR' ? [{ index, _id: document._id ?? null, error: document.error ?? null }] : [],
+    document?.status === 'ERROR' ? [{ index, _id: document._id ?? null, error: refusalOf(document.error) }] : [],
   );
   const ids = documents.flatMap((document) =>
     ['ERROR', NOT_THERE].includes(statusOf(document, deleted?.existing)) ? [] : [document?._id],

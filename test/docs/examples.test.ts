@@ -11,7 +11,7 @@ import { expectGenerated } from '../structure/parts.ts';
 import { blocksOf, ROOT, readPage, shellCommands } from './pages.ts';
 
 /** Pages whose examples build on one another. */
-const TOLD = ['docs/sql.md', 'docs/lambdas.md', 'docs/administration.md'];
+const TOLD = ['docs/sql.md', 'docs/lambdas.md', 'docs/administration.md', 'docs/coming-from.md'];
 /** Needs a file of the reader's own. */
 const NOT_RUN = ['load_file'];
 

@@ -59,8 +59,10 @@ const HEAD = `# The API
 Generated from \`src/contract\`: \`UPDATE_README=1 npx vitest run test/structure\`.
 
 Every request carries an API key in the header \`Authorization: ApiKey <key>\`, and \`Content-Type: application/json\` if it
-has a body. Parameters of the query string are also accepted in the body. Unless noted, the answer is \`{"data": …}\`. All
-fields of an answer may be null. A key of one role may do what the roles before it may: \`read-only\`, \`member\`, \`admin\`.
+has a body. Parameters of the query string are also accepted in the body. What a request says beyond this page is
+refused, but for what [clients of the hosted service](coming-from.md#what-differs) say in vain. Unless noted, the answer is
+\`{"data": …}\`. All fields of an answer may be null. A key of one role may do what the roles before it may: \`read-only\`,
+\`member\`, \`admin\`.
 `;
 
 interface Unwrapped {

@@ -3,6 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { isObject, parseJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { secrecyOf } from '../../contract/secret.ts';
+import { pathText, unknownKeys } from '../../contract/unknown-keys.ts';
 import type { CallSecrets } from '../secrets.ts';
 import type { Argument } from './catalog.ts';
 import type { Arguments } from './relations.ts';
@@ -88,19 +89,12 @@ function unknownArguments(known: readonly Argument[], sent: Arguments): string[]
 }
 
 /** The fields, at any depth, that the schema does not know. */
-function unknownFields(schema: unknown, value: unknown, path: string): string[] {
-  const inner = unwrapped(schema);
-  if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    return value.flatMap((item, index) => unknownFields(inner.element, item, `${path}[${index}]`));
-  }
-  if (!(inner instanceof z.ZodObject) || !isObject(value)) return [];
-  const shape = inner.shape as Record<string, unknown>;
-  const names = Object.keys(shape);
-  return Object.entries(value).flatMap(([name, field]) => {
-    if (Object.hasOwn(shape, name)) return unknownFields(shape[name], field, `${path}.${name}`);
-    const close = nearest(name, names);
-    const hint = close.length > 0 ? `did you mean ${quoted(close)}?` : `it takes ${quoted(names)}`;
-    return [`there is no field "${name}" in "${path}"; ${hint}`];
+function unknownFields(schema: unknown, value: unknown, argument: string): string[] {
+  return unknownKeys(schema, value, [argument]).map(({ path, known }) => {
+    const name = String(path.at(-1));
+    const close = nearest(name, known);
+    const hint = close.length > 0 ? `did you mean ${quoted(close)}?` : `it takes ${quoted(known)}`;
+    return `there is no field "${name}" in "${pathText(path.slice(0, -1))}"; ${hint}`;
   });
 }
 

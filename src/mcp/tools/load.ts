@@ -1,3 +1,4 @@
+import { refusalOf } from '../../contract/documents.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
@@ -70,7 +71,7 @@ export function newLoad(): Load {
 /** Records a refused entry. */
 export function fail(load: Load, at: number, id: string | null, error: unknown): void {
   load.failures += 1;
-  const text = typeof error === 'string' ? error : JSON.stringify(error ?? 'no reason was given');
+  const text = refusalOf(error);
   const entry = { at, id: id && cutText(id, ID_CHARS_MAX), error: cutText(text, REASON_CHARS_MAX) };
   const isShown = load.failedAt.length === 0 && load.failed.length < FAILED_MAX;
   if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push(entry);

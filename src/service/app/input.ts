@@ -1,11 +1,15 @@
 import * as z from 'zod';
+import { clientKeyAt, providerKey } from '../../contract/client-keys.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
+import { nearest } from '../../contract/nearest.ts';
 import type { Row } from '../../contract/row.ts';
-import { lowerFirst } from '../../contract/text.ts';
+import { cut, lowerFirst } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
+import { pathText, saysSomething, type UnknownKey, unknownKeys } from '../../contract/unknown-keys.ts';
 
 const ISSUES_SHOWN_MAX = 3;
+const KEY_CHARS_SHOWN = 80;
 
 /** The parts of a request, unchecked. */
 export interface RawInput {
@@ -14,12 +18,15 @@ export interface RawInput {
   body: unknown;
 }
 
+const NO_QUERY = z.object({});
+
 /** How many entries of a list are checked between two looks at the clock. */
 const ENTRIES_AT_ONCE = 100;
 
 /**
- * The flat, checked input of an operation: path parameters, query-string parameters and body fields, without unknown
- * ones. Throws `invalid_input`, naming the path of each wrong field and what was expected.
+ * The flat, checked input of an operation: path parameters, query-string parameters and body fields. Throws
+ * `invalid_input`, naming the path of each wrong field and what was expected, and of each unknown one that has a value: an
+ * option that is asked for and silently left out would be worse than an error.
  */
 export async function parseInput(row: Row, raw: RawInput): Promise<Record<string, unknown>> {
   const body = await parseBody(row, raw.body);
@@ -30,19 +37,25 @@ export async function parseInput(row: Row, raw: RawInput): Promise<Record<string
 async function parseBody(row: Row, body: unknown): Promise<Record<string, unknown>> {
   if (row.body === undefined || body === undefined) return parsePart(row, row.body, {});
   const lists: LongList[] = [];
-  const parsed = parsePart(row, row.body, withoutNulls(row.body, withShortLists(row.body, body, lists)));
+  const short = prepared(row.body, withShortLists(row.body, body, lists));
+  // Parameters of the query string are accepted in the body, too.
+  const known = row.query === undefined ? row.body : z.object({ ...row.query.shape, ...row.body.shape });
+  const parsed = parsePart(row, row.body, short, refusedKeys(row, unknownKeys(known, short)));
   const pace = createPace();
   for (const { path, schema, entries } of lists) {
     const list = path.reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), parsed) as unknown[];
     for (let from = ENTRIES_AT_ONCE; from < entries.length; from += ENTRIES_AT_ONCE) {
-      const some = withoutNulls(schema, entries.slice(from, from + ENTRIES_AT_ONCE));
+      const some = prepared(schema, entries.slice(from, from + ENTRIES_AT_ONCE));
+      const pathOf = ([index, ...rest]: readonly PropertyKey[]) => [...path, from + Number(index), ...rest];
+      const unknown = unknownKeys(schema, some).map((key) => ({
+        ...key,
+        path: pathOf(key.path) as UnknownKey['path'],
+      }));
+      const refused = refusedKeys(row, unknown);
       const { success, data, error } = schema.safeParse(some, { reportInput: true });
-      if (!success) {
-        const issues = error.issues.map((issue) => {
-          const [index, ...rest] = issue.path;
-          return { ...issue, path: [...path, from + Number(index), ...rest] };
-        });
-        throw invalid(row, issues);
+      if (!success || refused.length > 0) {
+        const issues = error?.issues.map((issue) => ({ ...issue, path: pathOf(issue.path) })) ?? [];
+        throw invalid(row, refused, issues);
       }
       for (const entry of data) list.push(entry);
       const turn = pace();
@@ -50,6 +63,30 @@ async function parseBody(row: Row, body: unknown): Promise<Record<string, unknow
     }
   }
   return parsed;
+}
+
+/** What is wrong with unknown keys: nothing, if they have no value or clients send them for what changes no answer. */
+function refusedKeys(row: Row, unknown: readonly UnknownKey[]): (() => string)[] {
+  return unknown.flatMap(({ path, value, known }) => {
+    if (!saysSomething(value)) return [];
+    const listed = clientKeyAt(row, path);
+    if (listed?.ignored !== undefined || (listed?.unless !== undefined && listed.unless === value)) return [];
+    const refusal = listed?.refused;
+    return [
+      () =>
+        `"${pathText(path.map((step) => (typeof step === 'number' ? step : cut(step, KEY_CHARS_SHOWN))))}" ${refusal === undefined ? unknownHint(path, known) : `is not possible: ${refusal}`}`,
+    ];
+  });
+}
+
+function unknownHint(path: UnknownKey['path'], known: readonly string[]): string {
+  const close = nearest(String(path.at(-1)), known);
+  if (close.length > 0) return `is not known; did you mean ${quoted(close)}?`;
+  return `is not known; ${known.length === 0 ? 'nothing is taken here' : `known here: ${quoted(known)}`}`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }
 
 /** A list of a body that is too long to be checked in one go. */
@@ -61,7 +98,7 @@ interface LongList {
 
 /** The value with only the first entries of long lists, which are added to `lists`. */
 function withShortLists(schema: z.core.$ZodType, value: unknown, lists: LongList[], path: string[] = []): unknown {
-  const inner = required(schema);
+  const inner = present(schema);
   if (inner instanceof z.ZodArray && Array.isArray(value) && value.length > ENTRIES_AT_ONCE) {
     lists.push({ path, schema: inner, entries: value });
     return value.slice(0, ENTRIES_AT_ONCE);
@@ -74,47 +111,68 @@ function withShortLists(schema: z.core.$ZodType, value: unknown, lists: LongList
   return short;
 }
 
-function required(schema: z.core.$ZodType): z.core.$ZodType {
-  return schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-}
-
-function parsePart(row: Row, schema: z.ZodObject | undefined, value: unknown): Record<string, unknown> {
+function parsePart(
+  row: Row,
+  schema: z.ZodObject | undefined,
+  value: unknown,
+  refused: readonly (() => string)[] = [],
+): Record<string, unknown> {
   if (schema === undefined) return {};
   const parsed = schema.safeParse(value, { reportInput: true });
-  if (parsed.success) return parsed.data;
-  throw invalid(row, parsed.error.issues);
+  if (parsed.success && refused.length === 0) return parsed.data;
+  throw invalid(row, refused, parsed.error?.issues ?? []);
 }
 
-function invalid(row: Row, issues: readonly z.core.$ZodIssue[]): ApiError {
-  const shown = issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
-  const more = issues.length - shown.length;
+/** The first problems in words; of many, the others are only counted. */
+function invalid(row: Row, refused: readonly (() => string)[], issues: readonly z.core.$ZodIssue[]): ApiError {
+  const problems = [...refused, ...issues.map((issue) => () => describeIssue(issue))];
+  const shown = problems.slice(0, ISSUES_SHOWN_MAX).map((describe) => describe());
+  const more = problems.length - shown.length;
   return new ApiError(
     'invalid_input',
     `Cannot ${lowerFirst(row.title)}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
   );
 }
 
-/** The value without null in optional fields; the same one if it has none. */
-function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
-  const inner = required(schema);
+/**
+ * The value without null in optional fields, and with the names that docs/api.md has for those of the provider; the same
+ * one if there is nothing to change.
+ */
+function prepared(schema: z.core.$ZodType, value: unknown): unknown {
+  const inner = present(schema);
   if (inner instanceof z.ZodArray && inner.element instanceof z.ZodObject && Array.isArray(value)) {
-    return value.map((item) => withoutNulls(inner.element, item));
+    return value.map((item) => prepared(inner.element, item));
   }
   if (!(inner instanceof z.ZodObject) || !isObject(value)) return value;
   let kept = value;
-  for (const [key, known] of Object.entries<z.core.$ZodType>(inner.shape)) {
-    if (!Object.hasOwn(value, key)) continue;
-    const isAbsent = value[key] === null && known instanceof z.ZodOptional && !known.safeParse(null).success;
-    const part = isAbsent ? undefined : withoutNulls(known, value[key]);
-    if (part === value[key]) continue;
+  const change = (key: string, part: unknown) => {
     if (kept === value) kept = { ...value };
-    if (isAbsent) delete kept[key];
+    if (part === undefined) delete kept[key];
     else kept[key] = part;
+  };
+  for (const [key, known] of Object.entries<z.core.$ZodType>(inner.shape)) {
+    const sent = Object.hasOwn(value, key) ? key : providerKey(key);
+    if (sent === undefined || !Object.hasOwn(value, sent)) continue;
+    const isAbsent = value[sent] === null && known instanceof z.ZodOptional && !known.safeParse(null).success;
+    const part = isAbsent ? undefined : prepared(known, value[sent]);
+    if (sent !== key) change(sent, undefined);
+    if (sent !== key || part !== value[sent]) change(key, part);
   }
   return kept;
 }
 
+/** The schema of a value that is there. */
+function present(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? present(schema.unwrap()) : schema;
+}
+
 function parseQuery(row: Row, raw: RawInput): Record<string, unknown> {
+  const refused = unknownKeys(row.query ?? NO_QUERY, raw.query).flatMap(({ path, value, known }) =>
+    value === ''
+      ? []
+      : [() => `"${cut(String(path[0]), KEY_CHARS_SHOWN)}" in the query string ${unknownHint(path, known)}`],
+  );
+  if (refused.length > 0) throw invalid(row, refused, []);
   if (row.query === undefined) return {};
   const fields: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(row.query.shape)) {
@@ -155,13 +213,6 @@ function describeIssue(issue: z.core.$ZodIssue): string {
       : describeIssue({ ...first, path: [...issue.path, ...first.path] });
   }
   return `${field}: ${lowerFirst(issue.message)}`;
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === 'number') return `${text}[${part}]`;
-    return text === '' ? String(part) : `${text}.${String(part)}`;
-  }, '');
 }
 
 function typeName(value: unknown): string {

@@ -20,7 +20,14 @@ const FIELD_MAPPING = z.object({
       param: z.string().nullable(),
     }),
   ),
-  output_field: z.object({ field_name: z.string(), value: z.string(), on_error: z.enum(['SKIP', 'FAIL']) }).nullable(),
+  output_field: z
+    .object({
+      field_name: z.string(),
+      /** In the form in which it was given: some clients know objects only. */
+      value: z.union([z.string(), z.object({ sql: z.string() })]),
+      on_error: z.enum(['SKIP', 'FAIL']),
+    })
+    .nullable(),
 });
 
 /** An uploaded file that is a source of documents, and how to parse it, as in docs/api.md with defaults filled in. */

@@ -138,7 +138,8 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
   return {
     doc_count: table.docCount,
     purged_doc_count: usage.purgedDocCount,
-    fill_progress: 1,
+    // Nothing is being read. As 1 it would be no fraction for clients that tell integers from them.
+    fill_progress: null,
     last_queried_ms: usage.lastQueriedMs,
     last_updated_ms: usage.lastUpdatedMs || (least?.updatedMs ?? 0),
     total_size: table.totalBytes,

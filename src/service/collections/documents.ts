@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { DOCUMENTS_MAX, type DocumentStatus, type PatchOperation, type WriteResult } from '../../contract/documents.ts';
-import { ApiError } from '../../contract/errors.ts';
+import {
+  DOCUMENTS_MAX,
+  type DocumentStatus,
+  type PatchOperation,
+  refusalOf,
+  type WriteResult,
+} from '../../contract/documents.ts';
+import { ApiError, ERRORS } from '../../contract/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { measure } from '../../contract/json/measure.ts';
@@ -191,7 +197,7 @@ function countFile(
 ): void {
   const ofFile = rows.filter((_, index) => prepared[index]?.isFromFile === true);
   if (ofFile.length === 0) return;
-  const refused = ofFile.filter((one) => one.status === 'ERROR').map((one) => String(one.error));
+  const refused = ofFile.filter((one) => one.status === 'ERROR').map((one) => refusalOf(one.error));
   ctx.usage.tookFile(collection, { taken: ofFile.length - refused.length, refused });
 }
 
@@ -216,7 +222,7 @@ function row(collection: CollectionRecord, id: string | null, outcome: WriteOutc
     _collection: collectionKey(collection.workspace, collection.name),
     _id: id,
     status: outcome.status === 'error' ? 'ERROR' : STATUS[outcome.status],
-    error: outcome.status === 'error' ? outcome.message : null,
+    error: outcome.status === 'error' ? { message: outcome.message, type: ERRORS.invalid_input.type } : null,
     patch_id: null,
   };
 }

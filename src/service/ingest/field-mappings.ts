@@ -1,6 +1,6 @@
 import type { FieldMapping } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { withoutTrailing } from '../../contract/text.ts';
 import type { Computed, Engine } from '../../engine/engine.ts';
 import type { FieldMappingRecord } from '../catalog/records.ts';
@@ -38,7 +38,8 @@ export async function readFieldMappings(
     return mapping;
   });
   for (const [index, mapping] of mappings.entries()) {
-    if (mapping.output_field !== null) await checkValue(engine, mapping, mapping.output_field.value, index, refuse);
+    if (mapping.output_field !== null)
+      await checkValue(engine, mapping, sqlOf(mapping.output_field.value), index, refuse);
   }
   return mappings;
 }
@@ -112,10 +113,18 @@ function readInput(given: GivenInput, hasOutput: boolean, refuse: Refuse): Field
 function readOutput(given: FieldMapping['output_field'], refuse: Refuse): FieldMappingRecord['output_field'] {
   const field = given?.field_name ?? '';
   requirePath(field, refuse);
-  const value = given?.value ?? '';
+  const value = sqlOf(given?.value);
   if (value.trim() === '')
     throw refuse(`("${field}") has no "value"; it takes a SQL expression such as "upper(:name)"`);
-  return { field_name: field, value, on_error: given?.on_error ?? 'SKIP' };
+  const inForm = isObject(given?.value) ? { sql: value } : value;
+  return { field_name: field, value: inForm, on_error: given?.on_error ?? 'SKIP' };
+}
+
+type Value = NonNullable<FieldMapping['output_field']>['value'];
+
+/** The expression, which may be in an object. */
+function sqlOf(value: Value): string {
+  return (typeof value === 'string' ? value : value?.sql) ?? '';
 }
 
 function requirePath(field: string, refuse: Refuse): void {
@@ -204,7 +213,7 @@ async function applyMapping(
     rows.push(values);
     mapped.push(work);
   }
-  const computed = await engine.evaluate({ sql: output.value, parameters: parametersOf(mapping) }, rows, signal);
+  const computed = await engine.evaluate({ sql: sqlOf(output.value), parameters: parametersOf(mapping) }, rows, signal);
   const path = fieldPath(output.field_name) ?? [];
   for (const [index, work] of mapped.entries()) {
     // Before the output is set, which may go into an input field.

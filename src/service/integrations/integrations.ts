@@ -108,12 +108,11 @@ const NO_KEY_OR_ROLE: { readonly [K in IntegrationKind]?: JsonObject } = {
   dynamodb: NEITHER,
 };
 
-/** Every topic begins as DORMANT: none is read before a collection names it. */
 function kafkaOf(given: Given['kafka']): JsonObject {
-  const topics = [...new Set(given?.kafka_topic_names)];
   return {
-    kafka_topic_names: topics,
-    source_status_by_topic: Object.fromEntries(topics.map((topic) => [topic, 'DORMANT'] as const)),
+    kafka_topic_names: [...new Set(given?.kafka_topic_names)],
+    // No topic is read, so none has a state.
+    source_status_by_topic: null,
     kafka_data_format: given?.kafka_data_format ?? 'json',
   };
 }

@@ -39,8 +39,8 @@ export async function runStatement(ctx: CallContext, sql: SqlBody): Promise<Quer
       throttled_time_micros: Math.round(outcome.queuedMicros),
     },
     warnings: outcome.warnings,
-    // Rows that were cut off can be fetched if the result is kept.
-    query_errors: outcome.cut === null || keeping?.is_kept ? [] : [cutError(outcome.cut, outcome.rows.length)],
+    // Rows that were cut off can be fetched if the result is kept; what the caller asked for is no error.
+    query_errors: keeping?.is_kept ? [] : cutErrors(outcome.cut, outcome.rows.length),
     status: 'COMPLETED',
     ...(keeping === null ? {} : { keeping }),
   };
@@ -111,11 +111,12 @@ export async function checkParameters(
   }
 }
 
-function cutError(cut: NonNullable<QueryOutcome['cut']>, rows: number) {
+function cutErrors(cut: QueryOutcome['cut'], rows: number) {
+  if (cut === null || cut.reason === 'asked') return [];
   const limit = cut.reason === 'rows' ? `${cut.limit} rows` : `${cut.limit} bytes`;
   const message =
     rows === 0
       ? `No row was returned: the first one alone is larger than the limit of ${limit}. Select fewer columns, or parts of long texts and lists.`
       : `Only the first ${rows} rows were returned: the result is larger than ${limit}. Filter or aggregate in the SQL, select fewer columns, or page with ORDER BY, LIMIT and OFFSET.`;
-  return { type: 'ResourceExceeded', message, status_code: 429 };
+  return [{ type: 'ResourceExceeded', message, status_code: 429 }];
 }

@@ -114,11 +114,11 @@ describe('query() cuts', () => {
       const outcome = await fixture.queries.query({ sql, defaultRowLimit: 2 });
       return [outcome.rows.length, outcome.cut];
     };
-    expect(await cut('SELECT * FROM range(5)')).toEqual([2, { reason: 'rows', limit: 2 }]);
+    expect(await cut('SELECT * FROM range(5)')).toEqual([2, { reason: 'asked', limit: 2 }]);
     expect(await cut('SELECT * FROM range(2)')).toEqual([2, null]);
     expect(await cut('SELECT * FROM range(5) LIMIT 4')).toEqual([4, null]);
     expect(await cut('(SELECT * FROM range(5) LIMIT 4)')).toEqual([4, null]);
-    expect(await cut('SELECT * FROM (SELECT * FROM range(5) LIMIT 4)')).toEqual([2, { reason: 'rows', limit: 2 }]);
+    expect(await cut('SELECT * FROM (SELECT * FROM range(5) LIMIT 4)')).toEqual([2, { reason: 'asked', limit: 2 }]);
     expect(await cut('SELECT * FROM range(5) UNION ALL SELECT 1 LIMIT 3')).toEqual([3, null]);
     expect(await cut('SELECT * FROM range(10) LIMIT 50%')).toEqual([5, null]);
   });

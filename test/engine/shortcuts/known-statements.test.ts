@@ -123,7 +123,7 @@ describe('a statement that has passed the gate before', () => {
     const first = (n: number) => engine.query({ ...many, parameters: [{ name: 'n', value: n }] });
     expect((await first(2)).cut).toBeNull();
     for (let round = 0; round < 6; round++) {
-      expect(await first(100_000)).toMatchObject({ rows: [[0], [1], [2]], cut: { reason: 'rows', limit: 3 } });
+      expect(await first(100_000)).toMatchObject({ rows: [[0], [1], [2]], cut: { reason: 'asked', limit: 3 } });
       await expect(most(0)).rejects.toMatchObject({ code: 'query_error', message: expect.stringMatching(/too much/) });
       const caller = new AbortController();
       const running = run(1_000, caller.signal);

@@ -21,7 +21,7 @@ interface Row {
   _collection: string;
   _id: string | null;
   status: string;
-  error: string | null;
+  error: { message: string; type: string } | null;
   patch_id: string | null;
 }
 
@@ -50,7 +50,7 @@ describe('the list of documents', () => {
   const send = async (rawBody: string) => (await service.call('POST', docs, undefined, { rawBody })).body;
 
   it.each([
-    ['with other members around it', '{"x":[1],"data":[{"_id":"a"}],"y":{"data":[{"_id":"no"}]}}', ['a']],
+    ['with other members around it', '{"x":[],"data":[{"_id":"a"}],"y":{"data":[{"_id":null}]}}', ['a']],
     ['given twice: the last counts', '{"data":[{"_id":"a"}],"data":[{"_id":"b"},{"_id":"c"}]}', ['b', 'c']],
     ['whose key has an escape', '{"d\\u0061ta":[{"_id":"a"}]}', ['a']],
     ['before one whose key has an escape', '{"data":[{"_id":"a"}],"d\\u0061ta":[{"_id":"b"}]}', ['b']],
@@ -115,7 +115,7 @@ describe('addDocuments', () => {
     const answer = await add('{"_id":"before"}', text, '{"_id":"after"}');
     expect(answer.status).toBe(200);
     expect(rows(answer).map((row) => row.status)).toEqual(['ADDED', 'ERROR', 'ADDED']);
-    expect(rows(answer)[1]?.error).toContain(why);
+    expect(rows(answer)[1]?.error?.message).toContain(why);
     expect(await select(`SELECT count(*) AS n FROM ${table}`)).toEqual([{ n: 2 }]);
   });
 
@@ -168,7 +168,7 @@ describe('addDocuments', () => {
     const answer = await add(text, '{"_id":"plain","ok":true}');
     expect(answer.status).toBe(200);
     expect(rows(answer)[0]?.status).toMatch(/^(?:ADDED|ERROR)$/);
-    if (rows(answer)[0]?.status === 'ERROR') expect(rows(answer)[0]?.error).toEqual(expect.any(String));
+    if (rows(answer)[0]?.status === 'ERROR') expect(rows(answer)[0]?.error?.message).toEqual(expect.any(String));
     expect(rows(answer)[1]?.status).toBe('ADDED');
     expect(await select(`SELECT _id FROM ${table} WHERE _id = 'plain'`)).toEqual([{ _id: 'plain' }]);
     // An accepted document can be patched, which reads it back.
@@ -293,7 +293,7 @@ describe('patchDocuments', () => {
       ],
     });
     expect(rows(answer).map((row) => row.status)).toEqual(['ERROR', 'PATCHED']);
-    expect(rows(answer)[0]?.error).toContain('patch[1] (remove "/missing") failed');
+    expect(rows(answer)[0]?.error?.message).toContain('patch[1] (remove "/missing") failed');
     expect(rows(answer)[0]?.patch_id).toBeNull();
     expect(await select(`SELECT n FROM ${table} ORDER BY _id`)).toEqual([{ n: 1 }, { n: 6 }]);
   });
@@ -329,14 +329,18 @@ describe('patchDocuments', () => {
     await add('{"_id":"a","n":1}');
     const answer = await patch('a', operations);
     expect(answer.status).toBe(200);
-    expect(rows(answer)[0]).toMatchObject({ _id: 'a', status: 'ERROR', error: expect.stringContaining(why) });
+    expect(rows(answer)[0]).toMatchObject({
+      _id: 'a',
+      status: 'ERROR',
+      error: { type: 'INVALIDINPUT', message: expect.stringContaining(why) },
+    });
     expect(await select(`SELECT n FROM ${table}`)).toEqual([{ n: 1 }]);
   });
 
   it('an _id that is not there is an ERROR row', async () => {
     const answer = await patch('nobody', '[{"op":"add","path":"/a","value":1}]');
     expect(rows(answer)[0]).toMatchObject({ _id: 'nobody', status: 'ERROR', patch_id: null });
-    expect(rows(answer)[0]?.error).toContain('nobody');
+    expect(rows(answer)[0]?.error?.message).toContain('nobody');
   });
 
   it.each([

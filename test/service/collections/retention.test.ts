@@ -75,7 +75,10 @@ describe('retention_secs', () => {
     await add(name, [OLD()]);
     const patch = [{ op: 'add', path: '/m', value: 1 }];
     const patched = await service.call('PATCH', `${COLLECTIONS}/${name}/docs`, { data: [{ _id: 'old', patch }] });
-    expect(patched.body.data[0]).toMatchObject({ status: 'ERROR', error: expect.stringContaining('does not exist') });
+    expect(patched.body.data[0]).toMatchObject({
+      status: 'ERROR',
+      error: { type: 'INVALIDINPUT', message: expect.stringContaining('does not exist') },
+    });
     // Its event time is not kept either; otherwise the new document would be hidden.
     expect(await add(name, [{ _id: 'old', n: 2 }])).toEqual(['ADDED']);
     expect(await ids(name)).toEqual(['old']);

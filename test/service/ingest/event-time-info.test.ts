@@ -77,8 +77,8 @@ describe('event_time_info', () => {
     const answer = await add(name, `{"_id":"a","at":${value}},{"_id":"b"}`);
     expect(answer.body.data.map((row: { status: string }) => row.status)).toEqual(['ERROR', 'ADDED']);
     expect(answer.body.data[0]._id).toBe('a');
-    expect(answer.body.data[0].error).toContain('the event time in "at" is ');
-    expect(answer.body.data[0].error).toContain(why);
+    expect(answer.body.data[0].error.message).toContain('the event time in "at" is ');
+    expect(answer.body.data[0].error.message).toContain(why);
   });
 
   it('is read after the mappings, and from the document as it came where these left none', async () => {

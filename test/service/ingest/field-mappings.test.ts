@@ -53,14 +53,17 @@ describe('field_mappings', () => {
     ]);
   });
 
-  it('are returned with their defaults, also after a restart', async () => {
+  it.each([
+    ['text', 'upper(:a)'],
+    ['an object, as clients have it', { sql: 'upper(:a)' }],
+  ])('are returned with their defaults, also after a restart, with SQL as %s', async (_, value) => {
     const own = await startTestService();
-    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: output('b', 'upper(:a)') };
+    const mapping = { name: 'm', input_fields: [{ field_name: 'a' }], output_field: { field_name: 'b', value } };
     const expected = {
       name: 'm',
       is_drop_all_fields: false,
       input_fields: [{ field_name: 'a', if_missing: 'SKIP', is_drop: false, param: 'a' }],
-      output_field: { field_name: 'b', value: 'upper(:a)', on_error: 'SKIP' },
+      output_field: { field_name: 'b', value, on_error: 'SKIP' },
     };
     const created = await own.call('POST', COLLECTIONS, { name: 'kept', field_mappings: [mapping] });
     expect(created.body.data.field_mappings).toEqual([expected]);
@@ -109,7 +112,10 @@ describe('field_mappings', () => {
       { name: 'id', input_fields: [{ field_name: 'id' }], output_field: output('_id', value, 'FAIL') },
     ];
     const answer = await add(await create({ field_mappings }), '{"id":7}');
-    expect(answer.body.data[0]).toMatchObject({ status: 'ERROR', error: expect.stringContaining(why) });
+    expect(answer.body.data[0]).toMatchObject({
+      status: 'ERROR',
+      error: { type: 'INVALIDINPUT', message: expect.stringContaining(why) },
+    });
   });
 
   it('on_error: FAIL refuses the document and says why; SKIP leaves the field out; the others go in', async () => {
@@ -123,7 +129,7 @@ describe('field_mappings', () => {
     const answer = await add(failing, ...documents);
     expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ADDED']);
     expect(answer.body.data[1]).toMatchObject({ _id: 'b', patch_id: null });
-    expect(answer.body.data[1].error).toMatch(/^field mapping "number" cannot make "number": .*'x'/);
+    expect(answer.body.data[1].error.message).toMatch(/^field mapping "number" cannot make "number": .*'x'/);
     const skipping = await create({ field_mappings: [mapping('SKIP')] });
     expect(statuses(await add(skipping, ...documents))).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
     const columns = `SELECT _id, number FROM ${skipping} ORDER BY _id`;
@@ -140,7 +146,7 @@ describe('field_mappings', () => {
     });
     const answer = await add(name, '{"n":1}', '{"n":-1}', '{"n":2}', '{"n":-2}', '{"n":3}');
     expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ADDED', 'ERROR', 'ADDED']);
-    expect(answer.body.data[1].error).toContain('negative');
+    expect(answer.body.data[1].error.message).toContain('negative');
   });
 
   it('a document is the same alone and beside others of other types', async () => {

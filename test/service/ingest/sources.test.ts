@@ -32,7 +32,8 @@ async function rows(name: string): Promise<Record<string, unknown>[]> {
 }
 
 const statuses = (answer: Answer) => answer.body.data.map((row: { status: string }) => row.status);
-const errors = (answer: Answer) => answer.body.data.map((row: { error: string | null }) => row.error);
+const errors = (answer: Answer) =>
+  answer.body.data.map((row: { error: { message: string } | null }) => row.error?.message ?? null);
 
 describe('file_upload', () => {
   it('is returned with all kinds, its status and its format, also after a restart', async () => {

@@ -65,7 +65,7 @@ describe('createIntegration() and what is read back', () => {
       { kafka_topic_names: ['a', 'b', 'a'] },
       {
         kafka_topic_names: ['a', 'b'],
-        source_status_by_topic: { a: 'DORMANT', b: 'DORMANT' },
+        source_status_by_topic: null,
         kafka_data_format: 'json',
       },
     ],
@@ -120,13 +120,26 @@ describe('createIntegration() and what is read back', () => {
     await client.close();
   });
 
-  it('unknown fields are neither stored nor returned, and null counts as absent', async () => {
-    const s3 = { cloud_role: { cloud_role_arn: 'arn:x', other: 'x1' }, cloud_access_key: null, other: 'x2' };
-    const answer = await create({ s3, kafka: null, mongodb: null, description: null, other: 'x3' });
+  it('null counts as absent, and unknown fields are refused without their values', async () => {
+    const s3 = { cloud_role: { cloud_role_arn: 'arn:x' }, cloud_access_key: null };
+    const answer = await create({ s3, kafka: null, mongodb: null, description: null, other: null });
     expect(answer.status).toBe(200);
     expect(answer.body.data.s3).toEqual({ cloud_access_key: null, cloud_role: { cloud_role_arn: 'arn:x' } });
     expect(answer.body.data.description).toBeNull();
-    expect(answer.text).not.toMatch(/x[123]/);
+    const refused = await create({ s3: { ...s3, token: 'x1' }, other: 'x2' });
+    expect(refused.status).toBe(400);
+    expect(refused.body.message).toContain('"s3.token" is not known');
+    expect(refused.text).not.toMatch(/x[12]/);
+  });
+
+  it("the names that clients have for the provider's credentials are those of the API", async () => {
+    const key = { aws_access_key_id: 'AKIA', aws_secret_access_key: 'hidden' };
+    const answer = await create({ s3: { aws_access_key: key, aws_role: null } });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data.s3.cloud_access_key.cloud_access_key_id).toBe('AKIA');
+    expect(answer.text).not.toContain('hidden');
+    const both = await create({ s3: { aws_access_key: key, cloud_access_key: { cloud_access_key_id: 'B' } } });
+    expect(both.body.message).toContain('"s3.aws_access_key" is not known');
   });
 });
 

@@ -66,7 +66,8 @@ async function warningsFor(
   );
   const more = unused.length - warnings.length;
   if (more > 0) warnings.push(`${more} more parameters are not used by the SQL.`);
-  if (cut?.reason === 'rows') warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
+  if (cut?.reason === 'rows' || cut?.reason === 'asked')
+    warnings.push(`Only the first ${cut.limit} rows are returned; the query has more.`);
   if (cut?.reason === 'bytes') warnings.push(`Rows beyond ${cut.limit} bytes were left out. Select fewer columns.`);
   return [...warnings, ...ofSql];
 }
@@ -92,17 +93,21 @@ function readingOf(
 }
 
 async function outcomeOf(
+  { limits }: Parts,
   request: QueryRequest,
   opened: Opened,
   { warnings: ofData = [], ...read }: ReadRows & { warnings?: readonly string[] },
   queuedMicros: number,
 ): Promise<QueryOutcome> {
   const { statement, warnings } = opened;
+  const { cut } = read;
+  const isAsked = cut?.reason === 'rows' && cut.limit < limits.resultRowsMax;
   return {
     ...read,
+    cut: isAsked ? { ...cut, reason: 'asked' } : cut,
     collections: qualified(withBehind(opened.passed.tables), 'collection'),
     aliases: qualified(opened.passed.tables, 'alias'),
-    warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, read.cut),
+    warnings: await warningsFor(request, { statement, warnings: [...ofData, ...warnings] }, cut),
     queuedMicros,
   };
 }
@@ -180,10 +185,11 @@ function runText(
     const isKnown = passed !== undefined && written === passed.statement;
     const opened = isKnown ? passed : await open(connection, written, names, signal);
     const { show, described, macros } = opened.passed;
-    if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+    if (show !== null)
+      return outcomeOf(parts, request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
     if (described !== null) {
       const fields = await describeFields(connection, names, described);
-      return outcomeOf(request, opened, { ...fields, keeping: null }, queuedMicros);
+      return outcomeOf(parts, request, opened, { ...fields, keeping: null }, queuedMicros);
     }
     await makeMacros(connection, macros);
     const reading = readingOf(parts, request, values, opened);
@@ -193,7 +199,13 @@ function runText(
       (await runStatement(connection, opened, reading, signal));
     known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
+    return outcomeOf(
+      parts,
+      request,
+      opened,
+      { ...read, warnings: [...castWarnings(written), ...strays] },
+      queuedMicros,
+    );
   });
 }
 
@@ -233,8 +245,8 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
  * read-only transaction, within limits on time, rows, bytes and concurrency.
  *
  * `connect` opens a connection whose search path is the default workspace and whose time zone is UTC. A result stops at
- * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT: in both cases `cut`
- * says that rows were left out, because the API calls either the row limit.
+ * the engine's `resultRowsMax`, or at `defaultRowLimit` if the statement has no outermost LIMIT; `cut` says which if rows
+ * were left out.
  */
 export function createQueries(context: Context): Queries {
   const places = createPlaces(context);

@@ -3,12 +3,13 @@ import { type DuckDBDataChunk, DuckDBMaterializedResult, type DuckDBResult, type
 import { isObject, type JsonValue } from '../../../contract/json/json.ts';
 import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine.ts';
+import type { ResultRows } from '../../results.ts';
 import { uniqueNames } from '../sql/result-names.ts';
 import { mergeIntoRow, type ShownAt, shownAt } from './strays.ts';
 import { estimateBytes, type Numbers, type Reader, readerOf, straysReader, typeName } from './values.ts';
 import { itemsIn, rowOfLongText, vectorBytes } from './vector-bytes.ts';
 
-export type Rows = Pick<QueryOutcome, 'columns' | 'rows' | 'cut'>;
+export type Rows = Pick<QueryOutcome, 'columns' | 'rows'> & Pick<ResultRows, 'cut'>;
 
 export interface Caps {
   rowsMax: number;
