@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMPAT_FUNCTIONS } from '../../../src/engine/duckdb/sql/compat.ts';
+import { LARGE_MACROS } from '../../../src/engine/duckdb/sql/expansion.ts';
 import { ownForms } from '../../../src/engine/duckdb/sql/forms.ts';
 import { GUARDED_FUNCTIONS } from '../../../src/engine/duckdb/sql/guards.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
@@ -41,6 +42,8 @@ describe('functions that people bring along', () => {
     for (const { name, example, gives } of scalars) {
       const isValue = sql('').startsWith('SELECT v ') || position === 'GROUP BY' || position === 'an aggregate';
       const expected = isValue ? gives : position === 'json_each' ? '0' : 1;
+      // Each copy that is made there counts as a large part of a statement.
+      if (position === 'json_each' && LARGE_MACROS.has(name.toLowerCase())) continue;
       // RAND returns another value on each call.
       if (position === 'GROUP BY' && name === 'RAND') continue;
       expect.soft(await value(sql(example)).catch(String), `${name} in ${position}`).toEqual(expected);
@@ -287,6 +290,15 @@ describe('functions that could grow', () => {
     'SELECT SEQUENCE(1, 1000000000)',
   ])('%s', async (sql) => {
     await expect(fixture.rows(sql)).rejects.toMatchObject({ code: expect.stringMatching(/query_error|invalid_input/) });
+  });
+
+  test('or take long to bind, which cannot be stopped', async () => {
+    const calls = [
+      "to_json(to_json([SHA512('a')]))",
+      `[${"HMAC_SHA512('a', 'k'), ".repeat(8)}]`,
+      "json_keys(to_json({a: HMAC('a', 'k', 'md5')}))",
+    ];
+    for (const call of calls) await expect(fixture.rows(`SELECT ${call}`)).rejects.toThrow('grows too large');
   });
 
   test('nested deeply, all the same', async () => {

@@ -1,6 +1,13 @@
 import { restFor } from '../../../contract/turns/turns.ts';
 import { RENAMED_FUNCTIONS } from '../sql/compat.ts';
-import { COPYING_MACROS, EXPRESSIONS_EXPANDED_MAX, mayCopyWith, NOTHING, type Size } from '../sql/expansion.ts';
+import {
+  COPYING_MACROS,
+  EXPRESSIONS_EXPANDED_MAX,
+  LARGE_MACROS,
+  mayCopyWith,
+  NOTHING,
+  type Size,
+} from '../sql/expansion.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { OFFSET, STOPPABLE } from '../sql/guards.ts';
 import { macrosFor } from '../sql/macros.ts';
@@ -193,6 +200,8 @@ function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): vo
   const refusal = refusalOf(node, allowed);
   if (refusal !== null) refuse(walk, node, refusal);
   const name = foldName(textOf(node['function_name']));
+  const large = LARGE_MACROS.get(name);
+  if (large !== undefined) grow(walk, node, { queries: 0, expressions: large });
   addMacros(walk, name);
 }
 

@@ -42,6 +42,13 @@ export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ['weighted_avg', 2],
 ]);
 
+/** Macros that take long to bind, a tenth of a second and more, by the number of expressions that they count as. */
+export const LARGE_MACROS: ReadonlyMap<string, number> = new Map([
+  ['sha512', 10_000],
+  ['hmac_sha512', 20_000],
+  ['hmac', 25_000],
+]);
+
 interface Case {
   bracketDepth: number;
   whens: number;
