@@ -94,6 +94,21 @@ test.each([
   'SELECT clean, n FROM docs ORDER BY 2',
   'SELECT * FROM docs ORDER BY 4',
   'SELECT max(b) FROM docs AS d(a, b, c, d, e)',
+  'SELECT n.max() FROM docs',
+  'SELECT d.n.avg() FROM docs d',
+  'SELECT n.abs().sqrt() FROM docs WHERE clean > 0',
+  'SELECT n.sum() FILTER (WHERE clean > 0) FROM docs',
+  'SELECT clean FROM docs WHERE n.abs() IS NULL',
+  'SELECT clean FROM docs ORDER BY n.abs()',
+  'SELECT clean, n AS x FROM docs ORDER BY x.abs()',
+  'SELECT count(*) FROM docs a JOIN other b ON a.n.abs() = b.clean',
+  'SELECT clean FROM other WHERE EXISTS (SELECT 1 FROM docs WHERE docs.n.abs() = other.clean)',
+  'WITH c AS (SELECT n.abs() AS a FROM docs) SELECT a FROM c',
+  'SELECT clean FROM docs GROUP BY clean HAVING n.sum() IS NULL',
+  'SELECT l.list_transform(lambda one: one.v) FROM docs',
+  'SELECT m.map_values() FROM docs',
+  "SELECT m.element_at('k7') FROM docs",
+  "SELECT o.struct_extract('a') FROM docs",
 ])('says that values were not seen: %s', async (sql) => {
   const { warnings } = await engine.query({ sql });
   expect(warnings.join()).toMatch(/not fit/);
@@ -151,6 +166,7 @@ test('says of a field in how many documents it has another spelling, which is no
     'SELECT name FROM cased',
     'SELECT count(c.NAME) FROM cased c',
     'SELECT 1 FROM cased WHERE name > 1',
+    'SELECT name.max() FROM cased',
   ]) {
     expect((await engine.query({ sql: sql.replace('> 1', "> ''") })).warnings).toEqual([
       `2 documents of commons.cased have "name", which SQL does not tell from "Name", and does not read: it is in _extra. coalesce("Name", _extra->>'$.name') reads both.`,
