@@ -104,6 +104,18 @@ test('what is no time of the kind is a stray, and said', async () => {
   expect(outcome.warnings.join()).toContain('3 values of "made"');
 });
 
+test.each([
+  [['2024-05-01T10:00:00Z', '2024-05-02T10:00:00Z', '9999-12-31T23:59:59-05:00'], 2],
+  [['2024-05-01T10:00:00Z', '0001-01-01T00:00:00+01:00', '0000-05-01T00:00:00Z', '2024-05-02T10:00:00Z'], 2],
+  [['2024-05-01', '0000-05-01', '2024-05-02'], 2],
+  [['2024-05-01T10:00:00Z', '9999-12-31T23:59:59+00:00', '0001-01-01T00:00:00-0000'], 3],
+])('years beyond those of times are strays, and said: %j', async (values, held) => {
+  await add(values.map((made) => ({ made })));
+  const { rows, warnings } = await engine.query({ sql: 'SELECT count(made) FROM docs' });
+  expect([rows[0], warnings.length]).toEqual([[held], held < values.length ? 1 : 0]);
+  await expectWritten('made', values);
+});
+
 test('dates become times at midnight with the first time, and text when most are no times', async () => {
   const values: unknown[] = ['2024-01-01', '2024-01-02', '2024-01-02T12:00:00'];
   await add(values.slice(0, 2).map((made) => ({ made: made as string })));
