@@ -220,6 +220,95 @@ test.each(COMPARED)('text is compared with a time: %s', async (condition, name, 
   await expect(failing).rejects.toThrow(`Not every value of ${name} is a time: TRY_CAST(${name} AS TIMESTAMPTZ)`);
 });
 
+const EQUAL = [
+  // Of one instant, and of the day that it is in.
+  ["made = timestamptz '2024-01-02 12:00:00Z'", ['b']],
+  ["made = date '2024-01-02'", ['a']],
+  ["plain.made <> date '2024-01-02'", ['b', 'c']],
+  ["made IN (date '2024-01-02', timestamptz '2024-01-02 12:00:00Z')", ['a', 'b']],
+  ["commons.plain.made NOT IN (date '2024-01-02', date '2024-01-03')", ['b', 'c']],
+  ["timestamp '2024-01-02 12:00:00' IN (made)", ['b']],
+  ["made IS DISTINCT FROM date '2024-01-02'", ['b', 'c']],
+  ["MADE IS NOT DISTINCT FROM timestamp '2024-01-02 12:00:00'", ['b']],
+  ["NULLIF(made, date '2024-01-02') IS NULL", ['a']],
+  ["CASE \"made\" WHEN date '2024-01-02' THEN true WHEN date '2024-01-03' THEN false END", ['a']],
+  ["NOT made = date '2024-01-02'", ['b', 'c']],
+  ["made = now() OR date_trunc('day', timestamp '2024-01-02 10:00:00') = made", ['a']],
+  ["made = max(date '2024-01-02') OVER ()", undefined],
+  ["made = (SELECT max(CAST('2024-01-02' AS DATE)))", ['a']],
+  ["made = date '2024-01-01' + INTERVAL 1 DAY", ['a']],
+  ["(made, 1) = (date '2024-01-02', 1)", ['a']],
+  ["o.made = date '2024-01-02'", ['a']],
+  ['made = (SELECT max(day) FROM docs)', ['a']],
+  ['EXISTS (SELECT 1 FROM docs WHERE docs.day = plain.made)', ['a']],
+] as const;
+
+test.each(EQUAL)('equality looks at the instant as well: %s', async (condition, found) => {
+  await add([{ day: '2024-01-02' }]);
+  const made = ['2024-01-02', '2024-01-02T14:00:00+02:00', '2024-01-04T00:00:00Z'];
+  await engine.addDocuments(
+    'u',
+    made.map((one, n) => doc('abc'[n] ?? '', { made: one, o: { made: one } })),
+  );
+  const where = found === undefined ? 'QUALIFY' : 'WHERE';
+  const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM plain ${where} ${condition} ORDER BY _id` });
+  expect(rows.flat()).toEqual(found ?? ['a']);
+  expect(warnings.join()).toMatch(/made"?: text, compared as a time\. Text without a zone counts as UTC\./i);
+});
+
+test('equality of text and times in joins, and of names that are made on the way', async () => {
+  await add([{ made: '2024-01-02T12:00:00Z' }]);
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02T14:00:00+02:00' }), doc('b', { made: '2024-01-02' })]);
+  for (const sql of [
+    'SELECT p._id FROM plain p JOIN docs d ON p.made = d.made',
+    'SELECT p._id FROM docs d LEFT JOIN plain p ON d.made = p.made',
+    'WITH c AS (SELECT _id, made AS at FROM plain) SELECT c._id FROM c, docs WHERE c.at = docs.made',
+    'SELECT s._id FROM (SELECT * FROM plain) s, (SELECT * FROM docs) d WHERE d.made IS NOT DISTINCT FROM s.made',
+    'WITH p AS (SELECT * FROM plain), d AS (FROM docs) SELECT p._id FROM p JOIN d ON p.made = d.made',
+    'WITH p AS (FROM plain UNION FROM plain) SELECT _id FROM p WHERE made = (SELECT made FROM docs)',
+    "SELECT _id, made AS x FROM plain WHERE x = timestamptz '2024-01-02 12:00:00Z'",
+  ]) {
+    const { rows, warnings } = await engine.query({ sql });
+    expect(rows.map(([id]) => id)).toEqual(['a']);
+    expect(warnings.join()).toContain(': text, compared as a time.');
+  }
+  for (const join of ['JOIN plain p USING (made)', 'NATURAL JOIN plain p'])
+    await expect(engine.query({ sql: `SELECT 1 FROM docs d ${join}` })).rejects.toThrow(
+      'is text on one side of the join, and a time on the other: write ON CAST(a.',
+    );
+  await expect(engine.query({ sql: "SELECT 1 FROM plain WHERE lower(made) = date '2024-01-02'" })).rejects.toThrow(
+    'One side is text, and compared with a time: write CAST(x AS TIMESTAMPTZ)',
+  );
+  for (const sql of [
+    "SELECT made = '2024-01-02T12:00:00Z', made = d.made FROM docs d",
+    "SELECT count(*) FROM plain a JOIN plain b USING (made) WHERE a.made = '2024-01-02' AND made IN ('a', 'b')",
+    'SELECT count(*) FROM docs a JOIN docs b USING (made)',
+    'SELECT count(*) FROM docs NATURAL JOIN docs c',
+    "SELECT CAST(made AS DATE) = date '2024-01-02' FROM plain",
+    'SELECT now() - made = INTERVAL 1 DAY, _event_time = now() FROM docs',
+  ]) {
+    expect((await engine.query({ sql })).warnings).toEqual([]);
+  }
+});
+
+test('JSON is compared with times as text is: of an alias over dates and times, for one', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'v', workspace: 'commons', name: 'days', recognizeTimes: true },
+    { do: 'putAlias', workspace: 'commons', name: 'moments', tables: ['t', 'v'] },
+  ]);
+  await add([{ moment: '2024-05-03T10:00:00' }]);
+  await engine.addDocuments('v', [doc('a', { moment: '2024-05-03' })]);
+  for (const [condition, found] of [
+    ["moment > DATE '2024-05-03'", ['d0']],
+    ["moment = DATE '2024-05-03'", ['a']],
+    ["moment BETWEEN DATE '2024-05-03' AND DATE '2024-05-04'", ['a', 'd0']],
+  ]) {
+    const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM moments WHERE ${condition} ORDER BY 1` });
+    expect([condition, rows.flat()]).toEqual([condition, found]);
+    expect(warnings).toEqual(['moment: text, compared as a time. Text without a zone counts as UTC.']);
+  }
+});
+
 test('a comparison that a cast does not help fails as it was written', async () => {
   await engine.addDocuments('u', [doc('a', { made: '2024-01-02', o: { made: '2024-01-02' } })]);
   const failing = engine.query({ sql: "SELECT 1\nFROM plain WHERE made || 'x' > now() AND made < now()" });
@@ -240,6 +329,26 @@ test('a parameter that is a time is compared with text', async () => {
   const parameters = [{ name: 'p', type: 'date', value: '2024-01-02' }] as const;
   const outcome = await engine.query({ sql: 'SELECT _id FROM plain WHERE made > :p', parameters: [...parameters] });
   expect(outcome.rows).toEqual([['b']]);
+  const sql = 'SELECT _id FROM plain WHERE made = :P';
+  for (let time = 0; time < 2; time += 1) {
+    const asTime = await engine.query({ sql, parameters: [...parameters] });
+    expect([asTime.rows, asTime.warnings.length]).toEqual([[['a']], 1]);
+    const asText = await engine.query({ sql, parameters: [{ name: 'p', value: '2024-01-03' }] });
+    expect([asText.rows, asText.warnings]).toEqual([[['b']], []]);
+  }
+});
+
+test('a page of a kept result compares text with times as a query does', async () => {
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02T23:00:00Z' }), doc('b', { made: '2024-01-03' })]);
+  await engine.query({ sql: 'SELECT _id, made FROM plain ORDER BY _id', keep: { id: 'q', rowsMax: 1 } });
+  for (const [where, found] of [
+    ["made = date '2024-01-03'", 'b'],
+    ["made < date '2024-01-03'", 'a'],
+  ]) {
+    const page = await engine.results.read('q', { offset: 0, limit: 9, where });
+    expect(page.rows.map(([id]) => id)).toEqual([found]);
+    expect(page.warnings).toEqual(['made: text, compared as a time. Text without a zone counts as UTC.']);
+  }
 });
 
 test('a failed cast to a number says nothing of times', async () => {

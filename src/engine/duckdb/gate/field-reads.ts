@@ -128,7 +128,9 @@ function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
 function columnIn(node: Node): string[] {
   if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']);
   if (node['class'] !== 'FUNCTION') return [];
-  return [node['catalog'], node['schema']].map(textOf).filter((name) => name !== '');
+  const names = [node['catalog'], node['schema']].map(textOf).filter((name) => name !== '');
+  // The parser's own calls, such as that of a list in brackets.
+  return names.join('.') === 'main' ? [] : names;
 }
 
 /** The names of a field: those of a column, and then constant keys in brackets. */

@@ -20,6 +20,7 @@ import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRef
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
+import { timeComparisons } from './time-comparisons.ts';
 import { checkWidths } from './widths.ts';
 
 /** Allowed nodes of the engine's tree. Anything not listed here is refused. */
@@ -367,6 +368,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   }
   const plain = show === null ? readPlain(statement, node, walk.tables) : null;
   const reads = fieldReads(tree, walk.tables, plain !== null);
+  const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
   if (plain?.added) {
     splice(walk, plain.added.splice);
@@ -382,6 +384,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     macros: walk.macros,
     patterns: walk.patterns,
     reads,
+    timeComparisons: ofTimes,
     plain,
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,

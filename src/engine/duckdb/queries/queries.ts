@@ -17,7 +17,7 @@ import { bindParameters } from './parameters.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, findUnbound, type Reading, type ReadRows, runStatement } from './run-statement.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { castWarnings, withTimeCasts } from './time-casts.ts';
+import { castWarnings, requireCasts, withTimeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -155,13 +155,15 @@ function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
       const opened = isKnown ? passed : await open(connection, written, names, signal);
       const { show, macros } = opened.passed;
       if (show !== null) return outcomeOf(request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
+      requireCasts(opened, values);
       await makeMacros(connection, macros);
       const reading = readingOf(parts, request, values, opened);
       const lookup = await lookups.try(connection, opened, values, signal);
       const read =
         (lookup && (await runLookup(connection, lookup, reading, signal))) ??
         (await runStatement(connection, opened, reading, signal));
-      known.add(sql, opened);
+      // Those of another type need no cast.
+      if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
       const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
       return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
     });
@@ -179,6 +181,7 @@ function inspect({ places, names }: Parts, request: InspectRequest): Promise<Ins
     const bind = () =>
       withTimeCasts(connection, statement, async (written) => {
         const bound = written === statement ? opened : await open(connection, written, names, signal, mayMiss);
+        requireCasts(bound, values);
         await check(connection, bound, values, signal);
       });
     if (show === null && mayMiss) unbound = await findUnbound(opened, bind);

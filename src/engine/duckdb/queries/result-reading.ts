@@ -18,6 +18,7 @@ import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import type { Queries } from './queries.ts';
+import { castWarnings, requireCasts, withTimeCasts } from './time-casts.ts';
 
 /** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
@@ -77,11 +78,13 @@ function fromTable({ schema }: KeptTable): string {
 /** The only name that SQL over a result can use: the result. */
 function namesOf(table: KeptTable): Names {
   const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
+  const types = new Map(table.stored.map(({ name, type }) => [foldName(name), typeName(type)]));
   const named: NamedTable = {
     workspace: DEFAULT_WORKSPACE,
     name: RESULT_TABLE,
     kind: 'collection',
     columns: () => table.stored.map(({ name }) => name),
+    typeAt: ([name = '', ...within]) => (within.length > 0 ? undefined : types.get(foldName(name))),
     jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
     shownAs: 'the result',
   };
@@ -229,19 +232,23 @@ function tieBreak({ stored: columns }: KeptTable): string {
 }
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
-  const statement = await readStatement(text);
-  const { passed, warnings } = await open(connection, statement, namesOf(table), signal);
-  try {
-    const prepared = await connection.prepare(passed.sql);
+  return withTimeCasts(connection, await readStatement(text), async (statement) => {
+    const opened = await open(connection, statement, namesOf(table), signal);
+    const { passed } = opened;
+    requireCasts(opened, new Map());
+    const warnings = [...castWarnings(statement), ...opened.warnings];
     try {
-      return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
-    } finally {
-      prepared.destroySync();
+      const prepared = await connection.prepare(passed.sql);
+      try {
+        return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
+      } finally {
+        prepared.destroySync();
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
     }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
-  }
+  });
 }
 
 function columnsOf(table: KeptTable, wanted: readonly string[] | undefined): readonly KeptColumn[] {

@@ -29,7 +29,7 @@ import {
   tableShapeToJson,
 } from './columns.ts';
 import { newSpellings } from './field-news.ts';
-import { fieldAt, itemPlaces, placeIn, writtenAt } from './places.ts';
+import { fieldAt, itemPlaces, placeIn, typeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
 import { unionShape } from './union.ts';
 
@@ -112,6 +112,7 @@ export function tableOf(
     spellings: newSpellings(shape),
     written: holdsTyped({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
+    typeAt: (path) => typeIn(shape.columns, path),
     itemPlaces: (column) => itemPlaces(shape.columns, column),
     fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,
@@ -159,6 +160,7 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
       return shape().strays;
     },
     placeOf,
+    typeAt: (path) => typeIn(shape().columns, path),
     behind,
     definition,
   };
