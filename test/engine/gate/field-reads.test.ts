@@ -181,6 +181,17 @@ test('a page of a kept result has the warnings of its condition and order', asyn
   await engine.results.drop('kept');
 });
 
+test('a page of a kept result has the warnings of its query', async () => {
+  const sql = 'SELECT _id, len(tags) AS l, max(price) AS p FROM mixed GROUP BY ALL ORDER BY ALL';
+  const { warnings } = await engine.query({ sql, keep: { id: 'kept', rowsMax: 1 } });
+  expect(warnings).toEqual([expect.stringContaining('"tags"'), expect.stringMatching(/^price of commons.mixed/)]);
+  for (const page of [{}, { where: 'l IS NULL' }, { columns: ['_id'], orderBy: 'l' }]) {
+    const read = await engine.results.read('kept', { offset: 0, limit: 10, ...page });
+    expect(read.warnings).toEqual(warnings);
+  }
+  await engine.results.drop('kept');
+});
+
 describe('a key that no document has had in a map', () => {
   test.each([
     [

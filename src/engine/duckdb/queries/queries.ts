@@ -28,7 +28,7 @@ export interface Queries extends Places {
 
 interface Context extends PlacesContext {
   /** Stores the results that are to be kept; absent: none are. */
-  results?: Pick<ResultStore, 'keeper'>;
+  results?: Pick<ResultStore, 'keeper' | 'warn'>;
   names: Names;
   known: KnownStatements;
   lookups: Lookups;
@@ -165,7 +165,9 @@ function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
       // Those of another type need no cast.
       if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
       const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-      return outcomeOf(request, opened, { ...read, warnings: [...castWarnings(written), ...strays] }, queuedMicros);
+      const warnings = [...castWarnings(written), ...strays];
+      if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
+      return outcomeOf(request, opened, { ...read, warnings }, queuedMicros);
     });
   });
 }

@@ -201,7 +201,8 @@ async function readPage(
         ? table.rows
         : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
     const isFiltered = where !== undefined || orderBy !== undefined;
-    const warnings = shown?.strays !== undefined && isFiltered ? [STRAYS_FILTERED, ...found.warnings] : found.warnings;
+    const ofFilter = shown?.strays !== undefined && isFiltered ? [STRAYS_FILTERED] : [];
+    const warnings = [...new Set([...table.warnings, ...ofFilter, ...found.warnings])];
     const typed = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
     return { columns: typed, rows: found.rows, total, cut: found.cut, warnings };
   });
