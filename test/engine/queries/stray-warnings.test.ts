@@ -182,6 +182,44 @@ test('says of a field in how many documents it has another spelling, which is no
   expect((await engine.query({ sql: 'SELECT name FROM cased' })).warnings).toEqual([]);
 });
 
+test('a key that differs from its field only in case is shown, unless another value is', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'y', workspace: 'commons', name: 'keyed' }]);
+  const map = (n: number) => Object.fromEntries([0, 1].map((one) => [`k${n + one}`, { Key: n }]));
+  await engine.addDocuments(
+    'y',
+    Array.from({ length: 30 }, (_, n) => doc(`d${n + 10}`, { o: { Key: n, t: 1 }, m: map(n) })),
+  );
+  await engine.addDocuments('y', [
+    doc('e1', { o: { key: 'low' }, m: { k0: { key: 'low' }, K1: { Key: 1 } } }),
+    doc('e2', { o: { Key: 1, key: 2 } }),
+    doc('e3', { o: { Key: 'odd' } }),
+  ]);
+  const ofLast = async (column: string) => {
+    const { rows, warnings } = await engine.query({ sql: `SELECT ${column} FROM keyed WHERE _id >= 'e' ORDER BY _id` });
+    expect(warnings).toEqual([]);
+    return rows.flat();
+  };
+  expect(await ofLast('o."key"')).toEqual(['low', 2, 'odd']);
+  expect(await ofLast('O.KEY')).toEqual(['low', 1, 'odd']);
+  expect(await ofLast('keyed.o.Key')).toEqual(['low', 1, 'odd']);
+  expect(await ofLast('m.k0.key')).toEqual(['low', null, null]);
+  expect(await ofLast('m.k1')).toEqual([null, null, null]);
+  const { warnings } = await engine.query({ sql: 'SELECT sum(o.key) FROM keyed' });
+  expect(warnings.length).toBe(2);
+});
+
+test('the letter case of the keys of maps counts', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'z', workspace: 'commons', name: 'exact' }]);
+  await engine.addDocuments('z', [
+    ...Array.from({ length: 40 }, (_, n) => doc(`d${n}`, { m: { [`k${n}`]: n, [`l${n}`]: n } })),
+    doc('bad', { m: { K0: 'bad' } }),
+  ]);
+  expect(await engine.query({ sql: 'SELECT sum(m.k0) FROM exact' })).toMatchObject({ rows: [[0]], warnings: [] });
+  expect((await engine.query({ sql: 'SELECT sum(m."K0") FROM exact' })).warnings).toEqual([
+    expect.stringContaining('1 value of "m".<key>'),
+  ]);
+});
+
 test('says nothing of fields that the statement does not read', async () => {
   for (const sql of ['SELECT sum(clean) FROM docs', 'SELECT * EXCLUDE (n, o, l, m, _strays) FROM docs']) {
     expect(await engine.query({ sql })).toMatchObject({ warnings: [] });

@@ -207,6 +207,16 @@ function stepsInto(fields: ReadonlyMap<string, JsonField>, path: readonly string
   return undefined;
 }
 
+/** Whether the last name of a path is a key of a map, where letter case counts. */
+export function isMapKey(fields: ReadonlyMap<string, JsonField>, path: readonly string[]): boolean {
+  let field = fields.get(foldName(path[0] ?? ''));
+  for (const step of path.slice(1, -1)) {
+    if (field === undefined || field === 'json') return false;
+    field = isMapField(field) ? (field.values ?? undefined) : field.get(step === ITEM ? ITEM : foldName(step));
+  }
+  return field !== undefined && field !== 'json' && isMapField(field);
+}
+
 const shown = (path: readonly string[]) =>
   path
     .map((step, at) =>

@@ -219,8 +219,8 @@ function shownOf(
   if (shown === undefined) return { read: columns, shown: undefined };
   const own = columns.map((column) => shown.columns[stored.indexOf(column)] ?? { place: null, written: undefined });
   const strays = shown.strays === undefined ? undefined : stored[shown.strays];
-  if (strays === undefined) return { read: columns, shown: { strays: undefined, columns: own } };
-  return { read: [...columns, strays], shown: { strays: columns.length, columns: own } };
+  if (strays === undefined) return { read: columns, shown: { ...shown, strays: undefined, columns: own } };
+  return { read: [...columns, strays], shown: { ...shown, strays: columns.length, columns: own } };
 }
 
 /**
