@@ -291,6 +291,42 @@ test('equality of text and times in joins, and of names that are made on the way
   }
 });
 
+test('an alias shows times as they were written, where its collections spell them alike', async () => {
+  await engine.commit([
+    ...['v', 'w'].map((table) => ({
+      do: 'createCollection' as const,
+      table,
+      workspace: 'commons',
+      name: table,
+      recognizeTimes: true,
+    })),
+    { do: 'putAlias', workspace: 'commons', name: 'alike', tables: ['t', 'v'] },
+    { do: 'putAlias', workspace: 'commons', name: 'unlike', tables: ['t', 'v', 'w', 'u'] },
+  ]);
+  const made = '2024-05-01T10:00:00+02:00';
+  await add([{ made, o: { made, l: [made] } }, { made: '2024-05-01T10:00:00.5Z' }]);
+  await engine.addDocuments('v', [doc('v', { made, o: { made, l: [made], n: 1 }, own: '2024-05-01T10:00:00.1' })]);
+  await engine.addDocuments('w', [doc('w', { made: '2024-05-01T10:00:00Z', o: { made } })]);
+  const shown = (sql: string) => rowsOf(engine, `${sql} ORDER BY _id`);
+  expect(await shown('SELECT made, own FROM alike')).toEqual([
+    [made, null],
+    ['2024-05-01T10:00:00.5Z', null],
+    [made, '2024-05-01T10:00:00.1'],
+  ]);
+  expect(await shown("SELECT o, o.l FROM alike WHERE _id <> 'd1'")).toEqual([
+    [{ made, l: [made] }, [made]],
+    [{ made, l: [made], n: 1 }, [made]],
+  ]);
+  expect(await shown("SELECT * EXCLUDE (_event_time, _strays) FROM alike WHERE _id = 'v'")).toEqual([
+    ['v', made, { made, l: [made], n: 1 }, '2024-05-01T10:00:00.1'],
+  ]);
+  // An instant that is spelled in several ways is shown as what is computed.
+  expect(await shown("SELECT made, o.made, own FROM unlike WHERE _id IN ('v', 'w')")).toEqual([
+    ['2024-05-01T08:00:00.000000Z', made, '2024-05-01T10:00:00.1'],
+    ['2024-05-01T10:00:00.000000Z', made, null],
+  ]);
+});
+
 test('JSON is compared with times as text is: of an alias over dates and times, for one', async () => {
   await engine.commit([
     { do: 'createCollection', table: 'v', workspace: 'commons', name: 'days', recognizeTimes: true },

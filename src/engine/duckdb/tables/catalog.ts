@@ -31,7 +31,7 @@ import {
 import { newSpellings } from './field-news.ts';
 import { fieldAt, itemPlaces, placeIn, typeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
-import { unionShape } from './union.ts';
+import { spelledAlike, unionShape } from './union.ts';
 
 /** A collection: its table, and what its documents look like. */
 export interface Table extends NamedTable {
@@ -158,6 +158,13 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
     objects,
     get strays() {
       return shape().strays;
+    },
+    get written() {
+      const columns = spelledAlike(
+        shape(),
+        behind().map((table) => table.shape),
+      );
+      return holdsTyped({ fields: columns }) ? (place: string) => writtenAt(columns, place) : undefined;
     },
     placeOf,
     typeAt: (path) => typeIn(shape().columns, path),
