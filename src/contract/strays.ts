@@ -67,6 +67,10 @@ const SPELLED = [
   ['UUID', '(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'],
 ] as const;
 
+/** A decimal of more digits than a double has: a column of doubles holds it rounded. */
+const LONG_DECIMAL = (text: string) =>
+  `regexp_full_match(${text}, '-?\\d{1,40}\\.\\d{1,40}') AND length(trim(replace(replace(${text}, '-', ''), '.', ''), '0')) > 15`;
+
 /**
  * SQL for the type, other than text, whose columns hold what a text says; NULL for everything else. It is that of
  * `typedIn` in `engine/duckdb/values/declared.ts`, and a test compares the two.
@@ -75,7 +79,8 @@ export function textTypeSql(text: string): string {
   const type = SPELLED.map(([name, pattern]) => `WHEN regexp_full_match(${text}, '${pattern}') THEN '${name}'`);
   const isNoDay = `regexp_matches(${text}, '^${DAY}') AND TRY_CAST(left(${text}, 10) AS DATE) IS NULL`;
   const isBeyond = `regexp_matches(${text}, '^${BEYOND}') AND NOT regexp_matches(${text}, '${NOT_OFF}')`;
-  return `CASE WHEN (${isNoDay}) OR starts_with(${text}, '0000-') OR (${isBeyond}) THEN NULL ${type.join(' ')} END`;
+  const decimal = `WHEN ${LONG_DECIMAL(text)} THEN 'DECIMAL'`;
+  return `CASE WHEN (${isNoDay}) OR starts_with(${text}, '0000-') OR (${isBeyond}) THEN NULL ${type.join(' ')} ${decimal} END`;
 }
 
 /** Whether a column of a type has what texts of another say: then these strays are only spelled otherwise. */

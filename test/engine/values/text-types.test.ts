@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { holdsTextOf, textTypeSql } from '../../../src/contract/strays.ts';
 import { quoteText } from '../../../src/engine/duckdb/sql/names.ts';
-import { type TypedShape, typedIn } from '../../../src/engine/duckdb/values/declared.ts';
+import { isLongDecimal, type TypedShape, typedIn } from '../../../src/engine/duckdb/values/declared.ts';
 import { typeOf } from '../../../src/engine/duckdb/values/types.ts';
 import { createFixture, type Fixture } from '../fixture.ts';
 
@@ -48,4 +48,25 @@ test('SQL and JavaScript agree on which text a column of times, times of day or 
     }).map((shape) => [text, type, shape]),
   );
   expect(wrong).toEqual([]);
+});
+
+test('and on which text is a decimal of more digits than a double has', async () => {
+  const texts = ['1.5', '123456789012345.5', '-12345678901234567.12', '0.000000000000001', '-0.1234567890123456']
+    .concat([
+      '1234567890123456.000',
+      '123456789012345678',
+      '1e20',
+      '1.5.5',
+      '12345678901234567.',
+      '10000000000000000.0',
+    ])
+    .concat(['000000000000000000.1', '1'.repeat(41).concat('.1'), 'x', '']);
+  const rows = texts.map((text) => `(${quoteText(text)})`).join(', ');
+  const found = await fixture.direct(`SELECT t, ${textTypeSql('t')} = 'DECIMAL' FROM (VALUES ${rows}) v(t)`);
+  expect(found.map(([text, is]) => [text, is === true])).toEqual(texts.map((text) => [text, isLongDecimal(text)]));
+  expect(texts.filter(isLongDecimal)).toEqual(
+    ['-12345678901234567.12', '123456789012345.5', '1234567890123456.000', '-0.1234567890123456'].toSorted(
+      (a, b) => texts.indexOf(a) - texts.indexOf(b),
+    ),
+  );
 });

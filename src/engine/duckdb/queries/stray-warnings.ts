@@ -192,7 +192,12 @@ function warningOf(table: string, path: string, { type, count, whole, items }: F
   const some = `${count.toLocaleString('en-US')} ${values} of ${path} in ${table}`;
   if (type === null)
     return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
-  const seen = type === 'VARCHAR' ? `${their} text` : type === 'DOUBLE' ? 'NULL, or a large integer rounded' : 'NULL';
+  const seen =
+    type === 'VARCHAR'
+      ? `${their} text`
+      : type === 'DOUBLE'
+        ? 'NULL, or a large integer or long decimal rounded'
+        : 'NULL';
   const [kept, with_] = [whole.toLocaleString('en-US'), items.toLocaleString('en-US')];
   const ofThese =
     whole === 0

@@ -115,6 +115,12 @@ function plainText(value: JsonValue): string {
   return `${value < 0 ? '-' : ''}0.${'0'.repeat(Number(exponent) - 1)}${digits}`;
 }
 
+/** Whether a text is a decimal of more digits than a double holds, as documents have such. */
+export function isLongDecimal(value: JsonValue): value is string {
+  if (typeof value !== 'string' || !NUMBER.test(value) || !value.includes('.')) return false;
+  return withoutTrailing(value.replace(/^[-0.]+|\./g, ''), '0').length > DECIMAL_DIGITS_MAX;
+}
+
 /**
  * The number within `from` that leaves digits of a decimal, which was computed from it, unsure: a double has 15. `isCast`:
  * the decimal has the digits of its text.

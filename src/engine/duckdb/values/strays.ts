@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { placeOf, stepsOf } from '../../../contract/strays.ts';
 import { foldName } from '../sql/names.ts';
-import { isTypedShape, typedIn } from './declared.ts';
+import { isLongDecimal, isTypedShape, typedIn } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { ITEMS, inside, type Path, type Step, VALUES } from './paths.ts';
 import { isListShape, isMapKey, isMapShape, isObjectShape, type Shape } from './shape.ts';
 
 /*
  * A value that does not fit the type of its column, or of its place within one, is a stray: the column has NULL there
- * (in a text column the value's text, in one of doubles an integer rounded), and the exact value lies beside all columns
+ * (in a text column the value's text, in one of doubles an integer, or a long decimal, rounded), and the exact value lies beside all columns
  * in one JSON object, by its place. A place is a JSON pointer without the first slash: `n`, `user/zip`, `tags/3`.
  */
 
@@ -60,7 +60,7 @@ function fitValue(value: JsonValue, shape: Shape, place: string, strays: Map<str
   }
   strays.set(place, value);
   if (shape === 'string') return typeof value === 'string' ? value : storedText(value);
-  return shape === 'double' && typeof value === 'bigint' ? Number(value) : null;
+  return shape === 'double' && (typeof value === 'bigint' || isLongDecimal(value)) ? Number(value) : null;
 }
 
 function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<string, JsonValue>): JsonObject {
