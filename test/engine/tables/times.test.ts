@@ -179,6 +179,14 @@ test('a kept result shows times as they were written, too', async () => {
   expect(page.rows).toEqual([['2024-01-02T03:04:05.100Z'], ['2024-01-02T05:04:05+02:00']]);
 });
 
+test('the profile of a kept result counts a time that is spelled otherwise as a time', async () => {
+  await add(
+    ['2024-01-02T03:04:05Z', '2024-01-02T05:04:06+02:00', '2024-01-03T00:00:00Z', 'no'].map((made) => ({ made })),
+  );
+  await engine.query({ sql: 'SELECT made FROM docs ORDER BY _id', keep: { id: 'f', rowsMax: 1 } });
+  expect(await engine.results.profile('f')).toMatchObject([{ strays: 1, nulls: 0, distinct: 3 }]);
+});
+
 test('documents come back from the trash and after a restart', async () => {
   const values = ['2024-01-02T03:04:05.100Z', '2024-01-02T05:04:05+02:00', 'no'];
   await add(values.map((made) => ({ made })));

@@ -321,16 +321,24 @@ function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string): s
   ];
 }
 
+/** Types whose values documents may spell in several ways. */
+const SPELLED: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIME,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_TZ,
+  DuckDBTypeId.UUID,
+]);
+
 /** How many values of a column do not fit, and how many of these it has as NULL. */
 function strayFigures({ shown, stored }: KeptTable, column: KeptColumn): string[] {
   const strays = shown?.strays === undefined ? undefined : stored[shown.strays];
   const place = shown?.columns[stored.indexOf(column)]?.place ?? null;
   if (strays === undefined || place === null) return ['0', '0'];
   const isStray = `list_contains(json_keys(${quoteName(strays.name)}), ${quoteText(place)})`;
-  return [
-    `count(*) FILTER (WHERE ${isStray})`,
-    `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`,
-  ];
+  const hidden = `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`;
+  // What such a column has is only spelled otherwise, and in all figures.
+  return SPELLED.has(column.type.typeId) ? [hidden, hidden] : [`count(*) FILTER (WHERE ${isStray})`, hidden];
 }
 
 async function readProfile(
