@@ -249,6 +249,9 @@ const EQUAL = [
   ["o.made = date '2024-01-02'", ['a']],
   ['made = (SELECT max(day) FROM docs)', ['a']],
   ['EXISTS (SELECT 1 FROM docs WHERE docs.day = plain.made)', ['a']],
+  ["EXISTS (SELECT 1 FROM unnest([o.made, made]) AS u(made_) WHERE made_ = date '2024-01-02')", ['a']],
+  ["len(list_filter([made], lambda made: made = date '2024-01-02')) = 1", ['a']],
+  ["EXISTS (SELECT 1 FROM plain AS p(x, y, made_) WHERE x = plain._id AND made_ = date '2024-01-02')", ['a']],
 ] as const;
 
 test.each(EQUAL)('equality looks at the instant as well: %s', async (condition, found) => {
@@ -261,7 +264,7 @@ test.each(EQUAL)('equality looks at the instant as well: %s', async (condition, 
   const where = found === undefined ? 'QUALIFY' : 'WHERE';
   const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM plain ${where} ${condition} ORDER BY _id` });
   expect(rows.flat()).toEqual(found ?? ['a']);
-  expect(warnings.join()).toMatch(/made"?: text, compared as a time\. Text without a zone counts as UTC\./i);
+  expect(warnings.join()).toMatch(/made"?_?: text, compared as a time\. Text without a zone counts as UTC\./i);
 });
 
 test('equality of text and times in joins, and of names that are made on the way', async () => {

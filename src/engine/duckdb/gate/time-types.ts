@@ -38,10 +38,20 @@ const PASSING_OPERATORS: ReadonlySet<string> = new Set(['OPERATOR_COALESCE', 'OP
 const LOOKS_MAX = 50_000;
 const DEPTH_MAX = 20;
 
-/** A SELECT, and the one around it. */
+/** A SELECT, or a lambda, and what is around it. */
 export interface Scope {
-  select: Node;
+  select?: Node;
+  /** The lambda's first name, folded, and the list of whose items it is. */
+  item?: { name: string; list: unknown };
   outer: Scope | undefined;
+}
+
+/** Where a name is looked for. */
+interface Place {
+  /** With the name of a table before it. */
+  isQualified: boolean;
+  /** What the arguments of table functions can name. */
+  scope: Scope | undefined;
 }
 
 export interface TimeTypes {
@@ -69,21 +79,26 @@ function either(found: readonly Found[]): Found {
   return own.size === 1 ? only : undefined;
 }
 
-/** The type of a column of what a FROM has; `isQualified`: with the name of a table before it. */
-function inFrom(types: TimeTypes, from: unknown, path: readonly string[], isQualified: boolean, depth: number): Found {
+/** The type of a column of what a FROM has. */
+function inFrom(types: TimeTypes, from: unknown, path: readonly string[], place: Place, depth: number): Found {
+  const { isQualified, scope } = place;
   types.looksLeft -= 1;
   if (!isNode(from) || types.looksLeft < 0 || depth > DEPTH_MAX) return undefined;
   if (from['type'] === 'JOIN') {
     const sides = [from['left'], from['right']];
-    return either(sides.map((side) => inFrom(types, side, path, isQualified, depth)));
+    return either(sides.map((side) => inFrom(types, side, path, place, depth)));
   }
   const own = foldName(textOf(from['alias']) || textOf(from['table_name']));
   const at = [1, 2].find((count) => foldName(path[count - 1] ?? '') === own);
   if (isQualified && (at === undefined || at >= path.length)) return 'none';
-  const names = isQualified ? path.slice(at) : path;
-  const [name = ''] = names;
-  if (textsOf(from['column_name_alias']).some((one) => foldName(one) === foldName(name))) return undefined;
+  const names = isQualified ? path.slice(at) : [...path];
   const table = types.tables.get(from);
+  const call = from['function'];
+  const given = textsOf(from['column_name_alias']).findIndex((one) => foldName(one) === foldName(names[0] ?? ''));
+  if (given >= 0 && table !== undefined) names.splice(0, 1, table.columns()[given] ?? '');
+  else if (isNode(call) && (given === 0 || foldName(names[0] ?? '') === own))
+    return names.length > 1 ? undefined : fixed(ofCall(types, call, scope, depth + 1));
+  else if (given >= 0) return undefined;
   if (table !== undefined) return inTable(types, table, names);
   const query = types.queries.get(from) ?? from['subquery'];
   return isNode(query) ? inQuery(types, queryIn(query), names, depth + 1) : 'none';
@@ -122,7 +137,7 @@ function inQuery(types: TimeTypes, query: unknown, path: readonly string[], dept
     if (item['class'] !== 'STAR') continue;
     const replaced = nodesOf(item['replace_list']).find(({ key }) => foldName(textOf(key)) === name);
     if (replaced !== undefined) return fixed(typeIn(types, replaced['value'], scope, depth + 1));
-    const found = inFrom(types, query['from_table'], path, false, depth + 1);
+    const found = inFrom(types, query['from_table'], path, { isQualified: false, scope }, depth + 1);
     if (found !== 'none') return found;
   }
   return 'none';
@@ -132,7 +147,7 @@ const fixed = (type: Known): Found => (typeof type === 'string' ? type : undefin
 
 /** The type of a column by this name of one side of a join. */
 export function typeInSide(types: TimeTypes, side: unknown, name: string): TimeType | undefined {
-  const type = inFrom(types, side, [name], false, 0);
+  const type = inFrom(types, side, [name], { isQualified: false, scope: undefined }, 0);
   return type === 'none' ? undefined : type;
 }
 
@@ -140,7 +155,10 @@ function ofColumn(types: TimeTypes, path: readonly string[], scope: Scope | unde
   // The names of a table come first, as the engine reads them.
   for (const isQualified of path.length > 1 ? [true, false] : [false]) {
     for (let at = scope; at !== undefined; at = at.outer) {
-      const found = inFrom(types, at.select['from_table'], path, isQualified, depth);
+      if (at.item?.name === foldName(path[0] ?? ''))
+        return path.length > 1 ? undefined : itemOf(typeIn(types, at.item.list, at.outer, depth + 1), undefined);
+      if (at.select === undefined) continue;
+      const found = inFrom(types, at.select['from_table'], path, { isQualified, scope: at }, depth);
       if (found !== 'none') return found;
       const named = nodesOf(at.select['select_list']).find(
         ({ alias }) => foldName(textOf(alias)) === foldName(path[0] ?? ''),
