@@ -44,7 +44,7 @@ export const ResultRows = resource({
   total: z.number().describe('Kept rows for which the condition holds, whatever the page'),
   rows_kept: z.number(),
   is_whole: z.boolean().describe('False: the result has more rows than are kept'),
-  warnings: z.array(z.string()).describe('About the condition and the order'),
+  warnings: z.array(z.string()).describe('Of the query, the condition and the order'),
 });
 export type ResultRows = z.infer<typeof ResultRows>;
 

@@ -56,6 +56,9 @@ export function placeSteps(items: readonly string[]): string[] {
 const DAY = '\\d{4}-\\d\\d-\\d\\d';
 const CLOCK = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,9})?)?';
 const ZONE = '(Z|[+-](0\\d|1[0-8])(:?[0-5]\\d)?)';
+/** In UTC, the first and the last day may be of another year. */
+const BEYOND = '(0001-01-01|9999-12-31).+[+-]';
+const NOT_OFF = '[+-]00(:?00)?$';
 const SPELLED = [
   ['DATE', DAY],
   ['TIMESTAMP', `${DAY}[T ]${CLOCK}`],
@@ -64,11 +67,20 @@ const SPELLED = [
   ['UUID', '(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'],
 ] as const;
 
-/** SQL for the type, other than text, that a text seems to be of; NULL for everything else. */
+/** A decimal of more digits than a double has: a column of doubles holds it rounded. */
+const LONG_DECIMAL = (text: string) =>
+  `regexp_full_match(${text}, '-?\\d{1,40}\\.\\d{1,40}') AND length(trim(replace(replace(${text}, '-', ''), '.', ''), '0')) > 15`;
+
+/**
+ * SQL for the type, other than text, whose columns hold what a text says; NULL for everything else. It is that of
+ * `typedIn` in `engine/duckdb/values/declared.ts`, and a test compares the two.
+ */
 export function textTypeSql(text: string): string {
   const type = SPELLED.map(([name, pattern]) => `WHEN regexp_full_match(${text}, '${pattern}') THEN '${name}'`);
   const isNoDay = `regexp_matches(${text}, '^${DAY}') AND TRY_CAST(left(${text}, 10) AS DATE) IS NULL`;
-  return `CASE WHEN ${isNoDay} THEN NULL ${type.join(' ')} END`;
+  const isBeyond = `regexp_matches(${text}, '^${BEYOND}') AND NOT regexp_matches(${text}, '${NOT_OFF}')`;
+  const decimal = `WHEN ${LONG_DECIMAL(text)} THEN 'DECIMAL'`;
+  return `CASE WHEN (${isNoDay}) OR starts_with(${text}, '0000-') OR (${isBeyond}) THEN NULL ${type.join(' ')} ${decimal} END`;
 }
 
 /** Whether a column of a type has what texts of another say: then these strays are only spelled otherwise. */

@@ -67,7 +67,7 @@ export interface ResultRows {
   total: number;
   /** Set if fewer rows are returned than were requested and exist. */
   cut: { reason: 'rows' | 'bytes'; limit: number } | null;
-  /** The same as for a query that requests them. */
+  /** Those of the query that gave the result, and those of the condition and order. */
   warnings: readonly string[];
 }
 

@@ -66,6 +66,7 @@ describe('JSON that is compared as its text is warned about in every answer', ()
     "SELECT _id FROM mixed WHERE price BETWEEN '50' AND '200'",
     "SELECT _id FROM mixed WHERE price LIKE '%n%'",
     'SELECT upper(price) FROM mixed',
+    'SELECT price.upper(), m.price.max() FROM mixed m GROUP BY ALL',
     'SELECT count(*) FROM mixed JOIN mixed b USING (price)',
     'SELECT a._id FROM mixed a JOIN mixed b ON a.price = b.price',
     'WITH c AS (SELECT price AS p, max(price) AS q FROM mixed GROUP BY 1) SELECT p FROM c',
@@ -89,6 +90,7 @@ describe('JSON that is compared as its text is warned about in every answer', ()
     'SELECT price, o.p FROM mixed',
     "SELECT TRY_CAST(price->>'$' AS DOUBLE) AS price FROM mixed ORDER BY 1",
     "SELECT max(price::TEXT), min(price->'$'), max(o.p->>'$') FROM mixed",
+    'SELECT price.json_type(), price.typeof() FROM mixed',
     'SELECT json_type(price), typeof(price), count(price), any_value(price) FROM mixed GROUP BY ALL',
     'SELECT _id FROM mixed WHERE price IS NOT NULL',
     'SELECT list(price), arg_max(n, _id), coalesce(price, price) FROM mixed GROUP BY ALL',
@@ -176,6 +178,17 @@ test('a page of a kept result has the warnings of its condition and order', asyn
     total: 1,
     warnings: [strays],
   });
+  await engine.results.drop('kept');
+});
+
+test('a page of a kept result has the warnings of its query', async () => {
+  const sql = 'SELECT _id, len(tags) AS l, max(price) AS p FROM mixed GROUP BY ALL ORDER BY ALL';
+  const { warnings } = await engine.query({ sql, keep: { id: 'kept', rowsMax: 1 } });
+  expect(warnings).toEqual([expect.stringContaining('"tags"'), expect.stringMatching(/^price of commons.mixed/)]);
+  for (const page of [{}, { where: 'l IS NULL' }, { columns: ['_id'], orderBy: 'l' }]) {
+    const read = await engine.results.read('kept', { offset: 0, limit: 10, ...page });
+    expect(read.warnings).toEqual(warnings);
+  }
   await engine.results.drop('kept');
 });
 

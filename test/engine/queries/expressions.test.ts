@@ -210,3 +210,25 @@ describe('readTimes()', () => {
     });
   });
 });
+
+describe('a decimal of a number has the digits that the number has in its document', () => {
+  const declared = 'decimal 38 2';
+  it.each<[string, JsonValue, unknown]>([
+    ['CAST(:p AS DECIMAL(38, 2))', 1.005, { value: 1.01, declared }],
+    [':p::decimal(38, 2)', 12345678901234.56, { value: '12345678901234.56', declared }],
+    ['try_cast(:p as numeric(38, 2))', '12345678901234567.12', { value: '12345678901234567.12', declared }],
+    ['CAST(:p AS DECIMAL(38, 2))', 12345678901234567890n, { value: '12345678901234567890.00', declared }],
+    ['CAST(:p AS DECIMAL(30, 2))', 1e22, { value: 1e22, declared: 'decimal 30 2' }],
+    ['(:p + 0.5)::DECIMAL(38, 2)', 1e22 + 2 ** 21, failing('e+22 has fewer digits than this decimal')],
+    ['CAST(:p AS DECIMAL(38, 2))', 1e22, { value: 1e22, declared }],
+    ['CAST(:p AS DECIMAL(38, 20))', 1.1, { value: 1.1, declared: 'decimal 38 20' }],
+    ['CAST(:p * 1 AS DECIMAL(38, 20))', 1.1, failing('give it as text')],
+    ['CAST(round(:p, 2) AS DECIMAL(18, 2))', 1234.567, { value: 1234.57, declared: 'decimal 18 2' }],
+    ['CAST(:p AS DECIMAL(38, 2))', Number('12345678901234567.12'), failing('give it as text')],
+    ['CAST(:p[1] AS DECIMAL(38, 2))', [Number('12345678901234567.12')], failing('give it as text')],
+  ])('%s of %s', async (sql, value, expected) => {
+    expect(await evaluate(sql, value)).toEqual([expected]);
+    const rows = await evaluate(sql, value, 0.5, value);
+    expect(rows[2]).toEqual(rows[0]);
+  });
+});

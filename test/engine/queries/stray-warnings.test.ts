@@ -94,6 +94,21 @@ test.each([
   'SELECT clean, n FROM docs ORDER BY 2',
   'SELECT * FROM docs ORDER BY 4',
   'SELECT max(b) FROM docs AS d(a, b, c, d, e)',
+  'SELECT n.max() FROM docs',
+  'SELECT d.n.avg() FROM docs d',
+  'SELECT n.abs().sqrt() FROM docs WHERE clean > 0',
+  'SELECT n.sum() FILTER (WHERE clean > 0) FROM docs',
+  'SELECT clean FROM docs WHERE n.abs() IS NULL',
+  'SELECT clean FROM docs ORDER BY n.abs()',
+  'SELECT clean, n AS x FROM docs ORDER BY x.abs()',
+  'SELECT count(*) FROM docs a JOIN other b ON a.n.abs() = b.clean',
+  'SELECT clean FROM other WHERE EXISTS (SELECT 1 FROM docs WHERE docs.n.abs() = other.clean)',
+  'WITH c AS (SELECT n.abs() AS a FROM docs) SELECT a FROM c',
+  'SELECT clean FROM docs GROUP BY clean HAVING n.sum() IS NULL',
+  'SELECT l.list_transform(lambda one: one.v) FROM docs',
+  'SELECT m.map_values() FROM docs',
+  "SELECT m.element_at('k7') FROM docs",
+  "SELECT o.struct_extract('a') FROM docs",
 ])('says that values were not seen: %s', async (sql) => {
   const { warnings } = await engine.query({ sql });
   expect(warnings.join()).toMatch(/not fit/);
@@ -151,6 +166,7 @@ test('says of a field in how many documents it has another spelling, which is no
     'SELECT name FROM cased',
     'SELECT count(c.NAME) FROM cased c',
     'SELECT 1 FROM cased WHERE name > 1',
+    'SELECT name.max() FROM cased',
   ]) {
     expect((await engine.query({ sql: sql.replace('> 1', "> ''") })).warnings).toEqual([
       `2 documents of commons.cased have "name", which SQL does not tell from "Name", and does not read: it is in _extra. coalesce("Name", _extra->>'$.name') reads both.`,
@@ -164,6 +180,44 @@ test('says of a field in how many documents it has another spelling, which is no
     expect((await engine.query({ sql })).warnings).toEqual([]);
   await engine.deleteDocuments('x', ['b', 'c']);
   expect((await engine.query({ sql: 'SELECT name FROM cased' })).warnings).toEqual([]);
+});
+
+test('a key that differs from its field only in case is shown, unless another value is', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'y', workspace: 'commons', name: 'keyed' }]);
+  const map = (n: number) => Object.fromEntries([0, 1].map((one) => [`k${n + one}`, { Key: n }]));
+  await engine.addDocuments(
+    'y',
+    Array.from({ length: 30 }, (_, n) => doc(`d${n + 10}`, { o: { Key: n, t: 1 }, m: map(n) })),
+  );
+  await engine.addDocuments('y', [
+    doc('e1', { o: { key: 'low' }, m: { k0: { key: 'low' }, K1: { Key: 1 } } }),
+    doc('e2', { o: { Key: 1, key: 2 } }),
+    doc('e3', { o: { Key: 'odd' } }),
+  ]);
+  const ofLast = async (column: string) => {
+    const { rows, warnings } = await engine.query({ sql: `SELECT ${column} FROM keyed WHERE _id >= 'e' ORDER BY _id` });
+    expect(warnings).toEqual([]);
+    return rows.flat();
+  };
+  expect(await ofLast('o."key"')).toEqual(['low', 2, 'odd']);
+  expect(await ofLast('O.KEY')).toEqual(['low', 1, 'odd']);
+  expect(await ofLast('keyed.o.Key')).toEqual(['low', 1, 'odd']);
+  expect(await ofLast('m.k0.key')).toEqual(['low', null, null]);
+  expect(await ofLast('m.k1')).toEqual([null, null, null]);
+  const { warnings } = await engine.query({ sql: 'SELECT sum(o.key) FROM keyed' });
+  expect(warnings.length).toBe(2);
+});
+
+test('the letter case of the keys of maps counts', async () => {
+  await engine.commit([{ do: 'createCollection', table: 'z', workspace: 'commons', name: 'exact' }]);
+  await engine.addDocuments('z', [
+    ...Array.from({ length: 40 }, (_, n) => doc(`d${n}`, { m: { [`k${n}`]: n, [`l${n}`]: n } })),
+    doc('bad', { m: { K0: 'bad' } }),
+  ]);
+  expect(await engine.query({ sql: 'SELECT sum(m.k0) FROM exact' })).toMatchObject({ rows: [[0]], warnings: [] });
+  expect((await engine.query({ sql: 'SELECT sum(m."K0") FROM exact' })).warnings).toEqual([
+    expect.stringContaining('1 value of "m".<key>'),
+  ]);
 });
 
 test('says nothing of fields that the statement does not read', async () => {

@@ -47,6 +47,24 @@ describe('rows with very many strays', () => {
     expect(await rowsOf('SELECT count(*) FROM long')).toEqual([[2]]);
   });
 
+  test('are one for the whole list beyond 10,000, and its items are said', async () => {
+    await collectionOf('whole', [{ l: [1, 2] }], [{ l: [...Array(20_000).fill(1), ...Array(20_000).fill('x')] }]);
+    for (const sql of ['SELECT sum(len(l)) FROM whole', 'SELECT l.list_sum() FROM whole']) {
+      expect((await engine.query({ sql })).warnings).toEqual([
+        expect.stringContaining(
+          '1 value of "l" in commons.whole does not fit the type BIGINT[] (kept as a whole, with 40,000 items, as too many within do not fit)',
+        ),
+      ]);
+    }
+  });
+
+  test('in more fields than are counted are all said', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`${n}${'k'.repeat(256)}`, n]));
+    await collectionOf('fields', [{ o: { a: 1, ...keys } }]);
+    const { warnings } = await engine.query({ sql: 'SELECT to_json(o) FROM fields' });
+    expect(warnings.at(-1)).toBe('1,495 more fields of commons.fields have values that do not fit.');
+  });
+
   test('so is an object of very many keys that is one stray', async () => {
     const keys = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n]));
     await collectionOf('keys', [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }], [{ n: keys }]);

@@ -104,6 +104,18 @@ test('what is no time of the kind is a stray, and said', async () => {
   expect(outcome.warnings.join()).toContain('3 values of "made"');
 });
 
+test.each([
+  [['2024-05-01T10:00:00Z', '2024-05-02T10:00:00Z', '9999-12-31T23:59:59-05:00'], 2],
+  [['2024-05-01T10:00:00Z', '0001-01-01T00:00:00+01:00', '0000-05-01T00:00:00Z', '2024-05-02T10:00:00Z'], 2],
+  [['2024-05-01', '0000-05-01', '2024-05-02'], 2],
+  [['2024-05-01T10:00:00Z', '9999-12-31T23:59:59+00:00', '0001-01-01T00:00:00-0000'], 3],
+])('years beyond those of times are strays, and said: %j', async (values, held) => {
+  await add(values.map((made) => ({ made })));
+  const { rows, warnings } = await engine.query({ sql: 'SELECT count(made) FROM docs' });
+  expect([rows[0], warnings.length]).toEqual([[held], held < values.length ? 1 : 0]);
+  await expectWritten('made', values);
+});
+
 test('dates become times at midnight with the first time, and text when most are no times', async () => {
   const values: unknown[] = ['2024-01-01', '2024-01-02', '2024-01-02T12:00:00'];
   await add(values.slice(0, 2).map((made) => ({ made: made as string })));
@@ -167,6 +179,14 @@ test('a kept result shows times as they were written, too', async () => {
   expect(page.rows).toEqual([['2024-01-02T03:04:05.100Z'], ['2024-01-02T05:04:05+02:00']]);
 });
 
+test('the profile of a kept result counts a time that is spelled otherwise as a time', async () => {
+  await add(
+    ['2024-01-02T03:04:05Z', '2024-01-02T05:04:06+02:00', '2024-01-03T00:00:00Z', 'no'].map((made) => ({ made })),
+  );
+  await engine.query({ sql: 'SELECT made FROM docs ORDER BY _id', keep: { id: 'f', rowsMax: 1 } });
+  expect(await engine.results.profile('f')).toMatchObject([{ strays: 1, nulls: 0, distinct: 3 }]);
+});
+
 test('documents come back from the trash and after a restart', async () => {
   const values = ['2024-01-02T03:04:05.100Z', '2024-01-02T05:04:05+02:00', 'no'];
   await add(values.map((made) => ({ made })));
@@ -208,6 +228,134 @@ test.each(COMPARED)('text is compared with a time: %s', async (condition, name, 
   await expect(failing).rejects.toThrow(`Not every value of ${name} is a time: TRY_CAST(${name} AS TIMESTAMPTZ)`);
 });
 
+const EQUAL = [
+  // Of one instant, and of the day that it is in.
+  ["made = timestamptz '2024-01-02 12:00:00Z'", ['b']],
+  ["made = date '2024-01-02'", ['a']],
+  ["plain.made <> date '2024-01-02'", ['b', 'c']],
+  ["made IN (date '2024-01-02', timestamptz '2024-01-02 12:00:00Z')", ['a', 'b']],
+  ["commons.plain.made NOT IN (date '2024-01-02', date '2024-01-03')", ['b', 'c']],
+  ["timestamp '2024-01-02 12:00:00' IN (made)", ['b']],
+  ["made IS DISTINCT FROM date '2024-01-02'", ['b', 'c']],
+  ["MADE IS NOT DISTINCT FROM timestamp '2024-01-02 12:00:00'", ['b']],
+  ["NULLIF(made, date '2024-01-02') IS NULL", ['a']],
+  ["CASE \"made\" WHEN date '2024-01-02' THEN true WHEN date '2024-01-03' THEN false END", ['a']],
+  ["NOT made = date '2024-01-02'", ['b', 'c']],
+  ["made = now() OR date_trunc('day', timestamp '2024-01-02 10:00:00') = made", ['a']],
+  ["made = max(date '2024-01-02') OVER ()", undefined],
+  ["made = (SELECT max(CAST('2024-01-02' AS DATE)))", ['a']],
+  ["made = date '2024-01-01' + INTERVAL 1 DAY", ['a']],
+  ["(made, 1) = (date '2024-01-02', 1)", ['a']],
+  ["o.made = date '2024-01-02'", ['a']],
+  ['made = (SELECT max(day) FROM docs)', ['a']],
+  ['EXISTS (SELECT 1 FROM docs WHERE docs.day = plain.made)', ['a']],
+  ["EXISTS (SELECT 1 FROM unnest([o.made, made]) AS u(made_) WHERE made_ = date '2024-01-02')", ['a']],
+  ["len(list_filter([made], lambda made: made = date '2024-01-02')) = 1", ['a']],
+  ["EXISTS (SELECT 1 FROM plain AS p(x, y, made_) WHERE x = plain._id AND made_ = date '2024-01-02')", ['a']],
+] as const;
+
+test.each(EQUAL)('equality looks at the instant as well: %s', async (condition, found) => {
+  await add([{ day: '2024-01-02' }]);
+  const made = ['2024-01-02', '2024-01-02T14:00:00+02:00', '2024-01-04T00:00:00Z'];
+  await engine.addDocuments(
+    'u',
+    made.map((one, n) => doc('abc'[n] ?? '', { made: one, o: { made: one } })),
+  );
+  const where = found === undefined ? 'QUALIFY' : 'WHERE';
+  const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM plain ${where} ${condition} ORDER BY _id` });
+  expect(rows.flat()).toEqual(found ?? ['a']);
+  expect(warnings.join()).toMatch(/made"?_?: text, compared as a time\. Text without a zone counts as UTC\./i);
+});
+
+test('equality of text and times in joins, and of names that are made on the way', async () => {
+  await add([{ made: '2024-01-02T12:00:00Z' }]);
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02T14:00:00+02:00' }), doc('b', { made: '2024-01-02' })]);
+  for (const sql of [
+    'SELECT p._id FROM plain p JOIN docs d ON p.made = d.made',
+    'SELECT p._id FROM docs d LEFT JOIN plain p ON d.made = p.made',
+    'WITH c AS (SELECT _id, made AS at FROM plain) SELECT c._id FROM c, docs WHERE c.at = docs.made',
+    'SELECT s._id FROM (SELECT * FROM plain) s, (SELECT * FROM docs) d WHERE d.made IS NOT DISTINCT FROM s.made',
+    'WITH p AS (SELECT * FROM plain), d AS (FROM docs) SELECT p._id FROM p JOIN d ON p.made = d.made',
+    'WITH p AS (FROM plain UNION FROM plain) SELECT _id FROM p WHERE made = (SELECT made FROM docs)',
+    "SELECT _id, made AS x FROM plain WHERE x = timestamptz '2024-01-02 12:00:00Z'",
+  ]) {
+    const { rows, warnings } = await engine.query({ sql });
+    expect(rows.map(([id]) => id)).toEqual(['a']);
+    expect(warnings.join()).toContain(': text, compared as a time.');
+  }
+  for (const join of ['JOIN plain p USING (made)', 'NATURAL JOIN plain p'])
+    await expect(engine.query({ sql: `SELECT 1 FROM docs d ${join}` })).rejects.toThrow(
+      'is text on one side of the join, and a time on the other: write ON CAST(a.',
+    );
+  await expect(engine.query({ sql: "SELECT 1 FROM plain WHERE lower(made) = date '2024-01-02'" })).rejects.toThrow(
+    'One side is text, and compared with a time: write CAST(x AS TIMESTAMPTZ)',
+  );
+  for (const sql of [
+    "SELECT made = '2024-01-02T12:00:00Z', made = d.made FROM docs d",
+    "SELECT count(*) FROM plain a JOIN plain b USING (made) WHERE a.made = '2024-01-02' AND made IN ('a', 'b')",
+    'SELECT count(*) FROM docs a JOIN docs b USING (made)',
+    'SELECT count(*) FROM docs NATURAL JOIN docs c',
+    "SELECT CAST(made AS DATE) = date '2024-01-02' FROM plain",
+    'SELECT now() - made = INTERVAL 1 DAY, _event_time = now() FROM docs',
+  ]) {
+    expect((await engine.query({ sql })).warnings).toEqual([]);
+  }
+});
+
+test('an alias shows times as they were written, where its collections spell them alike', async () => {
+  await engine.commit([
+    ...['v', 'w'].map((table) => ({
+      do: 'createCollection' as const,
+      table,
+      workspace: 'commons',
+      name: table,
+      recognizeTimes: true,
+    })),
+    { do: 'putAlias', workspace: 'commons', name: 'alike', tables: ['t', 'v'] },
+    { do: 'putAlias', workspace: 'commons', name: 'unlike', tables: ['t', 'v', 'w', 'u'] },
+  ]);
+  const made = '2024-05-01T10:00:00+02:00';
+  await add([{ made, o: { made, l: [made] } }, { made: '2024-05-01T10:00:00.5Z' }]);
+  await engine.addDocuments('v', [doc('v', { made, o: { made, l: [made], n: 1 }, own: '2024-05-01T10:00:00.1' })]);
+  await engine.addDocuments('w', [doc('w', { made: '2024-05-01T10:00:00Z', o: { made } })]);
+  const shown = (sql: string) => rowsOf(engine, `${sql} ORDER BY _id`);
+  expect(await shown('SELECT made, own FROM alike')).toEqual([
+    [made, null],
+    ['2024-05-01T10:00:00.5Z', null],
+    [made, '2024-05-01T10:00:00.1'],
+  ]);
+  expect(await shown("SELECT o, o.l FROM alike WHERE _id <> 'd1'")).toEqual([
+    [{ made, l: [made] }, [made]],
+    [{ made, l: [made], n: 1 }, [made]],
+  ]);
+  expect(await shown("SELECT * EXCLUDE (_event_time, _strays) FROM alike WHERE _id = 'v'")).toEqual([
+    ['v', made, { made, l: [made], n: 1 }, '2024-05-01T10:00:00.1'],
+  ]);
+  // An instant that is spelled in several ways is shown as what is computed.
+  expect(await shown("SELECT made, o.made, own FROM unlike WHERE _id IN ('v', 'w')")).toEqual([
+    ['2024-05-01T08:00:00.000000Z', made, '2024-05-01T10:00:00.1'],
+    ['2024-05-01T10:00:00.000000Z', made, null],
+  ]);
+});
+
+test('JSON is compared with times as text is: of an alias over dates and times, for one', async () => {
+  await engine.commit([
+    { do: 'createCollection', table: 'v', workspace: 'commons', name: 'days', recognizeTimes: true },
+    { do: 'putAlias', workspace: 'commons', name: 'moments', tables: ['t', 'v'] },
+  ]);
+  await add([{ moment: '2024-05-03T10:00:00' }]);
+  await engine.addDocuments('v', [doc('a', { moment: '2024-05-03' })]);
+  for (const [condition, found] of [
+    ["moment > DATE '2024-05-03'", ['d0']],
+    ["moment = DATE '2024-05-03'", ['a']],
+    ["moment BETWEEN DATE '2024-05-03' AND DATE '2024-05-04'", ['a', 'd0']],
+  ]) {
+    const { rows, warnings } = await engine.query({ sql: `SELECT _id FROM moments WHERE ${condition} ORDER BY 1` });
+    expect([condition, rows.flat()]).toEqual([condition, found]);
+    expect(warnings).toEqual(['moment: text, compared as a time. Text without a zone counts as UTC.']);
+  }
+});
+
 test('a comparison that a cast does not help fails as it was written', async () => {
   await engine.addDocuments('u', [doc('a', { made: '2024-01-02', o: { made: '2024-01-02' } })]);
   const failing = engine.query({ sql: "SELECT 1\nFROM plain WHERE made || 'x' > now() AND made < now()" });
@@ -228,6 +376,26 @@ test('a parameter that is a time is compared with text', async () => {
   const parameters = [{ name: 'p', type: 'date', value: '2024-01-02' }] as const;
   const outcome = await engine.query({ sql: 'SELECT _id FROM plain WHERE made > :p', parameters: [...parameters] });
   expect(outcome.rows).toEqual([['b']]);
+  const sql = 'SELECT _id FROM plain WHERE made = :P';
+  for (let time = 0; time < 2; time += 1) {
+    const asTime = await engine.query({ sql, parameters: [...parameters] });
+    expect([asTime.rows, asTime.warnings.length]).toEqual([[['a']], 1]);
+    const asText = await engine.query({ sql, parameters: [{ name: 'p', value: '2024-01-03' }] });
+    expect([asText.rows, asText.warnings]).toEqual([[['b']], []]);
+  }
+});
+
+test('a page of a kept result compares text with times as a query does', async () => {
+  await engine.addDocuments('u', [doc('a', { made: '2024-01-02T23:00:00Z' }), doc('b', { made: '2024-01-03' })]);
+  await engine.query({ sql: 'SELECT _id, made FROM plain ORDER BY _id', keep: { id: 'q', rowsMax: 1 } });
+  for (const [where, found] of [
+    ["made = date '2024-01-03'", 'b'],
+    ["made < date '2024-01-03'", 'a'],
+  ]) {
+    const page = await engine.results.read('q', { offset: 0, limit: 9, where });
+    expect(page.rows.map(([id]) => id)).toEqual([found]);
+    expect(page.warnings).toEqual(['made: text, compared as a time. Text without a zone counts as UTC.']);
+  }
 });
 
 test('a failed cast to a number says nothing of times', async () => {

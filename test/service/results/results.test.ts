@@ -36,6 +36,16 @@ async function kept(query: string, on = service, key?: string): Promise<string> 
 const rowsOf = (id: string, body: object = {}, key?: string, on = service) =>
   on.call('POST', `${RESULTS}/${id}/rows`, body, key === undefined ? {} : { key });
 
+it('gives with each page the warnings that the answer of its query had', async () => {
+  await service.call('POST', '/v1/orgs/self/ws/commons/collections', { name: 'odd' });
+  const data = Array.from({ length: 80 }, (_, n) => ({ _id: `d${n}`, n: n === 7 ? 'x' : n }));
+  await service.call('POST', '/v1/orgs/self/ws/commons/collections/odd/docs', { data });
+  const { body } = await run('SELECT _id, n + 0 AS n FROM odd', '5');
+  expect(body.warnings).toEqual([expect.stringContaining('1 value of "n" in commons.odd')]);
+  const page = await rowsOf(body.query_id, { where: 'n IS NULL' });
+  expect(page.body.data).toMatchObject({ results: [{ _id: 'd7', n: null }], warnings: body.warnings });
+});
+
 describe('a query with the wish to keep its result', () => {
   it('carries the rows asked for, and keeps all', async () => {
     const { body } = await run('SELECT i FROM range(3000) t(i)');

@@ -76,7 +76,8 @@ function usedAgain(query: Node): Node[] {
   const modifiers = nodesOf(query['modifiers']);
   const names = new Set<string>();
   for (const node of nodesIn([modifiers, query['where_clause']])) {
-    if (node['class'] === 'COLUMN_REF') names.add(foldName(textsOf(node['column_names'])[0] ?? ''));
+    const [name] = columnIn(node);
+    if (name !== undefined) names.add(foldName(name));
   }
   const sorted = modifiers.flatMap(({ orders }) => nodesOf(orders)).map(({ expression }) => constantOf(expression));
   // A star stands for any number of columns.
@@ -101,6 +102,8 @@ function visit(walk: Walk, value: unknown, isCompared: boolean): void {
   if (isRenamed || WHOLE.has(textOf(value['type'])) || value['ref_type'] === 'NATURAL') walk.all = true;
   for (const name of textsOf(value['using_columns'])) note(walk, [name], true);
   const inner = comparesIn(value, isCompared);
+  const chained = columnIn(value);
+  if (chained.length > 0) note(walk, chained, inner);
   for (const child of Object.values(value)) if (typeof child === 'object') visit(walk, child, inner);
 }
 
@@ -118,9 +121,21 @@ function note(walk: Walk, path: readonly string[], isCompared: boolean): void {
   if (path.length <= 2 && isTable(path.at(-1))) walk.all = true;
 }
 
+/**
+ * The names of the column that a node is, or that a call is chained to: the parser reads those of `e.n.max()` as a catalog
+ * and a schema. Empty if there is none.
+ */
+function columnIn(node: Node): string[] {
+  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']);
+  if (node['class'] !== 'FUNCTION') return [];
+  const names = [node['catalog'], node['schema']].map(textOf).filter((name) => name !== '');
+  // The parser's own calls, such as that of a list in brackets.
+  return names.join('.') === 'main' ? [] : names;
+}
+
 /** The names of a field: those of a column, and then constant keys in brackets. */
 function pathOf(node: Node): string[] | undefined {
-  if (node['class'] === 'COLUMN_REF') return textsOf(node['column_names']);
+  if (node['class'] === 'COLUMN_REF') return columnIn(node);
   const type = textOf(node['type']);
   const isAccess = type === 'ARRAY_EXTRACT' || type === 'STRUCT_EXTRACT';
   const call = foldName(textOf(node['function_name']));
@@ -190,6 +205,16 @@ function stepsInto(fields: ReadonlyMap<string, JsonField>, path: readonly string
     } else field = field.get(step === ITEM ? ITEM : foldName(step));
   }
   return undefined;
+}
+
+/** Whether the last name of a path is a key of a map, where letter case counts. */
+export function isMapKey(fields: ReadonlyMap<string, JsonField>, path: readonly string[]): boolean {
+  let field = fields.get(foldName(path[0] ?? ''));
+  for (const step of path.slice(1, -1)) {
+    if (field === undefined || field === 'json') return false;
+    field = isMapField(field) ? (field.values ?? undefined) : field.get(step === ITEM ? ITEM : foldName(step));
+  }
+  return field !== undefined && field !== 'json' && isMapField(field);
 }
 
 const shown = (path: readonly string[]) =>

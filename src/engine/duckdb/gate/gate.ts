@@ -29,6 +29,7 @@ import { isLongIn, joinsCost, joinsIn, joinsRefusal, longInsRefusal, longListRef
 import { NO_ALIASES, OUTERMOST, type Scope, visible, within } from './scope.ts';
 import { readDescribed, readShow } from './show.ts';
 import { createTextIndex, type TextIndex } from './text-index.ts';
+import { timeComparisons } from './time-comparisons.ts';
 import { checkWidths } from './widths.ts';
 
 /** Allowed nodes of the engine's tree. Anything not listed here is refused. */
@@ -379,6 +380,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   }
   const plain = show === null ? readPlain(statement, node, walk.tables) : null;
   const reads = fieldReads(tree, walk.tables, plain !== null);
+  const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
   if (plain?.added) {
     splice(walk, plain.added.splice);
@@ -394,6 +396,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     macros: walk.macros,
     patterns: walk.patterns,
     reads,
+    timeComparisons: ofTimes,
     plain,
     described: readDescribed(statement, node, walk.tables),
     columnNames: show === null ? columnNames(statement, node) : [],

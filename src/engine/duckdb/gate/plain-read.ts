@@ -1,4 +1,4 @@
-import { STRAYS_COLUMN } from '../../../contract/strays.ts';
+import { placeOf, STRAYS_COLUMN, stepsOf } from '../../../contract/strays.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import type { Statement } from '../sql/statement.ts';
@@ -11,12 +11,14 @@ import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf, textsOf } f
  * one, which no answer shows.
  */
 export interface PlainRead {
-  /** For each column of the select list its place, as in `strays.ts`; `star`: all columns of the table come here. */
+  /** For each column of the select list its place, as in `strays.ts`, and as it is spelled here; `star`: all columns of the table come here. */
   items: readonly (string | 'star' | null)[];
   /** What the text needs for the strays, and its node in the tree; null if they are there already, or there are none. */
   added: { splice: Splice; node: Node } | null;
   hasStrays: boolean;
   written: NamedTable['written'];
+  /** The place of the field that SQL reads by the names of a place. */
+  fieldAt(place: string): string;
 }
 
 const CLAUSES: ReadonlySet<string> = new Set(['where_clause', 'modifiers']);
@@ -51,9 +53,10 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
     items.push(place);
   }
   const { written } = table;
-  if (!hasStrays || isThere) return { items, added: null, hasStrays, written };
-  const added = addedTo(statement);
-  return added && { items, added, hasStrays, written };
+  const fieldAt = (place: string) => table.placeOf?.(stepsOf(place)) ?? place;
+  const added = !hasStrays || isThere ? null : addedTo(statement);
+  if (hasStrays && !isThere && added === null) return null;
+  return { items, added, hasStrays, written, fieldAt };
 }
 
 /** Whether a star is of the table, and not of an object: `o.*` has the fields of `o`. */
@@ -70,8 +73,7 @@ function columnPlace(table: NamedTable, from: Node, path: readonly string[]): st
   for (const at of [2, 1, 0]) {
     const before = path.slice(0, at).reverse();
     if (at >= path.length || !before.every((name, index) => foldName(name) === around[index])) continue;
-    const place = table.placeOf?.(path.slice(at));
-    if (place !== undefined) return place;
+    if (table.placeOf?.(path.slice(at)) !== undefined) return placeOf(path.slice(at));
     if (at === path.length - 1 && OTHERS.has(foldName(path[at] ?? ''))) return null;
   }
   return undefined;

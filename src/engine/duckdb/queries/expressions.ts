@@ -10,12 +10,12 @@ import type { Passed } from '../gate/passed.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { createNames } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
-import { tokens } from '../sql/tokens.ts';
+import { type Token, tokens } from '../sql/tokens.ts';
 import { clausesOf, isNode, isSameTree, nodesIn } from '../sql/tree.ts';
-import { declaredBy, isDecimal } from '../values/declared.ts';
+import { declaredBy, isDecimal, unsureIn } from '../values/declared.ts';
 import { readTimes } from '../values/times.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from '../values/values.ts';
-import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
+import { type Batch, batchesOf, evaluateStatement, type ParameterUse } from './parameter-rows.ts';
 import type { Queries } from './queries.ts';
 
 /** The part of the engine that computes without reading a collection. */
@@ -81,7 +81,9 @@ interface Compiled {
   /** Place in a row of values, by parameter in lower case. */
   places: ReadonlyMap<string, number>;
   /** Its text with each parameter replaced; the parameter is given in lower case. */
-  text(replacement: (name: string) => string): string;
+  text(replacement: (name: string, use: ParameterUse) => string): string;
+  /** The parameters in lower case whose every use is a cast to a decimal. */
+  onlyDecimals: ReadonlySet<string>;
 }
 
 async function compile(connection: DuckDBConnection, expression: Expression, signal: AbortSignal): Promise<Compiled> {
@@ -93,12 +95,17 @@ async function compile(connection: DuckDBConnection, expression: Expression, sig
     // It knows no collections, so none can be named.
     const { passed } = await admit(connection, statement, tree, createNames(), signal);
     // Our own reading of the text finds the parameters: it must agree with the engine's, or something else would run.
-    const rewritten = SELECT + withParameters(passed, (_, written) => written);
+    const rewritten = SELECT + withParameters(passed, (_, { written }) => written);
     if (!isSameTree(passed.tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
       throw notScalar('it is spelled in a way that is not supported; write it more plainly');
     }
     const places = placesOf(statement, expression.parameters);
-    return { statement, places, text: (replacement) => withParameters(passed, replacement) };
+    const onlyDecimals = new Set(places.keys());
+    withParameters(passed, (name, { isDecimal }) => {
+      if (!isDecimal) onlyDecimals.delete(name);
+      return '';
+    });
+    return { statement, places, text: (replacement) => withParameters(passed, replacement), onlyDecimals };
   } catch (error) {
     throw signal.aborted ? signal.reason : inOwnText(error);
   }
@@ -112,20 +119,33 @@ function inOwnText(error: unknown): unknown {
   return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
 }
 
-/** The text that passed, with each parameter, given in lower case and as written, replaced. */
-function withParameters({ sql }: Passed, replacement: (name: string, written: string) => string): string {
+/** The text that passed, with each parameter, given in lower case, replaced. */
+function withParameters({ sql }: Passed, replacement: (name: string, use: ParameterUse) => string): string {
   const parts: string[] = [];
   let at = SELECT.length;
-  for (const token of tokens(sql)) {
+  const list = [...tokens(sql)];
+  for (const [index, token] of list.entries()) {
     if (token.kind !== 'parameter') continue;
     // In parentheses, so that a path after it applies to its value.
-    const replaced = replacement(token.text.slice(1).toLowerCase(), token.text);
+    const use = { written: token.text, isDecimal: isCastToDecimal(list, index) };
+    const replaced = replacement(token.text.slice(1).toLowerCase(), use);
     parts.push(sql.slice(at, token.start), '(', replaced, ')');
     at = token.end;
   }
   parts.push(sql.slice(at));
   // A line comment at its end must not reach what follows.
   return `(${parts.join('')}\n)`;
+}
+
+const DECIMAL_NAMED = /\b(?:decimal|numeric|dec)\b/i;
+
+/** Whether the parameter at an index is what is cast to a decimal. */
+function isCastToDecimal(list: readonly Token[], index: number): boolean {
+  const textAt = (offset: number) => list[index + offset]?.text.toLowerCase() ?? '';
+  if (textAt(1) === '::' || (textAt(1) === ':' && textAt(2) === ':'))
+    return DECIMAL_NAMED.test(textAt(textAt(1) === '::' ? 2 : 3));
+  const isCast = textAt(-1) === '(' && /^(?:try_)?cast$/.test(textAt(-2));
+  return isCast && textAt(1) === 'as' && DECIMAL_NAMED.test(textAt(2));
 }
 
 /** Positions in the statements that embed an expression mean nothing to its author. */
@@ -174,6 +194,7 @@ interface Run {
   connection: DuckDBConnection;
   signal: AbortSignal;
   compiled: Compiled;
+  rows: readonly (readonly JsonValue[])[];
   /** Bytes that further values may take. */
   bytesLeft: number;
   answers: (Computed | undefined)[];
@@ -199,8 +220,8 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
       run.bytesLeft -= estimateBytes(value);
       if (run.bytesLeft < 0) throw tooLarge();
       const index = Number(indexes.getItem(row));
-      if (!isTried) run.answers[index] = checked(value, declared);
-      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, declared);
+      if (!isTried) run.answers[index] = checked(value, declared, run, index);
+      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, declared, run, index);
       const turn = pace();
       if (turn !== undefined) await turn;
     }
@@ -220,12 +241,17 @@ function declaredOf(type: DuckDBType, { compiled }: Run): DeclaredType | undefin
   return isDecimal(declared) && !DECIMAL_NAMED.test(compiled.statement.body) ? undefined : declared;
 }
 
-const DECIMAL_NAMED = /\b(?:decimal|numeric|dec)\b/i;
-
-function checked(value: JsonValue, declared: DeclaredType | undefined): Computed {
-  return hasOnlyFinite(value)
-    ? { value, ...(declared === undefined ? {} : { declared }) }
-    : { error: 'it gives NaN or an infinity, which JSON does not have' };
+function checked(value: JsonValue, declared: DeclaredType | undefined, run: Run, index: number): Computed {
+  if (!hasOnlyFinite(value)) return { error: 'it gives NaN or an infinity, which JSON does not have' };
+  if (isDecimal(declared)) {
+    const { compiled, rows } = run;
+    const number = [...compiled.places]
+      .map(([name, place]) => unsureIn(rows[index]?.[place] ?? null, value, compiled.onlyDecimals.has(name)))
+      .find((one) => one !== undefined);
+    if (number !== undefined)
+      return { error: `the number ${number} has fewer digits than this decimal, as JSON has it: give it as text` };
+  }
+  return { value, ...(declared === undefined ? {} : { declared }) };
 }
 
 function hasOnlyFinite(value: JsonValue): boolean {
@@ -296,7 +322,7 @@ export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: Eng
       return queries.inPlace({ signal: caller }, async (connection, signal) => {
         const compiled = await compile(connection, expression, signal);
         const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
-        const run: Run = { connection, signal, compiled, bytesLeft: limits.resultBytesMax, answers };
+        const run: Run = { connection, signal, compiled, rows, bytesLeft: limits.resultBytesMax, answers };
         for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
         return answers.map((answer) => answer ?? { error: 'it gives no value' });
       });

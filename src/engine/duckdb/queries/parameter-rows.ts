@@ -14,6 +14,13 @@ export interface Batch {
   lines: readonly string[];
 }
 
+/** One use of a parameter in an expression. */
+export interface ParameterUse {
+  written: string;
+  /** Whether it is cast to a decimal, and nothing else done with it before. */
+  isDecimal: boolean;
+}
+
 interface BatchParameter {
   /** In lower case. */
   name: string;
@@ -91,7 +98,7 @@ function columnOf(name: string): string {
  */
 export function evaluateStatement(
   { parameters }: Pick<Batch, 'parameters'>,
-  text: (replacement: (name: string) => string) => string,
+  text: (replacement: (name: string, use: ParameterUse) => string) => string,
   isTried: boolean,
 ): string {
   const structure = ['"i":"BIGINT"'];
@@ -103,7 +110,12 @@ export function evaluateStatement(
     structure.push(`"p${at}":${parameter.structure}`);
     columns.push(`d.p${at} AS ${columnOf(parameter.name)}`);
   }
-  const value = text((name) => inText.get(name) ?? 'NULL');
+  const doubles = new Set(parameters.filter(({ type }) => type === 'DOUBLE').map(({ name }) => name));
+  const value = text((name, { isDecimal }) => {
+    const column = inText.get(name) ?? 'NULL';
+    // Its own digits, as the document has them: those of a double go on.
+    return isDecimal && doubles.has(name) ? `CAST(${column} AS VARCHAR)` : column;
+  });
   const parsed = `from_json(unnest(string_split($1, chr(10))), ${quoteText(`{${structure.join(',')}}`)})`;
   return `SELECT "i", ${isTried ? `TRY(struct_pack(v := ${value}))` : value}
     FROM (SELECT ${columns.join(', ')} FROM (SELECT ${parsed} AS d))`;

@@ -20,7 +20,7 @@ import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
 import { withSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { castWarnings } from './time-casts.ts';
+import { castWarnings, requireCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -31,7 +31,7 @@ export interface Queries extends Places {
 
 interface Context extends PlacesContext {
   /** Stores the results that are to be kept; absent: none are. */
-  results?: Pick<ResultStore, 'keeper'>;
+  results?: Pick<ResultStore, 'keeper' | 'warn'>;
   names: Names;
   known: KnownStatements;
   lookups: Lookups;
@@ -191,21 +191,19 @@ function runText(
       const fields = await describeFields(connection, names, described);
       return outcomeOf(parts, request, opened, { ...fields, keeping: null }, queuedMicros);
     }
+    requireCasts(opened, values);
     await makeMacros(connection, macros);
     const reading = readingOf(parts, request, values, opened);
     const lookup = await lookups.try(connection, opened, values, signal);
     const read =
       (lookup && (await runLookup(connection, lookup, reading, signal))) ??
       (await runStatement(connection, opened, reading, signal));
-    known.add(sql, opened);
+    // Those of another type need no cast.
+    if (written.timeCasts.length === 0 || values.size === 0) known.add(sql, opened);
     const strays = await strayWarnings(connection, names, opened.passed.reads, withBehind(opened.passed.tables));
-    return outcomeOf(
-      parts,
-      request,
-      opened,
-      { ...read, warnings: [...castWarnings(written), ...strays] },
-      queuedMicros,
-    );
+    const warnings = [...castWarnings(written), ...strays];
+    if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
+    return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
   });
 }
 
@@ -219,6 +217,7 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
       const passed = await open(connection, written, names, signal, mayMiss);
       opened = passed;
+      requireCasts(passed, values);
       await check(connection, passed, values, signal);
       return passed;
     };

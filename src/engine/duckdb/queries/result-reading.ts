@@ -18,6 +18,7 @@ import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
 import type { Queries } from './queries.ts';
+import { castWarnings, requireCasts, withTimeCasts } from './time-casts.ts';
 
 /** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
@@ -77,11 +78,13 @@ function fromTable({ schema }: KeptTable): string {
 /** The only name that SQL over a result can use: the result. */
 function namesOf(table: KeptTable): Names {
   const isDefault = (workspace: string) => foldName(workspace) === DEFAULT_WORKSPACE;
+  const types = new Map(table.stored.map(({ name, type }) => [foldName(name), typeName(type)]));
   const named: NamedTable = {
     workspace: DEFAULT_WORKSPACE,
     name: RESULT_TABLE,
     kind: 'collection',
     columns: () => table.stored.map(({ name }) => name),
+    typeAt: ([name = '', ...within]) => (within.length > 0 ? undefined : types.get(foldName(name))),
     jsonFields: () => jsonFieldsOfTypes(new Map(table.columns.map(({ name, type }) => [name, type]))),
     shownAs: 'the result',
   };
@@ -198,7 +201,8 @@ async function readPage(
         ? table.rows
         : Number((await run(`SELECT count(*) FROM ${RESULT_TABLE}${filter}`, 1)).rows[0]?.[0] ?? 0);
     const isFiltered = where !== undefined || orderBy !== undefined;
-    const warnings = shown?.strays !== undefined && isFiltered ? [STRAYS_FILTERED, ...found.warnings] : found.warnings;
+    const ofFilter = shown?.strays !== undefined && isFiltered ? [STRAYS_FILTERED] : [];
+    const warnings = [...new Set([...table.warnings, ...ofFilter, ...found.warnings])];
     const typed = columns.map(({ name, type }) => ({ name, type: typeName(type) }));
     return { columns: typed, rows: found.rows, total, cut: found.cut, warnings };
   });
@@ -215,8 +219,8 @@ function shownOf(
   if (shown === undefined) return { read: columns, shown: undefined };
   const own = columns.map((column) => shown.columns[stored.indexOf(column)] ?? { place: null, written: undefined });
   const strays = shown.strays === undefined ? undefined : stored[shown.strays];
-  if (strays === undefined) return { read: columns, shown: { strays: undefined, columns: own } };
-  return { read: [...columns, strays], shown: { strays: columns.length, columns: own } };
+  if (strays === undefined) return { read: columns, shown: { ...shown, strays: undefined, columns: own } };
+  return { read: [...columns, strays], shown: { ...shown, strays: columns.length, columns: own } };
 }
 
 /**
@@ -229,19 +233,23 @@ function tieBreak({ stored: columns }: KeptTable): string {
 }
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
-  const statement = await readStatement(text);
-  const { passed, warnings } = await open(connection, statement, namesOf(table), signal);
-  try {
-    const prepared = await connection.prepare(passed.sql);
+  return withTimeCasts(connection, await readStatement(text), async (statement) => {
+    const opened = await open(connection, statement, namesOf(table), signal);
+    const { passed } = opened;
+    requireCasts(opened, new Map());
+    const warnings = [...castWarnings(statement), ...opened.warnings];
     try {
-      return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
-    } finally {
-      prepared.destroySync();
+      const prepared = await connection.prepare(passed.sql);
+      try {
+        return { ...(await readRows(await prepared.stream(), caps, signal)), warnings };
+      } finally {
+        prepared.destroySync();
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
     }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw toQueryError(error, { statement, tables: passed.tables, originOf: passed.originOf });
-  }
+  });
 }
 
 function columnsOf(table: KeptTable, wanted: readonly string[] | undefined): readonly KeptColumn[] {
@@ -313,16 +321,24 @@ function figuresOf({ name, type }: KeptColumn, isExact: boolean, few: string): s
   ];
 }
 
+/** Types whose values documents may spell in several ways. */
+const SPELLED: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIME,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_TZ,
+  DuckDBTypeId.UUID,
+]);
+
 /** How many values of a column do not fit, and how many of these it has as NULL. */
 function strayFigures({ shown, stored }: KeptTable, column: KeptColumn): string[] {
   const strays = shown?.strays === undefined ? undefined : stored[shown.strays];
   const place = shown?.columns[stored.indexOf(column)]?.place ?? null;
   if (strays === undefined || place === null) return ['0', '0'];
   const isStray = `list_contains(json_keys(${quoteName(strays.name)}), ${quoteText(place)})`;
-  return [
-    `count(*) FILTER (WHERE ${isStray})`,
-    `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`,
-  ];
+  const hidden = `count(*) FILTER (WHERE ${isStray} AND ${quoteName(column.name)} IS NULL)`;
+  // What such a column has is only spelled otherwise, and in all figures.
+  return SPELLED.has(column.type.typeId) ? [hidden, hidden] : [`count(*) FILTER (WHERE ${isStray})`, hidden];
 }
 
 async function readProfile(

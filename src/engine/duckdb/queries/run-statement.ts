@@ -102,7 +102,11 @@ function shownIn(plain: PlainRead | null, names: readonly string[]): Shown | und
   }
   return {
     strays,
-    columns: places.map((place) => ({ place, written: place === null ? undefined : plain.written?.(place) })),
+    columns: places.map((place) => ({
+      place,
+      written: place === null ? undefined : plain.written?.(plain.fieldAt(place)),
+    })),
+    fieldAt: plain.fieldAt,
   };
 }
 

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { holdsTextOf, literally, placeOf, placeSteps, straysSql, textTypeSql } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { type FieldReads, mayRead } from '../gate/field-reads.ts';
+import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
 import {
   CATALOG,
   EXTRA_COLUMN,
@@ -36,22 +36,31 @@ export async function strayWarnings(
   for (const table of tables) {
     const columns = [...(table.strays ?? [])].filter((column) => mayRead(reads, column));
     if (table.fieldAt === undefined || columns.length === 0) continue;
-    const found = new Map<string, { type: string | null; count: number }>();
-    for (const { place, time, count } of await countPlaces(connection, names, table, readSql(reads, columns))) {
+    const found = new Map<string, FieldCount>();
+    const { places, more } = await countPlaces(connection, names, table, readSql(reads, columns, table));
+    for (const { place, time, json, count, items } of places) {
       const turn = pace();
       if (turn !== undefined) await turn;
       const { path, type } = table.fieldAt(place);
       if (holdsTextOf(type, time)) continue;
-      found.set(path, { type, count: (found.get(path)?.count ?? 0) + count });
+      const known = found.get(path) ?? { type, count: 0, whole: 0, items: 0 };
+      known.count += count;
+      if (isWhole(type, json)) {
+        known.whole += count;
+        known.items += items;
+      }
+      found.set(path, known);
     }
     const fields = [...found].sort(([, a], [, b]) => b.count - a.count);
-    for (const [path, { type, count }] of fields.slice(0, FIELDS_MAX)) {
-      warnings.push(warningOf(`${table.workspace}.${table.name}`, path, type, count));
+    for (const [path, field] of fields.slice(0, FIELDS_MAX)) {
+      warnings.push(warningOf(`${table.workspace}.${table.name}`, path, field));
     }
-    const rest = fields.length - FIELDS_MAX;
+    const rest = fields.length - FIELDS_MAX + more;
     if (rest > 0) {
       const [fields, have] = rest === 1 ? ['field', 'has'] : ['fields', 'have'];
-      warnings.push(`${rest} more ${fields} of ${table.workspace}.${table.name} ${have} values that do not fit.`);
+      warnings.push(
+        `${rest.toLocaleString('en-US')} more ${fields} of ${table.workspace}.${table.name} ${have} values that do not fit.`,
+      );
     }
   }
   return warnings;
@@ -86,40 +95,71 @@ async function spellingWarnings(
   return warnings;
 }
 
+interface FieldCount {
+  type: string | null;
+  count: number;
+  /** How many of these are kept as a whole, and how many items they have. */
+  whole: number;
+  items: number;
+}
+
+/** Whether a stray is of the type of its field, and so one for what is within: see `STRAYS_MAX` in `values/strays.ts`. */
+function isWhole(type: string | null, json: string): boolean {
+  if (type?.endsWith('[]')) return json === 'ARRAY';
+  return /^(?:STRUCT|MAP)\(/.test(type ?? '') && json === 'OBJECT';
+}
+
 interface PlaceCount {
   /** That of the first for the items of a list, and the values of a map. */
   place: string;
   time: string | null;
+  /** As the engine's `json_type`. */
+  json: string;
   count: number;
+  /** Those of lists. */
+  items: number;
 }
 
-/** How many strays each place has, those of places that are not read left out. */
+/** How many strays each place has, those of places that are not read left out; `more`: places that are not counted. */
 async function countPlaces(
   connection: DuckDBConnection,
   names: Names,
   { workspace, name, written, strays, itemPlaces }: NamedTable,
   isRead: string,
-): Promise<PlaceCount[]> {
+): Promise<{ places: PlaceCount[]; more: number }> {
   const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
   const place = placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
   const time = written === undefined ? 'NULL' : textTypeSql('t');
+  const length = `CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END`;
   const result = await connection.runAndReadAll(
-    `SELECT ${place}, ${time}, count(*) FROM ${straysSql(viewOf(names, workspace, name))}
-     WHERE ${isRead} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${PLACES_MAX}`,
+    `SELECT ${place}, ${time}, CASE WHEN json_type(v) IN ('ARRAY', 'OBJECT') THEN json_type(v) ELSE '' END, count(*),
+       sum(${length}), count(*) OVER ()
+     FROM ${straysSql(viewOf(names, workspace, name))}
+     WHERE ${isRead} GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
   );
-  return result.getRows().map(([place, time, count]) => ({
+  const rows = result.getRows();
+  const places = rows.map(([place, time, json, count, items]) => ({
     place: String(place),
     time: time === null ? null : String(time),
+    json: String(json),
     count: Number(count),
+    items: Number(items),
   }));
+  return { places, more: Number(rows[0]?.[5] ?? 0) - rows.length };
 }
 
 /** SQL for whether a place `p` may be read, or what is around it; `columns` are those that may. */
-function readSql(reads: FieldReads, columns: readonly string[]): string {
+function readSql(
+  reads: FieldReads,
+  columns: readonly string[],
+  { jsonFields }: Pick<NamedTable, 'jsonFields'>,
+): string {
+  const fields = jsonFields?.();
+  const isKey = (path: readonly string[]) => fields !== undefined && isMapKey(fields, path);
   const whole: string[] = [];
   const within: string[] = [];
   for (const column of columns) {
-    const patterns = patternsIn(reads, column);
+    const patterns = patternsIn(reads, column, isKey);
     const isLong = patterns.join('|').length > PATTERN_CHARS_MAX;
     if (reads.all || isLong || patterns.includes('')) whole.push(quoteText(placeOf([column])));
     else within.push(...patterns.map((pattern) => `${literally(placeOf([column]))}${pattern}`));
@@ -129,11 +169,15 @@ function readSql(reads: FieldReads, columns: readonly string[]): string {
 }
 
 /** Regular expressions for what of a column's place comes after its name; one is empty if all of them are read. */
-function patternsIn({ paths }: FieldReads, column: string): string[] {
+function patternsIn({ paths }: FieldReads, column: string, isKey: (path: readonly string[]) => boolean): string[] {
   const patterns = new Set<string>();
   for (const [first = '', ...rest] of paths) {
     if (foldName(first) !== foldName(column)) continue;
-    const steps = rest.map((step) => (step === ITEM ? '[^/]*' : `(?i:${literally(placeOf([step]))})`));
+    const steps = rest.map((step, at) => {
+      if (step === ITEM) return '[^/]*';
+      const key = literally(placeOf([step]));
+      return isKey([column, ...rest.slice(0, at + 1)]) ? key : `(?i:${key})`;
+    });
     patterns.add(steps.reduceRight((after, step) => `(/${step}${after === '' ? '(/.*)?' : after})?`, ''));
   }
   return [...patterns];
@@ -143,11 +187,21 @@ function viewOf(names: Names, workspace: string, name: string): string {
   return [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
 }
 
-function warningOf(table: string, path: string, type: string | null, count: number): string {
+function warningOf(table: string, path: string, { type, count, whole, items }: FieldCount): string {
   const [values, do_, their] = count === 1 ? ['value', 'does', 'its'] : ['values', 'do', 'their'];
   const some = `${count.toLocaleString('en-US')} ${values} of ${path} in ${table}`;
   if (type === null)
     return `${some} cannot be a field, by ${their} key: only _strays has ${count === 1 ? 'it' : 'them'}.`;
-  const seen = type === 'VARCHAR' ? `${their} text` : type === 'DOUBLE' ? 'NULL, or a large integer rounded' : 'NULL';
-  return `${some} ${do_} not fit the type ${cut(type, TEXT_CHARS_MAX)}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
+  const seen =
+    type === 'VARCHAR'
+      ? `${their} text`
+      : type === 'DOUBLE'
+        ? 'NULL, or a large integer or long decimal rounded'
+        : 'NULL';
+  const [kept, with_] = [whole.toLocaleString('en-US'), items.toLocaleString('en-US')];
+  const ofThese =
+    whole === 0
+      ? ''
+      : ` (${count === 1 ? 'kept' : `${kept} of them kept`} as a whole${items === 0 ? '' : `, with ${with_} items`}, as too many within do not fit)`;
+  return `${some} ${do_} not fit the type ${cut(type, TEXT_CHARS_MAX)}${ofThese}: what is computed here sees ${seen}. SELECT _id, _strays FROM ${table} WHERE _strays IS NOT NULL shows ${count === 1 ? 'it' : 'them'}.`;
 }

@@ -1,15 +1,19 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { resume } from '../connections/sessions.ts';
+import type { Opened } from '../gate/parse.ts';
 import { type ComparedText, ComparedTextError } from '../gate/sql-errors.ts';
+import { refusalFor, type TimeComparison } from '../gate/time-comparisons.ts';
+import { foldName } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
+import { tokens } from '../sql/tokens.ts';
+import type { Typed } from '../values/typed-json.ts';
 
 /** Names of one statement that are cast. */
 const CASTS_MAX = 8;
 
 /**
- * Attempts a statement, and again with a cast for each name of text that the engine refuses to compare with a time.
- * If it
+ * Attempts a statement, and again with a cast for each name of text that is compared with a time (`requireCasts`). If it
  * cannot be parsed so, or too many would be needed, the error is that of the statement as it was written.
  */
 export async function withTimeCasts<T>(
@@ -30,6 +34,50 @@ export async function withTimeCasts<T>(
       await resume(connection);
     }
   }
+}
+
+const TIMES: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_TZ,
+  DuckDBTypeId.TIME,
+]);
+
+/**
+ * Throws for text that is compared with a time where the engine would not, to attempt the statement with a cast. `values`
+ * are those of its parameters.
+ */
+export function requireCasts({ statement, passed }: Opened, values: ReadonlyMap<string, Typed>): void {
+  for (const comparison of passed.timeComparisons) {
+    const typeId = comparison.parameter === undefined ? undefined : typeOfParameter(values, comparison.parameter);
+    if (comparison.parameter !== undefined && (typeId === undefined || !TIMES.has(typeId))) continue;
+    const of = typeId === DuckDBTypeId.TIME ? { ...comparison, type: 'TIME' as const } : comparison;
+    const compared = nameOf(of, statement.body);
+    const position = of.at === undefined ? {} : statement.locate(of.at);
+    const told = ['query_error', refusalFor(of), position] as const;
+    throw compared === undefined ? new ApiError(...told) : new ComparedTextError(compared, ...told);
+  }
+}
+
+function typeOfParameter(values: ReadonlyMap<string, Typed>, folded: string): DuckDBTypeId | undefined {
+  for (const [name, { type }] of values) if (foldName(name) === folded) return type.typeId;
+  return undefined;
+}
+
+/** Where a name stands in a statement's body; undefined: it is none, or not written as usual. */
+function nameOf({ name, at, type }: TimeComparison, body: string): ComparedText | undefined {
+  if (name === undefined || at === undefined) return undefined;
+  const start = Buffer.from(body).subarray(0, at).toString().length;
+  let parts = 0;
+  for (const token of tokens(body)) {
+    if (token.start < start) continue;
+    if (parts === 0 && token.start !== start) return undefined;
+    const isPoint = parts % 2 === 1;
+    if (isPoint ? token.text !== '.' : token.kind !== 'word' && token.kind !== 'quoted') return undefined;
+    parts += 1;
+    if (parts === 2 * name.length - 1) return { name: body.slice(start, token.end), start, end: token.end, type };
+  }
+  return undefined;
 }
 
 /** What was taken for a name may be none, such as the END of a CASE. */

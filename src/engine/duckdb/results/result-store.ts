@@ -32,6 +32,8 @@ export interface KeptTable {
   shown: Shown | undefined;
   rows: number;
   bytes: number;
+  /** What the answer of its query said of the data: it holds for every page. */
+  warnings: readonly string[];
 }
 
 /** Takes the chunks of one result. */
@@ -46,6 +48,8 @@ export interface Keeper {
 export interface ResultStore {
   /** `names` are those of its columns. */
   keeper(request: KeepRequest, result: DuckDBResult, names: readonly string[], shown?: Shown): Keeper;
+  /** Keeps what the answer of a result's query says of the data, if the result is kept. */
+  warn(id: string, warnings: readonly string[]): void;
   /** Throws `not_found`. */
   find(id: string): KeptTable;
   /** As `Sessions.run`, on the database of the results. */
@@ -135,6 +139,10 @@ export function createResultStore(file: string, limits: EngineLimits, log: Log):
           },
         },
       ),
+    warn(id, warnings) {
+      const table = tables.get(id);
+      if (table !== undefined) tables.set(id, { ...table, warnings });
+    },
     find(id) {
       const table = tables.get(id);
       if (table === undefined) throw notKept(id);
@@ -282,7 +290,7 @@ function createKeeper(
           writing = undefined;
           kept = { rows, bytes };
           const visible = columns.filter((_, index) => index !== shown?.strays);
-          context.add({ id, schema, stored: columns, columns: visible, shown, rows, bytes });
+          context.add({ id, schema, stored: columns, columns: visible, shown, rows, bytes, warnings: [] });
         } catch (error) {
           await fail(error);
         }

@@ -46,6 +46,8 @@ export interface NamedTable {
   objects?(): readonly string[][];
   /** The place of a field that SQL names so, as in `values/strays.ts`; undefined: there is no such field. */
   placeOf?(path: readonly string[]): string | undefined;
+  /** The SQL type of what SQL names so; undefined: there is none, or it is not known. */
+  typeAt?(path: readonly string[]): string | undefined;
   /** The places in a column that are those of a list's items, or of a map's values, as in `contract/strays.ts`. */
   itemPlaces?(column: string): string[];
   /** The field at a place of strays, in words, and its SQL type; null: it has none, as its name cannot be a field's. */

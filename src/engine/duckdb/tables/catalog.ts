@@ -29,9 +29,9 @@ import {
   tableShapeToJson,
 } from './columns.ts';
 import { newSpellings } from './field-news.ts';
-import { fieldAt, itemPlaces, placeIn, writtenAt } from './places.ts';
+import { fieldAt, itemPlaces, placeIn, typeIn, writtenAt } from './places.ts';
 import { andKept, isKept } from './retention.ts';
-import { unionShape } from './union.ts';
+import { spelledAlike, unionShape } from './union.ts';
 
 /** A collection: its table, and what its documents look like. */
 export interface Table extends NamedTable {
@@ -112,6 +112,7 @@ export function tableOf(
     spellings: newSpellings(shape),
     written: holdsTyped({ fields: shape.columns }) ? (place) => writtenAt(shape.columns, place) : undefined,
     placeOf: (path) => placeIn(shape.columns, path),
+    typeAt: (path) => typeIn(shape.columns, path),
     itemPlaces: (column) => itemPlaces(shape.columns, column),
     fieldAt: (place) => fieldAt(shape.columns, place),
     lookup,
@@ -158,7 +159,15 @@ export function aliasOf(catalog: Catalog, workspace: string, name: string, table
     get strays() {
       return shape().strays;
     },
+    get written() {
+      const columns = spelledAlike(
+        shape(),
+        behind().map((table) => table.shape),
+      );
+      return holdsTyped({ fields: columns }) ? (place: string) => writtenAt(columns, place) : undefined;
+    },
     placeOf,
+    typeAt: (path) => typeIn(shape().columns, path),
     behind,
     definition,
   };

@@ -4,7 +4,7 @@ import { holdsTextOf, literally, placeOf, straysSql, textTypeSql } from '../../.
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
-import { isTypedShape, typedIn } from '../values/declared.ts';
+import { isLongDecimal, isTypedShape, typedIn } from '../values/declared.ts';
 import { changedIn, ITEMS, type Path, type Step, shapeAt, VALUES, valuesAt, withShape } from '../values/paths.ts';
 import { type Intake, type Kind, kindOf, type Shape, widen } from '../values/shape.ts';
 import { isScalarOf } from '../values/strays.ts';
@@ -100,15 +100,17 @@ async function wantedAt(others: Others, place: Place, documents: readonly Writte
     for (const value of valuesAt(fields, path)) {
       if (value === null) continue;
       const held = heldIn(value, shape);
-      const kind = held === undefined ? kindOfValue(value) : (own ?? 'typed');
+      const isRounded = shape === 'double' && isLongDecimal(value);
+      const kind = held !== undefined ? (own ?? 'typed') : isRounded ? 'number' : kindOfValue(value);
       all[kind] += 1;
-      if (kind === 'number' && typeof value !== 'object' && !isScalarOf(value, shape)) wider = 'double';
+      if (kind === 'number' && !isRounded && typeof value !== 'object' && !isScalarOf(value, shape)) wider = 'double';
       if (held !== undefined && held !== shape) wider = held;
     }
   }
   const isStored = shapeAt(table.shape.columns, path) !== undefined;
   for (const { type, time, count } of isStored ? await storedStrays(others, path) : []) {
-    const kind = holdsTextOf(typeOf(shape), time) ? 'typed' : kindOfType(type);
+    const isRounded = shape === 'double' && time === 'DECIMAL';
+    const kind = holdsTextOf(typeOf(shape), time) ? 'typed' : isRounded ? 'number' : kindOfType(type);
     // Their text stands for them in a column of text, and a time spelled otherwise in one of times.
     if (own === 'text') all.text -= count;
     if (kind === 'typed' || (shape === 'double' && kind === 'number')) continue;

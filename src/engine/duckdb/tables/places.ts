@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../contract/json/json.ts';
 import { placeOf } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import { foldName, quoteName } from '../sql/names.ts';
+import { foldName, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import { asWritten, holdsTyped } from '../values/as-written.ts';
 import { isTypedShape, typedIn } from '../values/declared.ts';
 import { ITEMS, inside, type Path, partsOf, shapeAt, VALUES } from '../values/paths.ts';
@@ -27,6 +27,15 @@ export function placeIn(columns: ReadonlyMap<string, Shape>, path: readonly stri
     shape = inside(shape, known);
   }
   return placeOf(steps);
+}
+
+/** The SQL type of what SQL names so. */
+export function typeIn(columns: ReadonlyMap<string, Shape>, path: readonly string[]): string | undefined {
+  const name = foldName(path[0] ?? '');
+  if (path.length === 1 && name === ID_COLUMN) return 'VARCHAR';
+  if (path.length === 1 && name === TIME_COLUMN) return 'TIMESTAMP WITH TIME ZONE';
+  const place = placeIn(columns, path);
+  return place === undefined ? undefined : (fieldAt(columns, place).type ?? undefined);
 }
 
 /** What documents have at a place, given what an answer has; undefined: the same. */

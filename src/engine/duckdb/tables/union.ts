@@ -1,5 +1,5 @@
 import { foldName } from '../sql/names.ts';
-import { joinShapes, type Shape } from '../values/shape.ts';
+import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { hasOwnStrays, TABLE_FORM, type TableShape } from './columns.ts';
 
 /**
@@ -20,4 +20,33 @@ export function unionShape(tables: readonly TableShape[]): TableShape {
   }
   const strays = new Set(hasOwnStrays(columns) ? [] : tables.flatMap((table) => [...table.strays]));
   return { columns, extra: tables.some(({ extra }) => extra), times: false, strays, form: TABLE_FORM };
+}
+
+/** The columns of a union with times only where all tables spell them alike; JSON stands for what is shown as it is. */
+export function spelledAlike(union: TableShape, tables: readonly TableShape[]): ReadonlyMap<string, Shape> {
+  const found = new Map<string, Shape>();
+  for (const [name, shape] of union.columns) {
+    const own = tables.flatMap(({ columns }) =>
+      [...columns].filter(([column]) => foldName(column) === foldName(name)).map(([, one]) => one),
+    );
+    found.set(
+      name,
+      own.reduce((a, b) => alike(shape, a, b), 'null' as Shape),
+    );
+  }
+  return found;
+}
+
+function alike(union: Shape, a: Shape, b: Shape): Shape {
+  if (union === 'json') return 'json';
+  if (a === 'null' || b === 'null') return a === 'null' ? b : a;
+  if (isListShape(union) && isListShape(a) && isListShape(b))
+    return { element: alike(union.element, a.element, b.element) };
+  if (isMapShape(union) && isMapShape(a) && isMapShape(b))
+    return { values: alike(union.values, a.values, b.values), keys: undefined };
+  if (!isObjectShape(union) || !isObjectShape(a) || !isObjectShape(b)) return a === b ? a : 'json';
+  const fields = [...union.fields].map(([key, field]) => {
+    return [key, alike(field, a.fields.get(key) ?? 'null', b.fields.get(key) ?? 'null')] as const;
+  });
+  return { fields: new Map(fields) };
 }

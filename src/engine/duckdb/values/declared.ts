@@ -115,6 +115,29 @@ function plainText(value: JsonValue): string {
   return `${value < 0 ? '-' : ''}0.${'0'.repeat(Number(exponent) - 1)}${digits}`;
 }
 
+/** Whether a text is a decimal of more digits than a double holds, as documents have such. */
+export function isLongDecimal(value: JsonValue): value is string {
+  if (typeof value !== 'string' || !NUMBER.test(value) || !value.includes('.')) return false;
+  return withoutTrailing(value.replace(/^[-0.]+|\./g, ''), '0').length > DECIMAL_DIGITS_MAX;
+}
+
+/**
+ * The number within `from` that leaves digits of a decimal, which was computed from it, unsure: a double has 15. `isCast`:
+ * the decimal has the digits of its text.
+ */
+export function unsureIn(from: JsonValue, decimal: JsonValue, isCast: boolean): number | undefined {
+  // Up to 15 digits are a number; and a double has integers up to 2^53.
+  if (typeof decimal !== 'string' || BigInt(decimal.replace(/[-.]/g, '')) <= Number.MAX_SAFE_INTEGER) return undefined;
+  if (typeof from === 'object' && from !== null) {
+    return Object.values(from)
+      .map((one) => unsureIn(one ?? null, decimal, false))
+      .find((one) => one !== undefined);
+  }
+  if (typeof from !== 'number' || Number.isSafeInteger(from)) return undefined;
+  const digits = withoutTrailing((String(from).split('e')[0] ?? '').replace(/^[-0.]+|\./g, ''), '0');
+  return isCast && digits.length <= DECIMAL_DIGITS_MAX ? undefined : from;
+}
+
 function digitsOf(shape: DecimalShape): [width: number, scale: number] {
   const [, width, scale] = DECIMAL.exec(shape) ?? [];
   return [Number(width), Number(scale)];

@@ -26,10 +26,12 @@ export interface Shown {
   /** Index of the column of strays, which is left out; undefined: there is none. */
   strays: number | undefined;
   columns: readonly ShownColumn[];
+  /** As of `mergeIntoRow`. */
+  fieldAt: ((place: string) => string) | undefined;
 }
 
 export interface ShownColumn {
-  /** As in `strays.ts`; null: it is no field of documents. */
+  /** As in `strays.ts`, and as the query spells it; null: it is no field of documents. */
   place: string | null;
   /** What a document has there but for its strays, given what the column has; undefined: the same. */
   written: ((value: JsonValue) => JsonValue) | undefined;
@@ -160,12 +162,12 @@ function decoder(readers: readonly Reader[], caps: Caps) {
 }
 
 /** A row with its values as they were written, and its strays in their places. */
-function shownRow(values: JsonValue[], { strays, columns }: Shown, at: ShownAt): JsonValue[] {
+function shownRow(values: JsonValue[], { strays, columns, fieldAt }: Shown, at: ShownAt): JsonValue[] {
   const found = strays === undefined ? null : values[strays];
   for (const [index, { written }] of columns.entries()) {
     if (written !== undefined) values[index] = written(values[index] ?? null);
   }
-  if (isObject(found)) mergeIntoRow(values, at, new Map(Object.entries(found)));
+  if (isObject(found)) mergeIntoRow(values, at, new Map(Object.entries(found)), fieldAt);
   return strays === undefined ? values : values.toSpliced(strays, 1);
 }
 

@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
 import { placeOf, stepsOf } from '../../../contract/strays.ts';
 import { foldName } from '../sql/names.ts';
-import { isTypedShape, typedIn } from './declared.ts';
+import { isLongDecimal, isTypedShape, typedIn } from './declared.ts';
 import { storedText } from './exact-text.ts';
 import { ITEMS, inside, type Path, type Step, VALUES } from './paths.ts';
 import { isListShape, isMapKey, isMapShape, isObjectShape, type Shape } from './shape.ts';
 
 /*
  * A value that does not fit the type of its column, or of its place within one, is a stray: the column has NULL there
- * (in a text column the value's text, in one of doubles an integer rounded), and the exact value lies beside all columns
+ * (in a text column the value's text, in one of doubles an integer, or a long decimal, rounded), and the exact value lies beside all columns
  * in one JSON object, by its place. A place is a JSON pointer without the first slash: `n`, `user/zip`, `tags/3`.
  */
 
@@ -60,7 +60,7 @@ function fitValue(value: JsonValue, shape: Shape, place: string, strays: Map<str
   }
   strays.set(place, value);
   if (shape === 'string') return typeof value === 'string' ? value : storedText(value);
-  return shape === 'double' && typeof value === 'bigint' ? Number(value) : null;
+  return shape === 'double' && (typeof value === 'bigint' || isLongDecimal(value)) ? Number(value) : null;
 }
 
 function fitMembers(value: JsonObject, shape: Shape, place: string, strays: Map<string, JsonValue>): JsonObject {
@@ -95,29 +95,51 @@ export function merge(document: JsonObject, strays: Strays): void {
   for (const [place, value] of strays) put(document, stepsOf(place), value);
 }
 
-/** The columns of a row that show a place, which has the name of its column folded: a query may spell it otherwise. */
-export type ShownAt = ReadonlyMap<string, readonly number[]>;
+/** What the columns of a row show: their indexes and places, by the place with its letters folded. */
+export type ShownAt = ReadonlyMap<string, readonly { index: number; place: string }[]>;
 
-/** `places`: those that the columns show; null for a column without. */
+/** `places`: those that the columns show, as the query spells them; null for a column without. */
 export function shownAt(places: readonly (string | null)[]): ShownAt {
-  const found = new Map<string, number[]>();
+  const found = new Map<string, { index: number; place: string }[]>();
   for (const [index, place] of places.entries()) {
     if (place === null) continue;
-    const [column = '', ...steps] = place.split('/');
-    const key = [foldName(column), ...steps].join('/');
-    found.set(key, [...(found.get(key) ?? []), index]);
+    const key = foldName(place);
+    found.set(key, [...(found.get(key) ?? []), { index, place: withFoldedColumn(place) }]);
   }
   return found;
 }
 
-/** Puts strays into a row, in time that depends on their number alone. */
-export function mergeIntoRow(row: JsonValue[], shown: ShownAt, strays: Strays): void {
+/** SQL does not tell the letter case of columns. */
+function withFoldedColumn(place: string): string {
+  const [column = '', ...steps] = place.split('/');
+  return [foldName(column), ...steps].join('/');
+}
+
+/**
+ * Puts strays into a row, in time that depends on their number alone. `fieldAt` gives the place of the field that SQL reads
+ * by a name: a key that differs from it only in case is shown where a row has no other value.
+ */
+export function mergeIntoRow(
+  row: JsonValue[],
+  shown: ShownAt,
+  strays: Strays,
+  fieldAt: (place: string) => string = (place) => place,
+): void {
   for (const [place, value] of strays) {
     const steps = stepsOf(place);
     let at = '';
     for (const [index, step] of place.split('/').entries()) {
-      at = index === 0 ? foldName(step) : `${at}/${step}`;
-      for (const column of shown.get(at) ?? []) put(row, [String(column), ...steps.slice(index + 1)], value);
+      at = index === 0 ? step : `${at}/${step}`;
+      for (const column of shown.get(foldName(at)) ?? []) {
+        const isSame = column.place === withFoldedColumn(at);
+        if (!isSame) {
+          const field = fieldAt(at);
+          if (field !== fieldAt(column.place)) continue;
+          const isTaken = field === at ? strays.has(column.place) : (row[column.index] ?? null) !== null;
+          if (isTaken) continue;
+        }
+        put(row, [String(column.index), ...steps.slice(index + 1)], value);
+      }
     }
   }
 }

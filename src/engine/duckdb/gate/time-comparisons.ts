@@ -1,0 +1,155 @@
+import { foldName, type NamedTable, quoteName } from '../sql/names.ts';
+import { isNode, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import { createTimeTypes, type Known, type Scope, type TimeType, typeInSide, typeOf } from './time-types.ts';
+
+/*
+ * Text that is compared with a time. With `<` the engine refuses that; with `=`, and JSON with either, it casts to the type
+ * of the time without a word: the hours are gone beside a DATE, and the zone beside a TIMESTAMP.
+ */
+
+export interface TimeComparison {
+  /** The names of the text as far as it is a column, as the tree has them, and the byte offset of the first. */
+  name: readonly string[] | undefined;
+  at: number | undefined;
+  /** What it is to be cast to. */
+  type: 'TIMESTAMPTZ' | 'TIME';
+  /** Set if it is compared with a time only if this parameter is one; a folded name. */
+  parameter: string | undefined;
+  /** Set if it is compared by USING or NATURAL, where no cast can be written. */
+  using: string | undefined;
+}
+
+const EQUALITIES: ReadonlySet<string> = new Set([
+  'COMPARE_EQUAL',
+  'COMPARE_NOTEQUAL',
+  'COMPARE_DISTINCT_FROM',
+  'COMPARE_NOT_DISTINCT_FROM',
+]);
+/** Calls whose arguments are compared one by one, if both sides are such a call. */
+const TUPLES: ReadonlySet<string> = new Set(['row', 'struct_pack', 'list_value']);
+
+/** The comparisons of text with times that the engine would do its own way. */
+export function timeComparisons(
+  tree: Node,
+  tables: ReadonlyMap<Node, NamedTable>,
+  queries: ReadonlyMap<Node, Node>,
+): TimeComparison[] {
+  const found: TimeComparison[] = [];
+  const types = createTimeTypes(tables, queries);
+  for (const [node, scope] of nodesWithScope(tree)) {
+    for (const [a, b, isOrder] of pairsIn(node)) {
+      const [one, other] = [typeOf(types, a, scope), typeOf(types, b, scope)];
+      const comparison = ofSides(a, one, other, isOrder) ?? ofSides(b, other, one, isOrder);
+      if (comparison !== undefined) found.push({ ...comparison, at: comparison.at ?? offsetOf(node) });
+    }
+    for (const name of node['type'] === 'JOIN' ? sharedBy(node, tables) : []) {
+      const [one, other] = [typeInSide(types, node['left'], name), typeInSide(types, node['right'], name)];
+      const type = castFor(one, other, false) ?? castFor(other, one, false);
+      if (type !== undefined)
+        found.push({ name: undefined, at: offsetOf(node), type, parameter: undefined, using: name });
+    }
+  }
+  return found;
+}
+
+/** Every node, with the SELECT and the lambdas that it is in. */
+function* nodesWithScope(root: Node): Generator<readonly [Node, Scope | undefined]> {
+  const left: (readonly [unknown, Scope | undefined])[] = [[root, undefined]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [value, scope] = next;
+    if (typeof value !== 'object' || value === null) continue;
+    if (isNode(value)) yield [value, scope];
+    const inner = isNode(value) && value['type'] === 'SELECT_NODE' ? { select: value, outer: scope } : scope;
+    const [list, lambda] = isNode(value) && value['class'] === 'FUNCTION' ? nodesOf(value['children']) : [];
+    const name = lambda?.['class'] === 'LAMBDA' ? nameIn(lambda) : undefined;
+    if (name !== undefined) left.push([lambda, { item: { name, list }, outer: scope }]);
+    for (const child of Object.values(value)) {
+      if (name === undefined || !Array.isArray(child)) left.push([child, inner]);
+      else left.push([child.filter((one) => one !== lambda), inner]);
+    }
+  }
+}
+
+/** The first name of a lambda, folded. */
+function nameIn({ lhs }: Node): string | undefined {
+  const first = isNode(lhs) && lhs['class'] === 'FUNCTION' ? nodesOf(lhs['children'])[0] : lhs;
+  return isNode(first) ? foldName(textsOf(first['column_names'])[0] ?? '') : undefined;
+}
+
+type Pair = readonly [a: Node, b: Node, isOrder: boolean];
+
+function pairsIn(node: Node): Pair[] {
+  const type = textOf(node['type']);
+  if (node['class'] === 'COMPARISON') {
+    const { left, right } = node;
+    return isNode(left) && isNode(right) ? pairsOf(left, right, !EQUALITIES.has(type)) : [];
+  }
+  if (node['class'] === 'BETWEEN') {
+    const { input } = node;
+    return isNode(input) ? nodesOf([node['lower'], node['upper']]).map((bound) => [input, bound, true] as const) : [];
+  }
+  const isIn = node['class'] === 'OPERATOR' && (type === 'COMPARE_IN' || type === 'COMPARE_NOT_IN');
+  const isNullif = node['class'] === 'FUNCTION' && textOf(node['function_name']).toLowerCase() === 'nullif';
+  if (!isIn && !isNullif) return [];
+  const [first, ...rest] = nodesOf(node['children']);
+  return first === undefined ? [] : rest.flatMap((one) => pairsOf(first, one, false));
+}
+
+function pairsOf(a: Node, b: Node, isOrder: boolean): Pair[] {
+  const [one, other] = [a, b].map((node) => textOf(node['function_name']));
+  if (one === undefined || one !== other || !TUPLES.has(one)) return [[a, b, isOrder]];
+  const others = nodesOf(b['children']);
+  return nodesOf(a['children']).flatMap((item, at) => {
+    const beside = others[at];
+    return beside === undefined ? [] : pairsOf(item, beside, isOrder);
+  });
+}
+
+/** The columns that a join compares without naming them twice. */
+function sharedBy(join: Node, tables: ReadonlyMap<Node, NamedTable>): string[] {
+  const named = textsOf(join['using_columns']);
+  if (named.length > 0 || join['ref_type'] !== 'NATURAL') return named;
+  const columns = [...nodesIn(join['left'])].flatMap((node) => tables.get(node)?.columns() ?? []);
+  return [...new Set(columns)];
+}
+
+/** The comparison of `node`, if that is text, and what is beside it a time. */
+function ofSides(node: Node, own: Known, other: Known, isOrder: boolean): TimeComparison | undefined {
+  const parameter = typeof other === 'object' ? other.parameter : undefined;
+  const type = castFor(own, parameter === undefined ? other : 'time', isOrder);
+  if (type === undefined) return undefined;
+  const isName = node['class'] === 'COLUMN_REF' && own === (own as string).replace('[]', '');
+  return {
+    name: isName ? textsOf(node['column_names']) : undefined,
+    at: isName ? offsetOf(node) : undefined,
+    type,
+    parameter,
+    using: undefined,
+  };
+}
+
+/** What text has to be cast to beside a time; undefined if it is none, or the engine refuses the comparison itself. */
+function castFor(own: Known, other: Known, isOrder: boolean): TimeComparison['type'] | undefined {
+  if (typeof own !== 'string' || typeof other !== 'string') return undefined;
+  const [base, lists] = baseOf(own);
+  const [time, around] = baseOf(other);
+  if (lists !== around || (base !== 'json' && (base !== 'text' || isOrder))) return undefined;
+  if (time !== 'time' && time !== 'clock') return undefined;
+  return time === 'time' ? 'TIMESTAMPTZ' : 'TIME';
+}
+
+function baseOf(type: TimeType): [base: string, lists: string] {
+  const [base = '', ...lists] = type.split('[]');
+  return [base, '[]'.repeat(lists.length)];
+}
+
+/** Says what to write instead. */
+export function refusalFor({ name, type, using }: TimeComparison): string {
+  if (using !== undefined) {
+    const column = quoteName(using);
+    return `${column} is text on one side of the join, and a time on the other: write ON CAST(a.${column} AS ${type}) = b.${column}, with the names of the two instead of a and b.`;
+  }
+  const written = name?.map((part) => (/^[a-z_]\w*$/i.test(part) ? part : quoteName(part))).join('.');
+  const cast = `CAST(${written ?? 'x'} AS ${type})`;
+  return `${written ?? 'One side'} is text, and compared with a time: write ${cast}, or TRY_${cast} if some values are no times.`;
+}
