@@ -24,7 +24,8 @@ const QUIET = {
 
 /** Runs a driver; hands each line that it reports to `hear`, and ends it, with all that it started, in time. */
 async function drive([command, ...args], plan, home, hear) {
-  const env = environment({ HOME: home, PYTHONDONTWRITEBYTECODE: '1', ...QUIET, COLLOQUY_PLAN: JSON.stringify(plan) });
+  // Not COLLOQUY_…, since some libraries pass all of it on, and the program refuses variables that it does not know.
+  const env = environment({ HOME: home, PYTHONDONTWRITEBYTECODE: '1', ...QUIET, LIBRARY_PLAN: JSON.stringify(plan) });
   const child = spawn(command, args, { env, cwd: home, stdio: 'pipe', detached: true });
   const end = () => {
     try {

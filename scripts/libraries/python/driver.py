@@ -11,7 +11,7 @@ import sys
 import traceback
 from importlib.metadata import version
 
-PLAN = json.loads(os.environ["COLLOQUY_PLAN"])
+PLAN = json.loads(os.environ["LIBRARY_PLAN"])
 IS_STDIO = PLAN["transport"] == "stdio"
 
 
