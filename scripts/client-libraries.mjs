@@ -22,8 +22,13 @@ const QUIET = {
   DO_NOT_TRACK: '1',
 };
 
+/** Functions that end the drivers that run. */
+const endings = new Set();
+let isOver = false;
+
 /** Runs a driver; hands each line that it reports to `hear`, and ends it, with all that it started, in time. */
 async function drive([command, ...args], plan, home, hear) {
+  if (isOver) throw new Error('interrupted');
   // Not COLLOQUY_…, since some libraries pass all of it on, and the program refuses variables that it does not know.
   const env = environment({ HOME: home, PYTHONDONTWRITEBYTECODE: '1', ...QUIET, LIBRARY_PLAN: JSON.stringify(plan) });
   const child = spawn(command, args, { env, cwd: home, stdio: 'pipe', detached: true });
@@ -35,7 +40,7 @@ async function drive([command, ...args], plan, home, hear) {
     }
   };
   const timer = setTimeout(end, TIME_MAX_MS);
-  process.once('exit', end);
+  endings.add(end);
   let printed = '';
   child.stderr.on('data', (chunk) => {
     printed = (printed + chunk).slice(-STDERR_CHARS);
@@ -46,15 +51,15 @@ async function drive([command, ...args], plan, home, hear) {
   }
   const code = await ended;
   clearTimeout(timer);
-  process.removeListener('exit', end);
+  endings.delete(end);
   end();
   return code === 0 ? '' : `the driver ended with ${code}\n${printed}`;
 }
 
 /** One library over one transport: its version, and the outcome of each check. */
-async function play(command, service, tools, home) {
+async function play(command, service, home) {
   const plan = await prepare(service);
-  const look = { tools, hasCollection: (name) => hasCollection(service, plan, name) };
+  const look = { tools: service.tools, hasCollection: (name) => hasCollection(service, plan, name) };
   const found = { version: '?', outcomes: {} };
   const failure = await drive(command, plan, home, async (line, goOn) => {
     if (line.version !== undefined) found.version = line.version;
@@ -85,53 +90,60 @@ async function outcomeOf({ check, cannot, error, ...seen }, look) {
 const row = (name, version, transport, marks) =>
   `${name.padEnd(16)}${version.padEnd(9)}${transport.padEnd(7)}${marks.map((mark) => mark.padEnd(9)).join('')}`.trimEnd();
 
-const { values, positionals } = parseArgs({ options: { folder: { type: 'string' } }, allowPositionals: true });
-const cacheHome = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-const cache = resolve(values.folder ?? join(cacheHome, 'colloquy-libraries'));
-const isAsked = ({ name, isShort }) =>
-  positionals.length === 0 || positionals.includes(name) || (isShort && positionals.includes('short'));
-const asked = LIBRARIES.filter(isAsked);
-const unknown = positionals.filter((name) => name !== 'short' && !LIBRARIES.some((one) => one.name === name));
-if (unknown.length > 0) throw new Error(`${unknown} is none of ${LIBRARIES.map(({ name }) => name).join(', ')}`);
+/** The libraries that the command line asks for, and the folder that they are installed in. */
+function readCommandLine() {
+  const { values, positionals } = parseArgs({ options: { folder: { type: 'string' } }, allowPositionals: true });
+  const unknown = positionals.filter((name) => name !== 'short' && !LIBRARIES.some((one) => one.name === name));
+  if (unknown.length > 0) throw new Error(`${unknown} is none of ${LIBRARIES.map(({ name }) => name).join(', ')}`);
+  const isAsked = ({ name, isShort }) =>
+    positionals.length === 0 || positionals.includes(name) || (isShort && positionals.includes('short'));
+  const cacheHome = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  return { asked: LIBRARIES.filter(isAsked), cache: resolve(values.folder ?? join(cacheHome, 'colloquy-libraries')) };
+}
 
-process.once('SIGINT', () => process.exit(130));
-process.once('SIGTERM', () => process.exit(143));
+/** Prints a row of the table, with what failed below it; returns how many checks failed. */
+function print(name, transport, { version, outcomes }, notes) {
+  const found = CHECKS.map((check) => ({ check, ...outcomes[check] }));
+  const marks = found.map(({ mark }) => mark);
+  console.log(row(name, version, transport, marks));
+  const failed = found.filter(({ mark }) => mark === 'FAIL');
+  for (const { check, why } of failed) console.log(`  ${check}: ${why}`);
+  for (const { check, mark, why } of found) if (mark === '-') notes.add(`${name}, ${check}: ${why}`);
+  return failed.length;
+}
+
+const { asked, cache } = readCommandLine();
+const [possible, missing] = [asked.filter(isPossible), asked.filter((library) => !isPossible(library))];
+const commands = possible.map((library) => ({ name: library.name, command: environmentOf(library, cache) }));
+
 const home = await mkdtemp(join(tmpdir(), 'colloquy-libraries-'));
 const services = [];
-const notes = new Map();
+const stops = [];
+async function cleanUp() {
+  isOver = true;
+  // First, since what they do starts a service again.
+  for (const end of endings) end();
+  for (const { client } of services) await client.close();
+  for (const stop of stops) await stop().catch((error) => console.error(error.message));
+  await rm(home, { recursive: true, force: true, maxRetries: 5 });
+}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => cleanUp().finally(() => process.exit(1)));
+
+const notes = new Set(missing.map(({ name, needs }) => `${name} is left out: there is no ${needs} here`));
 let failed = 0;
 try {
-  services.push(await localService(home));
-  services.push(await served(home));
-  const [{ tools }] = services;
-  console.log(`${tools.length} tools\n${row('library', 'version', '', CHECKS)}`);
-  for (const library of asked) {
-    const { name, needs } = library;
-    if (!isPossible(library)) {
-      console.log(`${name}: left out, since there is no ${needs} here`);
-      continue;
-    }
-    const command = environmentOf(library, cache);
+  services.push(await localService(home, stops));
+  services.push(await served(home, stops));
+  for (const { transport, tools } of services) console.log(`${transport}: ${tools.length} tools`);
+  console.log(row('library', 'version', '', CHECKS));
+  for (const { name, command } of commands) {
     for (const service of services) {
-      const { transport } = service;
-      const { version, outcomes } = await play(command, service, tools, home);
-      const marks = CHECKS.map((check) => outcomes[check].mark);
-      console.log(row(name, version, transport, marks));
-      for (const check of CHECKS) {
-        const { mark, why } = outcomes[check];
-        if (mark === 'FAIL') failed += 1;
-        if (mark === 'FAIL') console.log(`  ${check}: ${why}`);
-        if (mark === '-') notes.set(`${name}, ${check}`, why);
-      }
+      failed += print(name, service.transport, await play(command, service, home), notes);
     }
   }
 } finally {
-  for (const { client, stop } of services) {
-    await client.close();
-    await stop().catch((error) => console.error(error.message));
-  }
-  await rm(home, { recursive: true, force: true, maxRetries: 5 });
+  await cleanUp();
 }
-for (const [what, why] of notes) console.log(`- ${what}: ${why}`);
-console.log(failed === 0 ? 'All is well.' : `${failed} checks failed.`);
-if (failed > 0) process.exitCode = 1;
+for (const note of notes) console.log(`- ${note}`);
+console.log(failed === 0 ? 'No check failed.' : `${failed} checks failed.`);
+if (failed > 0 || commands.length === 0) process.exitCode = 1;

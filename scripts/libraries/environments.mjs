@@ -82,6 +82,7 @@ export function environmentOf({ name, sources, install, command }, cache) {
   const folder = join(cache, `${name}-${state}`);
   const mark = join(folder, 'complete');
   if (!existsSync(mark)) {
+    console.log(`installing ${name}`);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(cache, { recursive: true });
     install(folder, files);

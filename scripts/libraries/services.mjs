@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createClient } from '../../src/http/client.ts';
 import { openFolder } from '../../src/local/folder.ts';
@@ -26,46 +26,50 @@ export function environment(more) {
   return JSON.parse(JSON.stringify({ PATH, LANG, TMPDIR, ...more }));
 }
 
-/** A local service, started as an assistant would; `plan` is how a client reaches it. */
-export async function localService(home) {
-  const dataDir = join(home, 'local');
-  const env = environment({ HOME: home, COLLOQUY_DATA_DIR: dataDir });
-  const server = { command: process.execPath, args: [BIN], env };
+/**
+ * A service that the libraries are driven against: `plan` is how they reach it, `tools` what it lists, `client` its API.
+ */
+async function service(transport, { plan, connection, dataDir, env }) {
   const assistant = new Client({ name: 'listing', version: '1' });
-  await assistant.connect(new StdioClientTransport({ ...server, stderr: 'ignore' }));
+  await assistant.connect(connection);
   const { tools } = await assistant.listTools();
   await assistant.callTool({ name: 'list_workspaces', arguments: {} });
   await assistant.close();
-  const stop = () => run(process.execPath, [BIN, 'stop'], { env });
-  return { transport: 'stdio', plan: server, tools, env, stop, client: await ownClient(dataDir) };
+  const { socketPath, adminKeyFile } = await openFolder(dataDir);
+  const client = createClient({ target: { socketPath }, apiKey: (await readFile(adminKeyFile, 'utf8')).trim() });
+  return { transport, plan, tools, client, env };
 }
 
-/** A service with MCP over HTTP, on a free port. */
-export async function served(home) {
+/** A local service, started as assistants do, which may also load files. What ends it is added to `stops`. */
+export async function localService(home, stops) {
+  const dataDir = join(home, 'local');
+  const env = environment({ HOME: home, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_IDLE_SECS: '300' });
+  const plan = { command: process.execPath, args: [BIN], env: { ...env, COLLOQUY_ALLOW_DIRS: home } };
+  stops.push(() => run(process.execPath, [BIN, 'stop'], { env }));
+  const connection = new StdioClientTransport({ ...plan, stderr: 'ignore' });
+  return service('stdio', { plan, connection, dataDir, env });
+}
+
+/** A service with MCP over HTTP, on a free port. What ends it is added to `stops`. */
+export async function served(home, stops) {
   const dataDir = join(home, 'served');
   const env = environment({ HOME: home, COLLOQUY_DATA_DIR: dataDir, COLLOQUY_LOG_LEVEL: 'warn' });
   const child = spawn(process.execPath, [BIN, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
+  stops.push(() => {
+    child.kill();
+    return ended;
+  });
   let url;
   for await (const line of createInterface(child.stdout)) {
     url = /^MCP clients connect to (\S+)/.exec(line)?.[1];
     if (url !== undefined) break;
   }
   assert.ok(url, 'serve ended before it listened');
-  child.stdout.resume();
   const key = (await readFile(join(dataDir, 'admin.key'), 'utf8')).trim();
   const plan = { url, headers: { Authorization: `Bearer ${key}` } };
-  const stop = async () => {
-    child.kill();
-    await ended;
-  };
-  return { transport: 'http', plan, env, stop, client: await ownClient(dataDir) };
-}
-
-/** The API itself, to prepare, to look, and to answer as a person at this machine. */
-async function ownClient(dataDir) {
-  const { socketPath, adminKeyFile } = await openFolder(dataDir);
-  return createClient({ target: { socketPath }, apiKey: (await readFile(adminKeyFile, 'utf8')).trim() });
+  const connection = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: plan.headers } });
+  return service('http', { plan, connection, dataDir, env });
 }
 
 /** A workspace for one run of one library, and the rest of its plan. */
