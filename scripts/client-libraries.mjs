@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { environmentOf, isPossible, LIBRARIES } from './libraries/environments.mjs';
 import { JUDGES } from './libraries/judges.mjs';
-import { approve, environment, hasCollection, localService, prepare, served } from './libraries/services.mjs';
+import { approve, environment, hasCollection, localService, prepare, served, tidyUp } from './libraries/services.mjs';
 
 const CHECKS = Object.keys(JUDGES);
 const TIME_MAX_MS = 240_000;
@@ -70,6 +70,7 @@ async function play(command, service, home) {
     }
     if (line.check !== undefined) found.outcomes[line.check] = await outcomeOf(line, look);
   });
+  await tidyUp(service, plan);
   const silent = CHECKS.filter((check) => found.outcomes[check] === undefined);
   for (const check of silent) found.outcomes[check] = { mark: 'FAIL', why: 'nothing was reported' };
   if (silent.length > 0 && failure !== '') found.outcomes[silent.at(-1)].why = failure;

@@ -80,7 +80,7 @@ export const JUDGES = {
     ]
       .filter((key) => large[key] == null)
       .concat(['name', 'state', 'kept_in', 'next'].filter((key) => issued[key] == null));
-    return lost.length === 0 ? undefined : `lost: ${lost.join(', ')}`;
+    return lost.length === 0 ? undefined : `lost: ${lost.join(', ')}; left: ${JSON.stringify({ issued, large })}`;
   },
   page: (answer) => wants(answer, /rows:\[\[o051,52\],\[o052,53\],\[o053,54\]\]/),
   error: (answer) => wants(answer, /Collectionorderdoesnotexistinworkspace\w+\.Didyoumean\w+\.orders\?/),

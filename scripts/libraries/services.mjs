@@ -108,6 +108,11 @@ export async function prepare({ client, transport, plan }) {
   };
 }
 
+/** Removes what would be in the way of later runs: the API key, of which a user may have a few. */
+export async function tidyUp({ client }, { workspace }) {
+  await client.deleteApiKey({ name: workspace }).catch(() => undefined);
+}
+
 /** Approves the question that an answer's text tells of, as its human would; it has to be listed in the terminal. */
 export async function approve({ client, env }, text) {
   const code = /approve ([\w-]+)/.exec(text)?.[1];
