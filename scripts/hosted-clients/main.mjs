@@ -1,5 +1,5 @@
 // Drives clients that people have for the hosted service, as the registries have them, against the built program:
-// `npm run clients:hosted -- [client …] [--cache <folder>]`. Prints which calls work; ends with 1 if one does not.
+// `npm run clients:hosted -- [client …] [--folder <folder>]`. Prints which calls work; ends with 1 if one does not.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -157,12 +157,12 @@ function printTable(found) {
   }
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { cache: { type: 'string' } } });
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { folder: { type: 'string' } } });
 const chosen = CLIENTS.filter(
   ({ name }) => positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted)),
 );
 if (chosen.length === 0) throw new Error(`The clients are ${CLIENTS.map(({ name }) => name).join(', ')}.`);
-const cache = resolve(values.cache ?? join(tmpdir(), 'colloquy-hosted-clients-cache'));
+const cache = resolve(values.folder ?? join(tmpdir(), 'colloquy-hosted-clients-cache'));
 const found = new Map();
 await withService(async (url, key) => {
   await fill(url, key);

@@ -128,9 +128,9 @@ export const results = {
     body: z.object({
       offset: z.int().min(0).optional().describe('Rows to skip (default 0)'),
       limit: z.int().min(1).max(PAGE_ROWS_MAX).optional().describe('Rows wanted (default 50)'),
-      columns: z.array(z.string()).optional().describe('Default: all'),
-      where: z.string().optional().describe('SQL condition over its columns'),
-      order_by: z.string().optional().describe('As after ORDER BY'),
+      columns: z.array(z.string()).min(1).optional().describe('Default: all'),
+      where: z.string().min(1).optional().describe('SQL condition over its columns'),
+      order_by: z.string().min(1).optional().describe('As after ORDER BY'),
     }),
     result: ResultRows,
     envelope: 'data',

@@ -15,9 +15,9 @@ const ISSUES_MAX = 5;
  * names every wrong argument.
  *
  * Unknown arguments, and unknown fields in them, are refused with the nearest known ones; free-form values such as
- * documents are not checked for them. Three slips that models make are corrected: null for an absent argument, an array
- * or object sent as JSON text, and flattened fields sent inside the object that the API has for them. `secrets`,
- * for tools that take any, replaces references to them.
+ * documents are not checked for them. Slips that models make are corrected: null for an absent argument, or what is empty
+ * and cannot be meant; an array or object sent as JSON text; and flattened fields sent inside the object that the API has
+ * for them. `secrets`, for tools that take any, replaces references to them.
  */
 export function readArguments(
   tool: string,
@@ -147,8 +147,11 @@ function place(input: Record<string, unknown>, { field, into, itemField }: Argum
   input[into] = inner;
 }
 
+/** In strict mode, models have to send every argument: what they leave out is null, or, where null is refused, empty. */
 function settle(schema: z.ZodType, value: unknown): unknown {
   if (value === null && !schema.safeParse(null).success) return undefined;
+  const isEmpty = value === '' || (Array.isArray(value) && value.length === 0);
+  if (isEmpty && schema.safeParse(undefined).success && !schema.safeParse(value).success) return undefined;
   return withStructures(schema, value);
 }
 

@@ -356,8 +356,12 @@ export function describeTool(): Tool {
     .max(SAMPLE_MAX)
     .optional()
     .describe(`Documents that examples come from (default ${SAMPLE_DEFAULT})`);
-  const path = z.string().optional().describe('Only this field and what is in it, at all levels: "a.b", "items[]"');
-  const search = z.string().optional().describe('Only fields, and keys of maps, with this text');
+  const path = z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Only this field and what is in it, at all levels: "a.b", "items[]"');
+  const search = z.string().min(1).optional().describe('Only fields, and keys of maps, with this text');
   const lines = z
     .int()
     .min(1)

@@ -3,6 +3,7 @@ import type { ApiError } from '../../../src/contract/errors.ts';
 import { docsTool } from '../../../src/mcp/resources/docs-resources.ts';
 import { readArguments } from '../../../src/mcp/tools/arguments.ts';
 import { rowTools } from '../../../src/mcp/tools/catalog.ts';
+import { tools } from '../../../src/mcp/tools/tools.ts';
 
 function read(tool: string, sent: Record<string, unknown>) {
   return readArguments(tool, rowTools().get(tool)?.arguments ?? [], sent);
@@ -190,6 +191,22 @@ describe('readArguments()', () => {
   it('takes null for an absent argument', () => {
     expect(read('create_workspace', { name: 'a', description: null })).toEqual({ name: 'a' });
     expect(problem('get_workspace', { workspace: null })).toContain('"workspace"');
+  });
+
+  it('takes what is empty for an absent argument, if it cannot be meant: strict mode has models send all', () => {
+    const sent = (tool: string, args: Record<string, unknown>) => tools().get(tool)?.read(args);
+    const place = { workspace: 'w', collection: 'c' };
+    expect(sent('describe_collection', { ...place, path: '', search: '' })).toEqual(place);
+    const page = { query_id: 'q', offset: 0, limit: 5 };
+    expect(sent('fetch_result', { ...page, columns: [], where: '', order_by: '' })).toEqual(page);
+    const file = { ...place, path: 'a.csv' };
+    expect(sent('load_file', { ...file, format: '', id_field: '', csv_separator: '', csv_columns: [] })).toEqual(file);
+    expect(sent('run_query', { query: 'SELECT 1', parameters: [] })).toEqual({
+      sql: { query: 'SELECT 1', parameters: [] },
+    });
+    // An empty description is one.
+    expect(read('create_workspace', { name: 'a', description: '' })).toEqual({ name: 'a', description: '' });
+    expect(problem('get_workspace', { workspace: '' })).toContain('"workspace"');
   });
 
   it('takes a list sent as its JSON text', () => {
