@@ -62,6 +62,7 @@ describe('JSON that is compared as its text is warned about in every answer', ()
     'SELECT _id FROM mixed ORDER BY coalesce(price, 0) DESC',
     'SELECT rank() OVER (ORDER BY price) FROM mixed',
     "SELECT _id FROM mixed WHERE price > '50'",
+    "SELECT _id FROM mixed WHERE price::VARCHAR = 'x' OR CAST(price AS TEXT) LIKE 'x%'",
     "SELECT _id FROM mixed WHERE price IN ('10', '80')",
     "SELECT _id FROM mixed WHERE price BETWEEN '50' AND '200'",
     "SELECT _id FROM mixed WHERE price LIKE '%n%'",
@@ -89,7 +90,7 @@ describe('JSON that is compared as its text is warned about in every answer', ()
   test.each([
     'SELECT price, o.p FROM mixed',
     "SELECT TRY_CAST(price->>'$' AS DOUBLE) AS price FROM mixed ORDER BY 1",
-    "SELECT max(price::TEXT), min(price->'$'), max(o.p->>'$') FROM mixed",
+    "SELECT price::TEXT, min(price->'$'), max(o.p->>'$') FROM mixed GROUP BY ALL",
     'SELECT price.json_type(), price.typeof() FROM mixed',
     'SELECT json_type(price), typeof(price), count(price), any_value(price) FROM mixed GROUP BY ALL',
     'SELECT _id FROM mixed WHERE price IS NOT NULL',
@@ -214,5 +215,27 @@ describe('a key that no document has had in a map', () => {
     'SELECT e.key, e.value.name FROM rates, unnest(map_entries(o.m)) AS t(e)',
   ])('is not meant by: %s', async (sql) => {
     expect(await warningsOf(sql)).toEqual([]);
+  });
+});
+
+describe('what cannot be meant', () => {
+  test.each([
+    [
+      'SELECT lines[0].sku FROM inv',
+      'lines[0] is always null: the items of a list count from 1, so lines[1] is the first.',
+    ],
+    ['SELECT i.lines[0] FROM inv i', 'i.lines[0] is always null'],
+    ["SELECT count(*) FROM plain WHERE typeof(n) = 'VARCHAR'", "TYPEOF is never 'VARCHAR': it gives int,"],
+    ["SELECT typeof(n) IN ('BIGINT', 'int') FROM plain", "TYPEOF is never 'BIGINT'"],
+  ])('is warned of: %s', async (sql, warning) => {
+    expect(await warningsOf(sql)).toContainEqual(expect.stringContaining(warning));
+  });
+
+  test.each([
+    "SELECT typeof(n) = 'int' FROM plain",
+    "SELECT upper(pg_typeof(n)) = 'BIGINT' FROM plain",
+    'SELECT lines[1] FROM inv',
+  ])('and not: %s', async (sql) => {
+    expect((await warningsOf(sql)).filter((warning) => / is (?:always null|never)/.test(warning))).toEqual([]);
   });
 });

@@ -153,6 +153,8 @@ function comparesIn(node: Node, isCompared: boolean): boolean {
   if (kind === 'COMPARISON' || kind === 'BETWEEN' || kind === 'CONJUNCTION') return true;
   if (kind === 'OPERATOR' && type.startsWith('COMPARE_')) return true;
   if (kind === '' && node['expression'] !== undefined) return true;
+  // The text of JSON has quotes around a text.
+  if (kind === 'CAST' && isNode(node['cast_type']) && node['cast_type']['id'] === 'VARCHAR') return isCompared;
   // The branches of CASE are nodes of no kind.
   if (kind === 'CASE' || PASSING.has(type) || (kind === '' && type === '')) return isCompared;
   if (kind !== 'FUNCTION' && kind !== 'WINDOW') return false;

@@ -12,6 +12,7 @@ import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
 import { toParseError, toQueryError } from './sql-errors.ts';
+import { trapWarnings } from './trap-warnings.ts';
 
 /** A statement that went through the gate. */
 export interface Opened {
@@ -167,7 +168,7 @@ export async function admit(
   }
   await makeMacros(connection, passed.macros);
   await restFor(statement.body);
-  const warnings = readWarnings(passed.reads, passed.tables);
+  const warnings = [...readWarnings(passed.reads, passed.tables), ...trapWarnings(passed.tree, passed.tables)];
   await restFor(statement.body);
   const innerNames = await innerLooking(passed.sql, passed.tree);
   return { statement, passed, innerNames, warnings, namesVersion };
