@@ -96,6 +96,8 @@ function pairsIn(node: Node): Pair[] {
 }
 
 function pairsOf(a: Node, b: Node, isOrder: boolean): Pair[] {
+  // They take the type of what they are compared with.
+  if (a['class'] === 'CONSTANT' || b['class'] === 'CONSTANT') return [];
   const [one, other] = [a, b].map((node) => textOf(node['function_name']));
   if (one === undefined || one !== other || !TUPLES.has(one)) return [[a, b, isOrder]];
   const others = nodesOf(b['children']);
