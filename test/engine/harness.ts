@@ -85,5 +85,5 @@ export function openAfterCrash(file: string, copy: string): Promise<Engine> {
 
 /** Name and type of each column of a collection of `commons`. */
 export async function columnsOf(engine: Engine, name = 'docs'): Promise<string[]> {
-  return (await rowsOf(engine, `DESCRIBE ${name}`)).map(([column, type]) => `${column} ${type}`);
+  return (await rowsOf(engine, `SHOW ${name}`)).map(([column, type]) => `${column} ${type}`);
 }

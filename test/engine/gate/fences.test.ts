@@ -48,7 +48,7 @@ describe('a lambda whose body is changed so that it can be stopped', () => {
 
   test('in the names of columns it is as written', async () => {
     const { columns } = await fixture.queries.query({
-      sql: 'SELECT list_transform([1], lambda x: (x + 1) * len([y for y in [x]]))',
+      sql: 'FROM (SELECT list_transform([1], lambda x: (x + 1) * len([y for y in [x]])))',
     });
     expect(columns.map(({ name }) => name)).toEqual([
       'list_transform(list_value(1), (lambda x: ((x + 1) * len(list_apply(list_value(x), (lambda y: y))))))',
@@ -82,7 +82,7 @@ test('the offset of lag() and lead() is any that can be a row, however it is wri
 
 test('the offset of lag() and lead() is as written in the names of columns', async () => {
   const { columns } = await fixture.queries.query({
-    sql: 'SELECT lag(i, i) OVER (), lead(i, (i + 1) * 2, 7) OVER (ORDER BY i) FROM range(3) t(i)',
+    sql: 'FROM (SELECT lag(i, i) OVER (), lead(i, (i + 1) * 2, 7) OVER (ORDER BY i) FROM range(3) t(i))',
   });
   expect(columns.map(({ name }) => name)).toEqual(['lag(i, i) OVER ()', 'lead(i, ((i + 1) * 2), 7) OVER (ORDER BY i)']);
 });

@@ -343,7 +343,6 @@ export const HOSTILE: { [purpose: string]: string[] } = {
     '\ud800',
     'EXPLAIN',
     'EXPLAIN EXPLAIN SELECT 1',
-    'PIVOT orders ON status',
   ],
 };
 

@@ -116,7 +116,7 @@ const tried = { questions: 0, answered: 0, otherwise: 0, strays: 0 };
 
 /** Asks everything: each answer is what JavaScript computes, or says of which fields some values were not seen. */
 async function ask(engine: Engine, model: ReadonlyMap<string, JsonObject>): Promise<void> {
-  const described = await rowsOf(engine, 'DESCRIBE docs');
+  const described = await rowsOf(engine, 'SHOW docs');
   const types = new Map(described.map(([name, type]) => [String(name), String(type)]));
   await expectPlain(engine, model);
   const { documents, strays } = await seenDocuments(engine, model, types);

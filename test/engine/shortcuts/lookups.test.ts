@@ -256,7 +256,7 @@ describe('in the database', () => {
 
   test('columns are in the order of the collection, also those that came since', async () => {
     const columns = async () => {
-      const all = (await rowsOf(engine, 'DESCRIBE docs')).map(([name]) => name);
+      const all = (await rowsOf(engine, 'SHOW docs')).map(([name]) => name);
       const shown = all.filter((name) => name !== '_strays');
       expect((await find('a')).columns.map(({ name }) => name)).toEqual(shown);
       return all;

@@ -327,9 +327,7 @@ describe('describeCollection()', () => {
     const wide = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field_${index}`, 'v'.repeat(300)]));
     const { client } = fakeClient({ getCollection: () => about, runQuery: () => ({ results: [wide] }) });
     const { data, next } = await describeCollection({ client, signal: undefined }, { workspace: 'w', collection: 'c' });
-    expect(next).toContain(
-      '960 of the fields left out are at the top: run_query with DESCRIBE "w"."c" lists all columns',
-    );
+    expect(next).toContain('960 of the fields left out are at the top: run_query with SHOW "w"."c" lists all columns');
     expect(next).not.toContain('nested:');
     expect(data).toMatchObject({ returned: 40, truncated: true, fields_left_out: 960 });
     expect(JSON.stringify(data).length).toBeLessThan(12_000);

@@ -310,7 +310,7 @@ describe('SQL over an alias', () => {
       { _id: 'l', Size: 1.5, tags: [{ deep: true }] },
       { _id: 'r', Size: 9_007_199_254_740_991, tags: ['a'] },
     ]);
-    expect((await sql('DESCRIBE prod.both')).body.results).toMatchObject([
+    expect((await sql('SHOW prod.both')).body.results).toMatchObject([
       { column_name: '_id' },
       { column_name: '_event_time' },
       { column_name: 'Size', column_type: 'DOUBLE' },
