@@ -1,8 +1,11 @@
 import { nearest } from '../../../contract/nearest.ts';
+import { RENAMED_FUNCTIONS } from '../sql/compat.ts';
 import { SEARCH_INSTEAD, UNNEST_INSTEAD, WRITTEN_INSTEAD } from '../sql/dialects.ts';
 import { SCALAR_FUNCTIONS, TABLE_FUNCTIONS } from '../sql/functions.ts';
 import { GUARDED_FUNCTIONS, GUARDED_TABLE_FUNCTIONS } from '../sql/guards.ts';
-import { constantOf, constantText, listOf, type Node } from '../sql/tree.ts';
+import { foldName } from '../sql/names.ts';
+import type { Splice } from '../sql/splices.ts';
+import { constantOf, constantText, listOf, type Node, offsetOf, textOf } from '../sql/tree.ts';
 
 const FORMATTING = new Set(['format', 'printf']);
 /** A width of many digits, or one given by an argument, which could make a value of any size. */
@@ -103,4 +106,16 @@ export function refusalOf(call: Node, allowed: ReadonlySet<string>): string | nu
   if (FORMATTING.has(folded)) return formatRefusal(call, name);
   if (STRUCTURED.has(folded)) return structureRefusal(call, name);
   return AGGREGATING.has(folded) ? aggregateRefusal(call, name) : sizeRefusal(call, name);
+}
+
+/** Replaces a function's name in the tree by the engine's name for it. A quoted name stays as it is. */
+export function renameFunction(call: Node, bytes: Buffer): Splice | null {
+  const name = textOf(call['function_name']);
+  const renamed = RENAMED_FUNCTIONS.get(foldName(name));
+  const at = offsetOf(call);
+  if (renamed === undefined || at === undefined || call['schema'] !== undefined) return null;
+  const length = Buffer.byteLength(name);
+  if (foldName(bytes.toString('utf8', at, at + length)) !== foldName(name)) return null;
+  call['function_name'] = renamed;
+  return { at, length, text: renamed };
 }

@@ -1,5 +1,4 @@
 import { restFor } from '../../../contract/turns/turns.ts';
-import { RENAMED_FUNCTIONS } from '../sql/compat.ts';
 import {
   COPYING_MACROS,
   EXPRESSIONS_EXPANDED_MAX,
@@ -19,7 +18,7 @@ import { isNode, isQuery, listOf, modifiersOf, type Node, offsetOf, textOf } fro
 import { columnNames } from './column-names.ts';
 import { boundOffset, stopLambda } from './fences.ts';
 import { fieldReads } from './field-reads.ts';
-import { refusalOf } from './function-calls.ts';
+import { refusalOf, renameFunction } from './function-calls.ts';
 import { layerOn, lookUp } from './layered.ts';
 import { preferOwnColumns } from './own-columns.ts';
 import type { Passed } from './passed.ts';
@@ -197,7 +196,7 @@ function walkExpression(walk: Walk, node: Node, scope: Scope): void {
 }
 
 function checkFunction(walk: Walk, node: Node, allowed: ReadonlySet<string>): void {
-  renameFunction(walk, node);
+  splice(walk, renameFunction(node, walk.bytes));
   const refusal = refusalOf(node, allowed);
   if (refusal !== null) refuse(walk, node, refusal);
   const name = foldName(textOf(node['function_name']));
@@ -221,18 +220,6 @@ function checkPattern(walk: Walk, node: Node): void {
   splice(walk, piece);
   if (macro !== undefined) walk.macros.add(macro);
   for (const name of parameters) walk.patterns.set(name, Math.min(most, walk.patterns.get(name) ?? most));
-}
-
-/** Replaces a function's name by the engine's name for it. A quoted name stays as it is. */
-function renameFunction(walk: Walk, node: Node): void {
-  const name = textOf(node['function_name']);
-  const renamed = RENAMED_FUNCTIONS.get(foldName(name));
-  const at = offsetOf(node);
-  if (renamed === undefined || at === undefined || node['schema'] !== undefined) return;
-  const length = Buffer.byteLength(name);
-  if (foldName(walk.bytes.toString('utf8', at, at + length)) !== foldName(name)) return;
-  splice(walk, { at, length, text: renamed });
-  node['function_name'] = renamed;
 }
 
 /** The engine reads these as functions if no column has the name. */
