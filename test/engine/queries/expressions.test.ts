@@ -112,6 +112,12 @@ describe('evaluate()', () => {
     );
   });
 
+  it('casts to INT with 64 bits, or with 32 where the engine takes no more', async () => {
+    expect(await evaluate('CAST(:p AS INT)', '9780439023481', 1.9)).toEqual([{ value: 9780439023481 }, { value: 1 }]);
+    expect(await evaluate("lpad('a', :p::int, '0')", 3, '2')).toEqual([{ value: '00a' }, { value: '0a' }]);
+    expect(await evaluate("DATE '2024-01-01' + CAST(:p AS int)", 1)).toMatchObject([{ value: '2024-01-02' }]);
+  });
+
   it('gives values back exactly', async () => {
     const values: JsonValue[] = [
       null,

@@ -17,6 +17,7 @@ import { readTimes } from '../values/times.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from '../values/values.ts';
 import { type Batch, batchesOf, evaluateStatement, type ParameterUse } from './parameter-rows.ts';
 import type { Queries } from './queries.ts';
+import { isUnfit, spelledTwice } from './spellings.ts';
 
 /** The part of the engine that computes without reading a collection. */
 export type Expressions = Pick<Engine, 'checkExpression' | 'evaluate' | 'readTimes'>;
@@ -86,9 +87,14 @@ interface Compiled {
   onlyDecimals: ReadonlySet<string>;
 }
 
-async function compile(connection: DuckDBConnection, expression: Expression, signal: AbortSignal): Promise<Compiled> {
+async function compile(
+  connection: DuckDBConnection,
+  expression: Expression,
+  signal: AbortSignal,
+  second?: ReadonlySet<number>,
+): Promise<Compiled> {
   try {
-    const statement = await readStatement(SELECT + expression.sql);
+    const statement = await readStatement(SELECT + expression.sql, second);
     for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
     const tree = await parse(connection, statement, signal);
     requireScalar(tree);
@@ -309,6 +315,8 @@ function slice(batch: Batch, from: number, to: number): Batch {
   return { ...batch, indexes: batch.indexes.slice(from, to), lines: batch.lines.slice(from, to) };
 }
 
+const isOfSpelling = (answer: Computed) => 'error' in answer && isUnfit(answer.error);
+
 /** Runs expressions as queries run: in turn, on connections that cannot write, within the limits. */
 export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: EngineLimits): Expressions {
   return {
@@ -320,11 +328,18 @@ export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: Eng
     async evaluate(expression, rows, caller) {
       if (rows.length === 0) return [];
       return queries.inPlace({ signal: caller }, async (connection, signal) => {
-        const compiled = await compile(connection, expression, signal);
-        const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
-        const run: Run = { connection, signal, compiled, rows, bytesLeft: limits.resultBytesMax, answers };
-        for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
-        return answers.map((answer) => answer ?? { error: 'it gives no value' });
+        const answer = async (second?: ReadonlySet<number>) => {
+          const compiled = await compile(connection, expression, signal, second);
+          const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
+          const run: Run = { connection, signal, compiled, rows, bytesLeft: limits.resultBytesMax, answers };
+          for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
+          return answers.map((one): Computed => one ?? { error: 'it gives no value' });
+        };
+        const answers = await answer();
+        const second = answers.some(isOfSpelling) ? spelledTwice(SELECT + expression.sql) : new Set<number>();
+        if (second.size === 0) return answers;
+        const others = await answer(second);
+        return answers.map((one, index) => (isOfSpelling(one) ? (others[index] ?? one) : one));
       });
     },
 

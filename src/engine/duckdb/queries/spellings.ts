@@ -44,6 +44,17 @@ export async function withSpellings<T>(
   }
 }
 
+/** Where the words with two spellings begin, in UTF-16 units. */
+export function spelledTwice(sql: string): Set<number> {
+  const list = tokenList(sql);
+  return new Set(list.flatMap(({ start }, place) => (hasSecondSpelling(list, place) ? [start] : [])));
+}
+
+/** Whether an error is about a call, or an operator, that takes no such types. */
+export function isUnfit(message: string): boolean {
+  return UNFIT.test(message);
+}
+
 function isOfSpelling(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.code !== 'query_error') return false;
   return UNFIT.test(error.message) || UNPARSED.test(error.message);
