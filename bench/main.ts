@@ -20,6 +20,7 @@ import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchPeers } from './peers.ts';
 import { benchFreshness, benchIngest, load } from './service.ts';
 import { benchShortcuts } from './shortcuts.ts';
+import { benchSmallWrites } from './small-writes.ts';
 import { benchSpawn } from './spawn.ts';
 import { benchMemory, benchWrites } from './writes.ts';
 
@@ -27,7 +28,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p', 'q']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -89,6 +90,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   if (sections.includes('n')) await benchHostile(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('o')) await benchCrowds(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('p')) await benchShortcuts(join(folder, 'shortcuts'), QUERY_DOCUMENTS);
+  if (sections.includes('q')) await benchSmallWrites(bin, join(folder, 'small'));
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
     return await rm(folder, { recursive: true, force: true });

@@ -20,7 +20,8 @@ import { planChanges } from './tables/changes.ts';
 import { copyStored, countStored, syncCopy } from './tables/copy.ts';
 import { migrate } from './tables/migrations.ts';
 import { createStats } from './tables/stats.ts';
-import { createWrites, METADATA_LOCK, tableLock } from './tables/writes.ts';
+import { METADATA_LOCK } from './tables/store-documents.ts';
+import { createWrites, tableLock } from './tables/writes.ts';
 
 export interface OpenOptions {
   /** Path of the database file; it and its folder are created if they do not exist. */

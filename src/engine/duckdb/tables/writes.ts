@@ -1,52 +1,22 @@
-import { mapInTurns } from '../../../contract/turns/turns.ts';
-import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome } from '../../engine.ts';
+import type { DocumentsText, Engine, Keep, OnFieldNews, Restored, TextOutcome, WriteOutcome } from '../../engine.ts';
 import type { TypeChange } from '../../field-news.ts';
-import type { Shortcuts } from '../shortcuts/shortcuts.ts';
-import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
-import { insertText } from '../shortcuts/unparsed-insert.ts';
-import type { Locks } from '../storage/locks.ts';
+import type { ScannedText } from '../shortcuts/unparsed.ts';
 import { writeError } from '../storage/storage-errors.ts';
-import type { Sql, Transaction } from '../storage/store.ts';
-import type { Shape } from '../values/shape.ts';
-import { type AcceptedDocument, acceptDocuments, outcomesOf } from './accept.ts';
-import { createAliasView } from './aliases.ts';
-import { alterStatements, convertedColumns } from './alter.ts';
-import {
-  aliasesOver,
-  type Catalog,
-  createView,
-  dataTable,
-  putTable,
-  requireTable,
-  type Table,
-  tableOf,
-  updateShape,
-} from './catalog.ts';
+import type { Sql } from '../storage/store.ts';
+import { acceptDocuments, outcomesOf } from './accept.ts';
+import { createView, putTable, requireTable, type Table, tableOf } from './catalog.ts';
 import { changeAll } from './change.ts';
-import { type Fitting, type Retyped, type TableShape, widenTable } from './columns.ts';
-import { fieldNewsOf, typeChanges } from './field-news.ts';
-import { deleteRows, deleteVisible, findRows, visibleOf } from './find-rows.ts';
-import { insertDocuments } from './insert.ts';
-import { withMajority } from './majority.ts';
-import { withMaps, withStoredMaps } from './maps.ts';
-import type { Written } from './places.ts';
+import type { Retyped, TableShape } from './columns.ts';
+import { typeChanges } from './field-news.ts';
+import { deleteVisible, findRows, visibleOf } from './find-rows.ts';
+import { createJoined } from './joined.ts';
+import { withStoredMaps } from './maps.ts';
 import { purgeExpired } from './purge.ts';
 import { readDocuments } from './read-back.ts';
 import { storeRecord } from './records.ts';
 import { isOutdated, reshapedJson } from './reshape.ts';
-import { emptyStatements, refit } from './retype.ts';
+import { alterTable, METADATA_LOCK, storeDocuments, storeText, type WritesContext } from './store-documents.ts';
 import { forgetKept, keepDocuments, keptIds, keptIn, readKept, restoreRows, storeKeptAsText } from './trash.ts';
-
-export interface WritesContext {
-  /** Path of the database file, for messages. */
-  file: string;
-  catalog: Catalog;
-  locks: Locks;
-  transaction: Transaction;
-  shortcuts: Pick<Shortcuts, 'knownIds' | 'unparsed' | 'columnUpdates'>;
-  /** Called after each write to a table, whether it succeeded or not. */
-  written(table: string): void;
-}
 
 /** The writing half of `Engine`, which documents each method. */
 export type Writes = Pick<
@@ -61,12 +31,6 @@ export type Writes = Pick<
   | 'reshape'
 >;
 
-/**
- * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a
- * table's lock is needed as well, take that one first.
- */
-export const METADATA_LOCK = 'metadata';
-
 /** How many of the documents that could not be restored are named. */
 const LEFT_IDS_MAX = 100;
 
@@ -78,18 +42,39 @@ export function tableLock(id: string): string {
 export function createWrites(context: WritesContext): Writes {
   const { catalog, locks, file, shortcuts } = context;
 
+  /** Runs `work` on a table whose lock is held. */
+  const onTable = async <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> => {
+    const table = requireTable(catalog, id);
+    try {
+      return await work(table);
+    } catch (error) {
+      throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+    } finally {
+      context.written(id);
+    }
+  };
+  const hold = <T>(id: string, work: () => Promise<T>): Promise<T> => locks.hold([tableLock(id)], work);
   /** Runs `work` on a table while nothing else writes to it. */
   const withTable = <T>(id: string, work: (table: Table) => Promise<T>): Promise<T> =>
-    locks.hold([tableLock(id)], async () => {
-      const table = requireTable(catalog, id);
-      try {
-        return await work(table);
-      } catch (error) {
-        throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
-      } finally {
-        context.written(id);
-      }
-    });
+    hold(id, () => onTable(id, work));
+
+  const addOne =
+    ({ text, shape, scanned, onNews }: AddedText) =>
+    async (table: Table) => {
+      const now = table.shape === shape ? scanned : await shortcuts.unparsed.try(text, table.shape);
+      return now && (await storeText(context, table, text, now, onNews));
+    };
+  const adds = createJoined<AddedText, TextOutcome[] | undefined>({
+    hold,
+    alone: (id, added) => onTable(id, addOne(added)),
+    together: (id, some) => onTable(id, (table) => addTogether(context, table, some)),
+  });
+  const changeOne = (changed: Changed) => (table: Table) => changeDocuments(context, table, changed);
+  const changes = createJoined<Changed, WriteOutcome[]>({
+    hold,
+    alone: (id, changed) => onTable(id, changeOne(changed)),
+    together: (id, some) => onTable(id, (table) => changeTogether(context, table, some)),
+  });
 
   return {
     addDocuments: (id, documents, onNews) =>
@@ -104,10 +89,8 @@ export function createWrites(context: WritesContext): Writes {
       const { shape } = requireTable(catalog, id);
       const scanned = await shortcuts.unparsed.try(text, shape);
       if (scanned === undefined) return undefined;
-      return withTable(id, async (table) => {
-        const now = table.shape === shape ? scanned : await shortcuts.unparsed.try(text, table.shape);
-        return now && storeText(context, table, text, now, onNews);
-      });
+      const added = { text, shape, scanned, onNews };
+      return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
     },
 
     deleteDocuments: (id, ids, keep) =>
@@ -134,17 +117,10 @@ export function createWrites(context: WritesContext): Writes {
         return restored;
       }),
 
-    changeDocuments: (id, ids, change, fields, onNews) =>
-      withTable(id, async (table) => {
-        const done = fields && (await shortcuts.columnUpdates.try(context.transaction, table, fields, ids, change));
-        if (done !== undefined) return done;
-        const { changed, outcomes } = await context.transaction(async (sql) => {
-          const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
-          return await changeAll(await readDocuments(sql, table, rows), ids, change);
-        });
-        await storeDocuments(context, table, [...changed.values()], { onNews });
-        return outcomes;
-      }),
+    changeDocuments: (id, ids, change, fields, onNews) => {
+      const changed = { ids, change, fields, onNews };
+      return ids.length <= JOINED_MAX ? changes.add(id, changed) : withTable(id, changeOne(changed));
+    },
 
     outdated: () => [...catalog.tables.values()].filter(({ shape }) => isOutdated(shape)).map(({ id }) => id),
 
@@ -152,6 +128,83 @@ export function createWrites(context: WritesContext): Writes {
 
     purge: (id, nowMs) => withTable(id, (table) => context.transaction((sql) => purgeExpired(sql, table, nowMs))),
   };
+}
+
+/** Larger writes are done alone. */
+const JOINED_MAX = 100;
+
+/** A list of documents to add, as it was scanned for a table of this shape. */
+interface AddedText {
+  text: DocumentsText;
+  shape: TableShape;
+  scanned: ScannedText;
+  onNews: OnFieldNews | undefined;
+}
+
+/** Documents that bring nothing new and have different ids are one list. */
+async function addTogether(
+  context: WritesContext,
+  table: Table,
+  some: readonly AddedText[],
+): Promise<TextOutcome[][] | undefined> {
+  const hasNews = ({ scanned }: AddedText) =>
+    scanned.shape !== table.shape || scanned.documents.some(({ parsed }) => parsed !== null);
+  const ids = new Set(some.flatMap(({ scanned }) => scanned.documents.map(({ id }) => id)));
+  const count = some.reduce((sum, { scanned }) => sum + scanned.documents.length, 0);
+  if (ids.size < count || some.some(hasNews)) return undefined;
+  const bytes = Buffer.concat(some.map(({ text }) => text.bytes.subarray(text.start, text.end)));
+  let before = 0;
+  const documents = some.flatMap(({ text, scanned }) => {
+    const by = before - text.start;
+    before += text.end - text.start;
+    return scanned.documents.map((one) => ({ ...one, start: one.start + by, end: one.end + by }));
+  });
+  const [first] = some;
+  if (first === undefined) return [];
+  const text = { ...first.text, bytes, start: 0, end: bytes.length };
+  const outcomes = await storeText(context, table, text, { documents, shape: table.shape }, undefined);
+  return outcomes && some.map(({ scanned }) => outcomes.splice(0, scanned.documents.length));
+}
+
+/** What `changeDocuments` is given. */
+interface Changed {
+  ids: readonly string[];
+  change: Parameters<Engine['changeDocuments']>[2];
+  fields: ReadonlySet<string> | undefined;
+  onNews: OnFieldNews | undefined;
+}
+
+async function changeDocuments(
+  context: WritesContext,
+  table: Table,
+  { ids, change, fields, onNews }: Changed,
+): Promise<WriteOutcome[]> {
+  const { transaction, shortcuts } = context;
+  const done = fields && (await shortcuts.columnUpdates.try(transaction, table, fields, ids, change));
+  if (done !== undefined) return done;
+  const { changed, outcomes } = await transaction(async (sql) => {
+    const rows = visibleOf(table, await findRows(sql, table, [...new Set(ids)]));
+    return await changeAll(await readDocuments(sql, table, rows), ids, change);
+  });
+  await storeDocuments(context, table, [...changed.values()], { onNews });
+  return outcomes;
+}
+
+/** Changes of known fields are one change of all of them; a document that is in several is changed in order. */
+async function changeTogether(
+  { transaction, shortcuts }: WritesContext,
+  table: Table,
+  some: readonly Changed[],
+): Promise<WriteOutcome[][] | undefined> {
+  if (some.some(({ fields }) => fields === undefined)) return undefined;
+  const fields = new Set(some.flatMap((one) => [...(one.fields ?? [])]));
+  const all = some.flatMap(({ ids, change }) => ids.map((id, index) => ({ id, index, change })));
+  const ids = all.map(({ id }) => id);
+  const outcomes = await shortcuts.columnUpdates.try(transaction, table, fields, ids, (document, at) => {
+    const one = all[at];
+    return one === undefined ? document : one.change(document, one.index);
+  });
+  return outcomes && some.map((one) => outcomes.splice(0, one.ids.length));
 }
 
 /** Gives a table the columns that its documents would have if they came now; each step leaves a whole table. */
@@ -172,166 +225,6 @@ async function reshapeTable({ catalog, locks, transaction }: WritesContext, tabl
   // What was JSON may be alike now.
   const after = reshaped.retyped.length === 0 ? typed : await apply(typed, await withStoredMaps(transaction, typed));
   return typeChanges(table.shape, after.shape);
-}
-
-/** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
-async function storeDocuments(
-  context: WritesContext,
-  before: Table,
-  documents: readonly AcceptedDocument[],
-  { finish, onNews }: { finish?: (sql: Sql) => Promise<void>; onNews?: OnFieldNews | undefined } = {},
-): Promise<Map<string, bigint>> {
-  if (documents.length === 0) return new Map();
-  let fit = await fitAll(before.shape, documents);
-  const retyped = await withMajority(context.transaction, before, fit.shape, {
-    documents: fit.written,
-    ids: documents.map(({ id }) => id),
-  });
-  if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
-  const mapped = await withMaps(context.transaction, before, fit.shape, documents);
-  fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
-  const { shape, written } = fit;
-  const changed = [...retyped.keys(), ...mapped.retyped];
-  const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
-  return store(context, before, stored, async (sql, table, timeOf) => {
-    const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
-    await insertDocuments(sql.again, table, fitted);
-    await finish?.(sql);
-  });
-}
-
-async function fitAll(
-  before: TableShape,
-  documents: readonly AcceptedDocument[],
-): Promise<{ shape: TableShape; written: (AcceptedDocument & Fitting)[] }> {
-  const widening = widenTable(before);
-  const written = await mapInTurns(documents, (document) => ({
-    ...document,
-    ...widening.add(document.fields, document.declared),
-  }));
-  return { shape: widening.result(), written };
-}
-
-function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): TableShape {
-  return {
-    ...shape,
-    strays: new Set([...shape.strays, ...retyped.keys()]),
-    columns: new Map([...shape.columns, ...retyped]),
-  };
-}
-
-/** The ids that may already exist: a generated one cannot. */
-function givenIds(documents: readonly TextDocument[]): string[] {
-  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
-}
-
-async function storeText(
-  context: WritesContext,
-  before: Table,
-  { bytes }: DocumentsText,
-  { documents, shape }: ScannedText,
-  onNews: OnFieldNews | undefined,
-): Promise<TextOutcome[] | undefined> {
-  const ids = documents.map(({ id }) => id);
-  const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
-  // Among all documents those that were parsed may be few: only with all of them it is known.
-  const given = givenIds(documents);
-  const retyped = await withMajority(context.transaction, before, shape, { documents: written, ids: given });
-  if (retyped.size > 0) return undefined;
-  const stored = { shape, retyped: [], ids, given, written, onNews };
-  const existed = await store(context, before, stored, (sql, table, timeOf) =>
-    insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
-  );
-  return documents.map(({ id, start, end }) => ({
-    id,
-    status: existed.has(id) ? 'replaced' : 'added',
-    bytes: end - start,
-  }));
-}
-
-/** The documents that `store` stores. */
-interface Stored {
-  /** Shape of the table afterwards. */
-  shape: TableShape;
-  /** Columns whose values may not fit their new type. */
-  retyped: readonly string[];
-  ids: readonly string[];
-  /** The ids that may already exist; default: all. */
-  given?: readonly string[];
-  /** The documents that may have widened the shape, or have strays, in order. */
-  written: readonly Written[];
-  onNews: OnFieldNews | undefined;
-}
-
-/**
- * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the
- * replaced ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the
- * table's wider shape is put into the catalog once it is durable.
- */
-async function store(
-  { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
-  before: Table,
-  { shape, retyped, ids, given = ids, written, onNews }: Stored,
-  insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
-): Promise<Map<string, bigint>> {
-  const isWider = shape !== before.shape;
-  const table = isWider ? tableOf(before, shape) : before;
-  const now = BigInt(Date.now()) * 1_000n;
-  const sought = knownIds.try(before.id, given) ?? given;
-  knownIds.add(before.id, ids);
-  const run = async () => {
-    const stored = await transaction(async (sql) => {
-      if (isWider) await alterTable(sql, catalog, before, { after: table, retyped });
-      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
-      await insert(sql, table, (id) => existed.get(id) ?? now);
-      return existed;
-    });
-    knownIds.stored(before.id, ids.length);
-    return stored;
-  };
-  const news = onNews && (await fieldNewsOf(before.shape, shape, written));
-  const tell = () => (news === undefined ? undefined : onNews?.(news));
-  if (!isWider) {
-    const existed = await run();
-    tell();
-    return existed;
-  }
-  return locks.hold([METADATA_LOCK], async () => {
-    const existed = await run();
-    putTable(catalog, table);
-    tell();
-    return existed;
-  });
-}
-
-/** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
-async function alterTable(
-  sql: Sql,
-  catalog: Catalog,
-  before: Table,
-  { after, retyped }: { after: Table; retyped: readonly string[] },
-): Promise<void> {
-  const data = dataTable(after.id);
-  const isEmptied = (name: string) => retyped.includes(name) && before.shape.columns.has(name);
-  const emptied = new Map([...after.shape.columns].filter(([name]) => isEmptied(name)));
-  const from = { ...before.shape, columns: new Map([...before.shape.columns, ...emptied]) };
-  const statements = [...alterStatements(data, from, after.shape), ...emptyStatements(data, before.shape, emptied)];
-  for (const statement of statements) await sql(statement);
-  // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
-  if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));
-  for (const alias of aliasesOver(catalog, after.id)) {
-    const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
-    await createAliasView(sql, alias, tables);
-  }
-  await updateShape(sql, after);
-  await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
-}
-
-/** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
-async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): Promise<Map<string, bigint>> {
-  const rows = await findRows(sql, table, ids);
-  await deleteRows(sql, table, rows);
-  return new Map(visibleOf(table, rows).map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
 }
 
 /** Moves the visible documents with these ids to the trash; returns their number. */

@@ -1,0 +1,71 @@
+import type { Client } from '../src/http/client.ts';
+import { benchDocument, benchDocuments } from './documents.ts';
+import { startService, stopService } from './local-service.ts';
+import { median, ms, printHeading, printRow, quantile } from './measure.ts';
+import { load } from './service.ts';
+
+const DOCUMENTS = 300_000;
+const CLIENTS = 50;
+const MEASURED_MS = 5_000;
+
+/** (q) Requests of one document each, of 50 clients at once and of one, to one collection of 300,000 documents. */
+export async function benchSmallWrites(bin: string, folder: string): Promise<void> {
+  const service = await startService(bin, folder);
+  const { client } = service;
+  const target = { workspace: 'bench', collection: 'small' };
+  try {
+    await client.createWorkspace({ name: 'bench' });
+    await client.createCollection({ workspace: 'bench', name: 'small' });
+    await load(client, 'small', benchDocuments(DOCUMENTS), 5_000);
+    let next = DOCUMENTS;
+    const add = () => client.addDocuments({ ...target, data: [benchDocument(next++)] });
+    const replace = () => client.addDocuments({ ...target, data: [benchDocument((next++ * 7_919) % DOCUMENTS)] });
+    const patch = () => {
+      const { _id } = benchDocument((next++ * 7_919) % DOCUMENTS);
+      return client.patchDocuments({
+        ...target,
+        data: [{ _id, patch: [{ op: 'replace', path: '/amount', value: 1 }] }],
+      });
+    };
+    printHeading(`(q) requests of one document, to ${DOCUMENTS} documents`, `${CLIENTS} clients`, 'one client');
+    for (const [name, write] of Object.entries({ add, replace, patch })) {
+      const many = await measure(write, CLIENTS);
+      const one = await measure(write, 1);
+      printRow(
+        `${name}, requests per second`,
+        String(Math.round(many.perSecond)),
+        String(Math.round(one.perSecond)),
+        many.perSecond / one.perSecond,
+      );
+      printRow(
+        `${name}, p50 and p99`,
+        `${ms(many.p50)}, ${ms(many.p99)}`,
+        `${ms(one.p50)}, ${ms(one.p99)}`,
+        many.p50 / one.p50,
+      );
+    }
+  } finally {
+    await stopService(service);
+  }
+}
+
+async function measure(write: () => ReturnType<Client['addDocuments']>, clients: number) {
+  const times: number[] = [];
+  const end = performance.now() + MEASURED_MS;
+  const begin = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (performance.now() < end) {
+        const start = performance.now();
+        const data = (await write()).data ?? [];
+        if (data[0]?.error) throw new Error(JSON.stringify(data[0].error));
+        times.push(performance.now() - start);
+      }
+    }),
+  );
+  return {
+    perSecond: (times.length * 1_000) / (performance.now() - begin),
+    p50: median(times),
+    p99: quantile(times, 0.99),
+  };
+}

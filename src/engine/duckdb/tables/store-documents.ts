@@ -1,0 +1,207 @@
+import { mapInTurns } from '../../../contract/turns/turns.ts';
+import type { DocumentsText, OnFieldNews, TextOutcome } from '../../engine.ts';
+import type { Shortcuts } from '../shortcuts/shortcuts.ts';
+import type { ScannedText, TextDocument } from '../shortcuts/unparsed.ts';
+import { insertText } from '../shortcuts/unparsed-insert.ts';
+import type { Locks } from '../storage/locks.ts';
+import type { Sql, Transaction } from '../storage/store.ts';
+import type { Shape } from '../values/shape.ts';
+import type { AcceptedDocument } from './accept.ts';
+import { createAliasView } from './aliases.ts';
+import { alterStatements, convertedColumns } from './alter.ts';
+import {
+  aliasesOver,
+  type Catalog,
+  createView,
+  dataTable,
+  putTable,
+  requireTable,
+  type Table,
+  tableOf,
+  updateShape,
+} from './catalog.ts';
+import { type Fitting, type TableShape, widenTable } from './columns.ts';
+import { fieldNewsOf } from './field-news.ts';
+import { deleteRows, findRows, visibleOf } from './find-rows.ts';
+import { insertDocuments } from './insert.ts';
+import { withMajority } from './majority.ts';
+import { withMaps } from './maps.ts';
+import type { Written } from './places.ts';
+import { emptyStatements, refit } from './retype.ts';
+
+export interface WritesContext {
+  /** Path of the database file, for messages. */
+  file: string;
+  catalog: Catalog;
+  locks: Locks;
+  transaction: Transaction;
+  shortcuts: Pick<Shortcuts, 'knownIds' | 'unparsed' | 'columnUpdates'>;
+  /** Called after each write to a table, whether it succeeded or not. */
+  written(table: string): void;
+}
+
+/**
+ * Lock of the schema and the records; a record that nobody else changes meanwhile may be stored without it. If a
+ * table's lock is needed as well, take that one first.
+ */
+export const METADATA_LOCK = 'metadata';
+
+/** Stores documents with distinct ids, replacing those that have these ids now; returns what `store` does. */
+export async function storeDocuments(
+  context: WritesContext,
+  before: Table,
+  documents: readonly AcceptedDocument[],
+  { finish, onNews }: { finish?: (sql: Sql) => Promise<void>; onNews?: OnFieldNews | undefined } = {},
+): Promise<Map<string, bigint>> {
+  if (documents.length === 0) return new Map();
+  let fit = await fitAll(before.shape, documents);
+  const retyped = await withMajority(context.transaction, before, fit.shape, {
+    documents: fit.written,
+    ids: documents.map(({ id }) => id),
+  });
+  if (retyped.size > 0) fit = await fitAll(retypedShape(before.shape, retyped), documents);
+  const mapped = await withMaps(context.transaction, before, fit.shape, documents);
+  fit = mapped.retyped.length > 0 ? await fitAll(mapped.shape, documents) : { ...fit, shape: mapped.shape };
+  const { shape, written } = fit;
+  const changed = [...retyped.keys(), ...mapped.retyped];
+  const stored = { shape, retyped: changed, ids: documents.map(({ id }) => id), written, onNews };
+  return store(context, before, stored, async (sql, table, timeOf) => {
+    const fitted = written.map((one) => ({ ...one, eventTimeMicros: one.eventTimeMicros ?? timeOf(one.id) }));
+    await insertDocuments(sql.again, table, fitted);
+    await finish?.(sql);
+  });
+}
+
+async function fitAll(
+  before: TableShape,
+  documents: readonly AcceptedDocument[],
+): Promise<{ shape: TableShape; written: (AcceptedDocument & Fitting)[] }> {
+  const widening = widenTable(before);
+  const written = await mapInTurns(documents, (document) => ({
+    ...document,
+    ...widening.add(document.fields, document.declared),
+  }));
+  return { shape: widening.result(), written };
+}
+
+function retypedShape(shape: TableShape, retyped: ReadonlyMap<string, Shape>): TableShape {
+  return {
+    ...shape,
+    strays: new Set([...shape.strays, ...retyped.keys()]),
+    columns: new Map([...shape.columns, ...retyped]),
+  };
+}
+
+/** The ids that may already exist: a generated one cannot. */
+function givenIds(documents: readonly TextDocument[]): string[] {
+  return documents.flatMap(({ id, isMade }) => (isMade ? [] : [id]));
+}
+
+export async function storeText(
+  context: WritesContext,
+  before: Table,
+  { bytes }: DocumentsText,
+  { documents, shape }: ScannedText,
+  onNews: OnFieldNews | undefined,
+): Promise<TextOutcome[] | undefined> {
+  const ids = documents.map(({ id }) => id);
+  const written = documents.flatMap(({ id, parsed }) => (parsed === null ? [] : [{ id, ...parsed }]));
+  // Among all documents those that were parsed may be few: only with all of them it is known.
+  const given = givenIds(documents);
+  const retyped = await withMajority(context.transaction, before, shape, { documents: written, ids: given });
+  if (retyped.size > 0) return undefined;
+  const stored = { shape, retyped: [], ids, given, written, onNews };
+  const existed = await store(context, before, stored, (sql, table, timeOf) =>
+    insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
+  );
+  return documents.map(({ id, start, end }) => ({
+    id,
+    status: existed.has(id) ? 'replaced' : 'added',
+    bytes: end - start,
+  }));
+}
+
+/** The documents that `store` stores. */
+interface Stored {
+  /** Shape of the table afterwards. */
+  shape: TableShape;
+  /** Columns whose values may not fit their new type. */
+  retyped: readonly string[];
+  ids: readonly string[];
+  /** The ids that may already exist; default: all. */
+  given?: readonly string[];
+  /** The documents that may have widened the shape, or have strays, in order. */
+  written: readonly Written[];
+  onNews: OnFieldNews | undefined;
+}
+
+/**
+ * Replaces the documents that have these ids now with what `insert` inserts, and returns the event times of the
+ * replaced ones by id; `timeOf` gives the event time of the replaced document, or now. All in one transaction; the
+ * table's wider shape is put into the catalog once it is durable.
+ */
+async function store(
+  { catalog, locks, transaction, shortcuts: { knownIds } }: WritesContext,
+  before: Table,
+  { shape, retyped, ids, given = ids, written, onNews }: Stored,
+  insert: (sql: Sql, table: Table, timeOf: (id: string) => bigint) => Promise<void>,
+): Promise<Map<string, bigint>> {
+  const isWider = shape !== before.shape;
+  const table = isWider ? tableOf(before, shape) : before;
+  const now = BigInt(Date.now()) * 1_000n;
+  const sought = knownIds.try(before.id, given) ?? given;
+  knownIds.add(before.id, ids);
+  const run = async () => {
+    const stored = await transaction(async (sql) => {
+      if (isWider) await alterTable(sql, catalog, before, { after: table, retyped });
+      const existed = sought.length === 0 ? new Map<string, bigint>() : await deleteExisting(sql, table, sought);
+      await insert(sql, table, (id) => existed.get(id) ?? now);
+      return existed;
+    });
+    knownIds.stored(before.id, ids.length);
+    return stored;
+  };
+  const news = onNews && (await fieldNewsOf(before.shape, shape, written));
+  const tell = () => (news === undefined ? undefined : onNews?.(news));
+  if (!isWider) {
+    const existed = await run();
+    tell();
+    return existed;
+  }
+  return locks.hold([METADATA_LOCK], async () => {
+    const existed = await run();
+    putTable(catalog, table);
+    tell();
+    return existed;
+  });
+}
+
+/** The caller holds the metadata lock, so the tables behind an alias stay as they are until this is done. */
+export async function alterTable(
+  sql: Sql,
+  catalog: Catalog,
+  before: Table,
+  { after, retyped }: { after: Table; retyped: readonly string[] },
+): Promise<void> {
+  const data = dataTable(after.id);
+  const isEmptied = (name: string) => retyped.includes(name) && before.shape.columns.has(name);
+  const emptied = new Map([...after.shape.columns].filter(([name]) => isEmptied(name)));
+  const from = { ...before.shape, columns: new Map([...before.shape.columns, ...emptied]) };
+  const statements = [...alterStatements(data, from, after.shape), ...emptyStatements(data, before.shape, emptied)];
+  for (const statement of statements) await sql(statement);
+  // A shape can change without its columns: an integer that grows past 2^53 is still a BIGINT.
+  if (statements.length > 0) await createView(sql, after, catalog.withDeleted.has(after.id));
+  for (const alias of aliasesOver(catalog, after.id)) {
+    const tables = alias.tables.map((id) => (id === after.id ? after : requireTable(catalog, id)));
+    await createAliasView(sql, alias, tables);
+  }
+  await updateShape(sql, after);
+  await refit(sql, after, [...emptied.keys(), ...convertedColumns(from, after.shape)]);
+}
+
+/** Deletes the documents with these ids that exist; returns the event times, by id, of those that were visible. */
+async function deleteExisting(sql: Sql, table: Table, ids: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await findRows(sql, table, ids);
+  await deleteRows(sql, table, rows);
+  return new Map(visibleOf(table, rows).map(({ id, eventTimeMicros }) => [id, eventTimeMicros]));
+}
