@@ -39,7 +39,7 @@ describe('readStatement() finds parameters', () => {
     ['SELECT ROWS :n', 'SELECT ROWS $n', ['n']],
     ['VALUES (:a)', 'VALUES ($a)', ['a']],
     ['SELECT :a::DATE', 'SELECT $a::DATE', ['a']],
-    ['SELECT :a::INT', 'SELECT to_int_($a)', ['a']],
+    ['SELECT :a::INT', 'SELECT $a::BIGINT', ['a']],
     ['SELECT :a ::DATE', 'SELECT $a ::DATE', ['a']],
     ['SELECT [:a, :b]', 'SELECT [$a, $b]', ['a', 'b']],
     ['SELECT ARRAY[:a]', 'SELECT ARRAY[$a]', ['a']],

@@ -285,7 +285,7 @@ describe('errors', () => {
     ['SELECT 1;\nSELECT 2', /Only one statement/, 2, 1],
     ['SELECT nofunction(1)', /"nofunction" does not exist/, 1, 8],
     ['SELECT uper(status) FROM orders', /Did you mean "upper"/, 1, 8],
-    ["SELECT 1,\n  'x'::INT", /Could not convert string 'x' to INT/, 2, 3],
+    ["SELECT 1,\n  'x'::INT", /Could not convert string 'x' to INT/, 2, 6],
     ["SELECT 1 + DATE '2026-01-01' + true", /\+\(/, 1, 30],
     ['DELETE FROM orders', /^DELETE is not allowed: SQL here only reads/, 1, 1],
     ['SELECT a FROM (SELECT 1 a) x, (SELECT 2 a) y', /Ambiguous/, 1, 8],

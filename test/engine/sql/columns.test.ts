@@ -64,6 +64,10 @@ describe('beside a star the explicit column wins', () => {
     ],
     ['SELECT sum(x.age) FROM (SELECT u.*, 1 AS age FROM users u) x', [2]],
     ['SELECT *, 1 AS other FROM users ORDER BY _id LIMIT 1', ['u1', 'Ann', 31, 1]],
+    // Where the star has no such column.
+    ['SELECT *, 1 AS age FROM users AS t(a, b, c) ORDER BY a LIMIT 1', ['u1', 'Ann', 31, 1]],
+    ['WITH t(a, b) AS (SELECT age, _id FROM users) SELECT *, a + 1 AS age FROM t ORDER BY b LIMIT 1', [31, 'u1', 32]],
+    ["SELECT *, 1 AS amount FROM users SEMI JOIN orders ON status = 'open' ORDER BY _id LIMIT 1", ['u1', 'Ann', 31, 1]],
     ['SELECT o.*, u.name FROM users o, users u WHERE o._id = u._id ORDER BY 1 LIMIT 1', ['u1', 31, 'Ann']],
   ];
   test.each(cases)('%s', async (sql, row) => {
@@ -79,9 +83,18 @@ describe('GROUP BY', () => {
     // A column of the table, as in the engine.
     ['SELECT upper(status) AS status, count(*) FROM orders GROUP BY status', 2],
     ['SELECT customer.name, count(*) FROM orders GROUP BY customer.name', 3],
+    ['SELECT max(_id) AS _id, status FROM orders GROUP BY _id, status', 3],
+    ["SELECT s.i, count(*) FROM range(3) t(i), (SELECT {'i': 7} AS s) GROUP BY s, i", 3],
   ])('of a name that is its own: %s', async (sql, groups) => {
     expect(await fixture.rows(sql)).toHaveLength(groups);
   });
+});
+
+test('what queries name again and again is looked up once', async () => {
+  const level = (n: number) =>
+    `a${n} AS MATERIALIZED (SELECT *, 1 AS y${n} FROM a${n - 1} p SEMI JOIN a${n - 1} q USING (x))`;
+  const levels = Array.from({ length: 21 }, (_, n) => level(n + 1)).join(', ');
+  expect(await fixture.rows(`WITH a0 AS MATERIALIZED (SELECT 1 x), ${levels} SELECT count(*) FROM a21`)).toEqual([[1]]);
 });
 
 test('a parameter may stand apart from its colon after an operator', async () => {

@@ -79,7 +79,8 @@ function hintFor(name: string, allowed: ReadonlySet<string>): string {
   if (instead !== undefined) return ` Write ${instead}, for example.`;
   if (allowed === TABLE_FUNCTIONS && /^flatten$/i.test(name)) return ` ${UNNEST_INSTEAD}`;
   if (/setting/i.test(name)) return '';
-  const near = nearest(name, allowed, 1)[0];
+  // Those of our own making end so.
+  const near = nearest(name, allowed, 4).find((one) => !one.endsWith('_'));
   return near === undefined ? '' : ` Did you mean "${near}"?`;
 }
 

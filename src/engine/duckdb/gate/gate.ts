@@ -66,6 +66,8 @@ interface Walk {
   tables: Map<Node, NamedTable>;
   queries: Map<Node, Node>;
   missing: Missing[];
+  /** See `own-columns.ts`. */
+  columnsOf: Map<Node, ReadonlySet<string> | undefined>;
   macros: Set<string>;
   patterns: Map<string, number>;
   splices: Map<number, Splice>;
@@ -300,7 +302,8 @@ function walkQuery(walk: Walk, node: Node, outer: Scope): void {
   const { longIns } = walk;
   walk.longIns = 0;
   walkAny(walk, node['from_table'], { ...scope, aliases: NO_ALIASES });
-  if (node['type'] === 'SELECT_NODE') for (const piece of preferOwnColumns(walk.bytes, node, walk)) splice(walk, piece);
+  if (node['type'] === 'SELECT_NODE')
+    for (const piece of preferOwnColumns(walk.bytes, node, { ...walk, columns: walk.columnsOf })) splice(walk, piece);
   const aliases = walkColumns(walk, node, scope);
   walkChildren(walk, node, { ...scope, aliases }, 'cte_map', 'select_list', 'from_table', isRecursive ? 'right' : '');
   if (isRecursive) walkAny(walk, node['right'], within(scope, { node, size: NOTHING }, name, `recurring.${name}`));
@@ -343,6 +346,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     tables: new Map(),
     queries: new Map(),
     missing: [],
+    columnsOf: new Map(),
     macros: new Set(),
     patterns: new Map(),
     splices: new Map(),

@@ -1,8 +1,9 @@
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
-import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, TIME_COLUMN } from '../sql/names.ts';
+import { AGGREGATES } from '../sql/functions.ts';
+import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import { tokens } from '../sql/tokens.ts';
-import { isNode, type Node, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
+import { isNode, listOf, type Node, nodesIn, nodesOf, offsetOf, textOf, textsOf } from '../sql/tree.ts';
 
 /*
  * What other services read otherwise where a column of the select list has a name that the table has too. Beside a star the
@@ -15,6 +16,8 @@ export interface Relations {
   tables: ReadonlyMap<Node, NamedTable>;
   /** The entry of WITH that a name stands for. */
   queries: ReadonlyMap<Node, Node>;
+  /** The columns of queries, once they are known. */
+  columns: Map<Node, ReadonlySet<string> | undefined>;
 }
 
 /** Changes the tree of a SELECT, whose FROM has been walked, and returns what its text needs. */
@@ -31,21 +34,18 @@ function nameOf(item: Node): string {
 }
 
 function hideBehind(bytes: Buffer, list: readonly Node[], from: unknown, relations: Relations): Splice[] {
-  const own = new Map(list.filter((item) => item['class'] !== 'STAR').map((item) => [nameOf(item), item]));
+  const own = new Set(list.filter((item) => item['class'] !== 'STAR').map(nameOf));
   own.delete('');
   if (own.size === 0) return [];
   return list.filter(isPlainStar).flatMap((star) => {
     const relation = foldName(textOf(star['relation_name']));
     const there = relationsIn(from, relations).filter(({ name }) => relation === '' || name === relation);
-    const columns = new Set(there.flatMap((one) => [...one.columns]));
-    const hidden = [...own.keys()].filter((name) => columns.has(name));
+    const hidden = [...own].filter((name) => there.some(({ columns }) => columns?.has(name)));
     const at = offsetOf(star);
     const end = at === undefined ? undefined : starEnd(bytes, at);
     if (hidden.length === 0 || end === undefined) return [];
     star['exclude_list'] = hidden;
-    return [
-      { at: end, length: 0, text: ` EXCLUDE (${hidden.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ')})` },
-    ];
+    return [{ at: end, length: 0, text: ` EXCLUDE (${hidden.map(quoteName).join(', ')})` }];
   });
 }
 
@@ -61,35 +61,66 @@ function starEnd(bytes: Buffer, at: number): number | undefined {
 interface Relation {
   /** Folded. */
   name: string;
-  columns: ReadonlySet<string>;
+  /** Undefined: they are not known. */
+  columns: ReadonlySet<string> | undefined;
 }
 
-/** The relations of a FROM whose columns are known. */
+/** The relations that a FROM brings columns of. */
 function relationsIn(from: unknown, relations: Relations): Relation[] {
-  if (!isNode(from)) return [];
-  if (from['type'] === 'JOIN') return [from['left'], from['right']].flatMap((side) => relationsIn(side, relations));
-  const table = relations.tables.get(from);
+  if (!isNode(from) || from['type'] === 'EMPTY') return [];
+  if (from['type'] === 'JOIN') {
+    const hidesRight = /^(?:SEMI|ANTI)$/.test(textOf(from['join_type']));
+    const sides = hidesRight ? [from['left']] : [from['left'], from['right']];
+    return sides.flatMap((side) => relationsIn(side, relations));
+  }
   const name = foldName(textOf(from['alias']) || textOf(from['table_name']));
-  if (table !== undefined) return [{ name, columns: new Set(table.columns().map(foldName)) }];
-  const entry = from['type'] === 'SUBQUERY' ? from['subquery'] : relations.queries.get(from);
-  const node = queryIn(entry);
-  // Renamed by t(a, b).
-  if (node === undefined || from['column_name_alias'] !== undefined) return [];
-  return [{ name, columns: columnsOf(node, relations) }];
+  return [{ name, columns: columnsIn(from, relations) }];
 }
 
-function queryIn(entry: unknown): Node | undefined {
-  for (let at = entry; isNode(at); at = at['value'] ?? at['query'] ?? at['node'] ?? at['left']) {
+function columnsIn(from: Node, relations: Relations): ReadonlySet<string> | undefined {
+  // Renamed by t(a, b).
+  if (from['column_name_alias'] !== undefined) return undefined;
+  const table = relations.tables.get(from);
+  if (table !== undefined) return new Set(table.columns().map(foldName));
+  const entry = from['type'] === 'SUBQUERY' ? from['subquery'] : relations.queries.get(from);
+  return isNode(entry) ? columnsOf(entry, relations) : undefined;
+}
+
+/** The names of a query's columns; found once, since queries may name each other again and again. */
+function columnsOf(entry: Node, relations: Relations): ReadonlySet<string> | undefined {
+  if (relations.columns.has(entry)) return relations.columns.get(entry);
+  // A recursive one does not know its own.
+  relations.columns.set(entry, undefined);
+  const select = selectIn(entry);
+  const columns = select && namesIn(nodesOf(select['select_list']), select['from_table'], relations);
+  relations.columns.set(entry, columns);
+  return columns;
+}
+
+/** The names of the columns of a select list; undefined if they are not known. */
+function namesIn(list: readonly Node[], from: unknown, relations: Relations): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  for (const item of list) {
+    if (item['class'] !== 'STAR') names.add(nameOf(item));
+    else {
+      const isOfColumns = Object.keys(item).every((key) => STAR_KEYS.has(key) || key === 'exclude_list');
+      const of = foldName(textOf(item['relation_name']));
+      const there = relationsIn(from, relations).filter(({ name }) => of === '' || name === of);
+      if (!isOfColumns || there.some(({ columns }) => columns === undefined)) return undefined;
+      const left = new Set(textsOf(item['exclude_list']).map(foldName));
+      for (const name of there.flatMap(({ columns = [] }) => [...columns])) if (!left.has(name)) names.add(name);
+    }
+  }
+  return names;
+}
+
+/** The SELECT of an entry of WITH, or of a subquery, that has no other names for its columns. */
+function selectIn(entry: Node): Node | undefined {
+  for (let at: unknown = entry; isNode(at); at = at['value'] ?? at['query'] ?? at['node']) {
+    if (listOf(at['aliases']).length > 0) return undefined;
     if (at['type'] === 'SELECT_NODE') return at;
   }
   return undefined;
-}
-
-/** The names of a query's columns, as far as they are known. */
-function columnsOf(select: Node, relations: Relations): ReadonlySet<string> {
-  const list = nodesOf(select['select_list']);
-  const inStars = list.filter(isPlainStar).length === 0 ? [] : relationsIn(select['from_table'], relations);
-  return new Set([...list.map(nameOf), ...inStars.flatMap((one) => [...one.columns])]);
 }
 
 const SPECIAL: ReadonlySet<string> = new Set([ID_COLUMN, TIME_COLUMN, EXTRA_COLUMN, STRAYS_COLUMN, '_meta']);
@@ -117,8 +148,15 @@ function groupByOwn(bytes: Buffer, select: Node, list: readonly Node[], relation
 
 /** Whether GROUP BY means the item and not a column of the tables. */
 function isOwn(item: Node, name: string, select: Node, relations: Relations): boolean {
-  if (textOf(item['alias']) !== '') return SPECIAL.has(name);
+  if (textOf(item['alias']) !== '') return SPECIAL.has(name) && !aggregates(item);
   // A path: the engine knows its last name only if no table has it.
   const isPath = textsOf(item['column_names']).length > 1;
-  return isPath && !relationsIn(select['from_table'], relations).some(({ columns }) => columns.has(name));
+  return isPath && relationsIn(select['from_table'], relations).every(({ columns }) => columns?.has(name) === false);
+}
+
+function aggregates(item: Node): boolean {
+  for (const node of nodesIn(item)) {
+    if (node['class'] === 'WINDOW' || AGGREGATES.has(foldName(textOf(node['function_name'])))) return true;
+  }
+  return false;
 }

@@ -117,8 +117,7 @@ export async function describeFields(connection: DuckDBConnection, names: Names,
     const [row = []] = (await connection.runAndReadAll(`SELECT ${list} FROM ${view}`)).getRows();
     for (const [index, { path, type }] of batch.entries()) {
       const [occurrences, total] = [Number(row[2 * index]), Number(row[2 * index + 1])];
-      // A type that no value of JSON has.
-      if (occurrences > 0 || !isJson(fields, path)) add(path, type, occurrences, total);
+      if (occurrences > 0) add(path, type, occurrences, total);
     }
   }
   const totalOf = (path: readonly string[]) => [...counts.values()].find((one) => isSame(one.path, path))?.total ?? 0;
@@ -136,20 +135,15 @@ export async function describeFields(connection: DuckDBConnection, names: Names,
       { name: 'occurrences', type: 'BIGINT' },
       { name: 'total', type: 'BIGINT' },
     ],
-    rows: [...counts.values()].map(({ path, type, occurrences, total }): JsonValue[] => [
-      [...path],
-      type,
-      occurrences,
-      total,
-    ]),
+    rows: [...counts.values()]
+      .filter(({ occurrences }) => occurrences > 0)
+      .map(({ path, type, occurrences, total }): JsonValue[] => [[...path], type, occurrences, total]),
     cut: null,
   };
 }
 
 const isSame = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((step, at) => step === b[at]);
-const isJson = (fields: readonly Field[], path: readonly string[]) =>
-  fields.filter((one) => isSame(one.path, path)).length > 1;
 
 /** The values that do not fit, by path and type; those that are only spelled otherwise are in their columns as well. */
 async function strayCounts(connection: DuckDBConnection, table: NamedTable, view: string) {
@@ -168,7 +162,8 @@ async function strayCounts(connection: DuckDBConnection, table: NamedTable, view
     const path = steps.map((step, index) => (items.includes(steps.slice(0, index + 1).join('/')) ? ITEM : step));
     const stray = { path, type: typeOfJson(String(type)), count: Number(count) };
     // SQL sees the text of it, or a number that is rounded: so its column has counted it.
-    const seen = column === 'VARCHAR' ? 'string' : column === 'DOUBLE' && stray.type === 'int' ? 'float' : undefined;
+    const isNumber = stray.type === 'int' || stray.type === 'float';
+    const seen = column === 'VARCHAR' ? 'string' : column === 'DOUBLE' && isNumber ? 'float' : undefined;
     return seen === undefined ? [stray] : [stray, { ...stray, type: seen, count: -stray.count }];
   });
 }

@@ -31,9 +31,8 @@ export async function withPivotValues<T>(
     if (pivot === undefined) throw error;
     await resume(connection);
     const { before, source, column, at } = pivot;
-    const values = await valuesOf(
-      `${before} SELECT DISTINCT CAST((${column}) AS VARCHAR) FROM ${source} WHERE (${column}) IS NOT NULL ORDER BY 1 LIMIT ${VALUES_MAX + 1}`,
-    );
+    const query = `${before} SELECT DISTINCT CAST((${column}) AS VARCHAR) FROM ${source} WHERE (${column}) IS NOT NULL ORDER BY 1 LIMIT ${VALUES_MAX + 1}`;
+    const values = await valuesOf(query).catch(withoutPlace);
     if (values.length === 0) throw new ApiError('query_error', `There is no value of ${column} to make a column of.`);
     const list = values.map((value) => quoteText(String(value)));
     if (values.length <= VALUES_MAX)
@@ -43,6 +42,12 @@ export async function withPivotValues<T>(
       `PIVOT would make more than ${VALUES_MAX} columns of ${column}. List those that are wanted: ON ${column} IN (${list.slice(0, 2).join(', ')}).`,
     );
   }
+}
+
+/** Positions in a query that nobody has written mean nothing. */
+function withoutPlace(error: unknown): never {
+  if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+  throw new ApiError(error.code, error.message, { cause: error });
 }
 
 /** The parts of `… PIVOT source ON column …`, in no brackets, and where the list of values belongs, in UTF-16 units. */

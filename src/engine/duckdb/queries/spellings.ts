@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
+import { readEngineError } from '../connections/engine-error.ts';
 import { resume } from '../connections/sessions.ts';
 import { isMark, wordOf } from '../sql/forms/edit.ts';
 import { hasSecondSpelling } from '../sql/forms.ts';
@@ -9,17 +10,19 @@ import { isReserved } from '../sql/syntax-hints.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
 import { withTimeCasts } from './time-casts.ts';
 
+/** A statement has hardly more names without AS. */
+const ATTEMPTS_MAX = 100;
 /** Attempts after which all words that are left get their second spelling at once. */
-const ATTEMPTS_MAX = 32;
+const ONE_BY_ONE_MAX = 4;
 
-/** Messages of the binder about a call, or an operator, that takes no such types. */
-const UNFIT = /^(?:No function matches|Could not choose a best candidate)/;
+/** Messages about a call, or an operator, that takes no such types, and about casts that are nested too deeply. */
+const UNFIT = /^(?:No function matches|Could not choose a best candidate|The SQL grows too large)/;
 const UNPARSED = /^syntax error at or near "/;
 
 /**
  * Attempts the statement of a text, and again where the engine refuses a word of it that has a second spelling: a cast to
  * INT that must not be wide (`DATE '2024-01-01' + x::INT`), LENGTH of an object, a column's name without AS that is a word of
- * the engine's (`count(*) year`). If none of them helps, the error is that of the first attempt.
+ * the engine's (`count(*) year`). If none of them helps, the error is that of the first attempt that could be parsed.
  */
 export async function withSpellings<T>(
   connection: DuckDBConnection,
@@ -28,20 +31,40 @@ export async function withSpellings<T>(
   attempt: (statement: Statement) => Promise<T>,
 ): Promise<T> {
   let second: ReadonlySet<number> = new Set();
-  let first: ApiError | undefined;
+  let first: unknown;
+  let unfit = 0;
   for (let attempts = 1; ; attempts++) {
     try {
       const statement = (attempts === 1 ? known : undefined) ?? (await readStatement(sql, second));
       return await withTimeCasts(connection, statement, attempt);
     } catch (error) {
-      if (!isOfSpelling(error)) throw error;
-      first ??= error;
-      const words = attempts > ATTEMPTS_MAX ? [] : wordsToSpell(sql, error, second);
-      if (words.length === 0) throw first;
+      if (!isOfSql(error)) throw error;
+      const isUnparsed = UNPARSED.test(error.message);
+      // What one word is written like, others of the statement may have to be: `GROUP BY` the same cast.
+      const mayBeUnfit = UNFIT.test(error.message) || (unfit > 0 && isOfBinder(error));
+      if (!isUnparsed && !mayBeUnfit) throw error;
+      first ??= isUnparsed ? undefined : error;
+      if (!isUnparsed) unfit += 1;
+      const isOneByOne = UNFIT.test(error.message) && unfit < ONE_BY_ONE_MAX;
+      const words =
+        attempts > ATTEMPTS_MAX
+          ? []
+          : isUnparsed
+            ? bareName(sql, error, second)
+            : wordsToSpell(sql, error, second, isOneByOne);
+      if (words.length === 0) throw first ?? error;
       second = new Set([...second, ...words]);
       await resume(connection);
     }
   }
+}
+
+function isOfSql(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'query_error';
+}
+
+function isOfBinder({ cause }: ApiError): boolean {
+  return cause !== undefined && readEngineError(cause).kind === 'Binder';
 }
 
 /** Where the words with two spellings begin, in UTF-16 units. */
@@ -55,25 +78,28 @@ export function isUnfit(message: string): boolean {
   return UNFIT.test(message);
 }
 
-function isOfSpelling(error: unknown): error is ApiError {
-  if (!(error instanceof ApiError) || error.code !== 'query_error') return false;
-  return UNFIT.test(error.message) || UNPARSED.test(error.message);
-}
-
-/** Where words begin that may be spelled otherwise because of an error, in UTF-16 units. */
-function wordsToSpell(sql: string, { message, details }: ApiError, second: ReadonlySet<number>): number[] {
+/** Where the word at an error begins, in UTF-16 units, if it can only be the name of what stands before it. */
+function bareName(sql: string, { details }: ApiError, second: ReadonlySet<number>): number[] {
   const list = tokenList(sql);
   const at = indexAt(sql, details.line, details.column);
   const index = list.findIndex(({ start, end }) => start <= at && at < end);
-  if (UNPARSED.test(message)) return index !== -1 && isBareName(list, index, second) ? [list[index]?.start ?? 0] : [];
-  const left = list.flatMap((token, place) =>
-    hasSecondSpelling(list, place) && !second.has(token.start) ? [{ place, start: token.start }] : [],
+  return index !== -1 && isBareName(list, index, second) ? [list[index]?.start ?? 0] : [];
+}
+
+/** Where words begin that may be spelled otherwise because of an error: those nearest to it, or all. */
+function wordsToSpell(sql: string, { details }: ApiError, second: ReadonlySet<number>, isOneByOne: boolean): number[] {
+  const list = tokenList(sql);
+  const left = list.flatMap(({ start }, place) =>
+    hasSecondSpelling(list, place) && !second.has(start) ? [{ place, start }] : [],
   );
-  const [from, to] = index === -1 ? [0, list.length] : reachOf(list, index);
+  const at = indexAt(sql, details.line, details.column);
+  const index = list.findIndex(({ start, end }) => start <= at && at < end);
+  if (!isOneByOne || details.line === undefined || index === -1) return left.map(({ start }) => start);
+  const [from, to] = reachOf(list, index);
+  const depths = depthsOf(list);
   const near = left.filter(({ place }) => place >= from && place <= to);
-  const depths = near.map(({ place }) => depthOf(list, place));
-  const least = Math.min(...depths);
-  const nearest = near.filter((_, place) => depths[place] === least);
+  const least = near.reduce((depth, { place }) => Math.min(depth, depths[place] ?? 0), Number.POSITIVE_INFINITY);
+  const nearest = near.filter(({ place }) => depths[place] === least);
   return (nearest.length > 0 ? nearest : left).map(({ start }) => start);
 }
 
@@ -103,13 +129,20 @@ function reachOf(list: TokenList, index: number): [from: number, to: number] {
 /** Words between expressions. */
 const BETWEEN = /^(?:select|from|where|and|or|not|on|by|having|when|then|else|case|as|limit|with|union)$/;
 
-/** How many brackets are open at `index`; that of a cast is part of it. */
-function depthOf(list: TokenList, index: number): number {
+/** How many brackets are open at each token; that of a cast is part of it. */
+function depthsOf(list: TokenList): number[] {
+  const depths: number[] = [];
+  const open: number[] = [];
   let depth = 0;
-  for (let at = 0; at < index; at++) {
-    if (list.closeOf(at) > index && list.closeOf(at) !== at && !/cast$/.test(wordOf(list[at - 1]))) depth += 1;
+  for (let at = 0; at < list.length; at++) {
+    const text = list[at]?.kind === 'punctuation' ? (list[at]?.text ?? '') : '';
+    if (text !== '' && ')]}'.includes(text)) depth -= open.pop() ?? 0;
+    depths.push(depth);
+    if (text === '' || !'([{'.includes(text)) continue;
+    open.push(/cast$/.test(wordOf(list[at - 1])) ? 0 : 1);
+    depth += open.at(-1) ?? 0;
   }
-  return depth;
+  return depths;
 }
 
 /** The UTF-16 unit at a position of which both numbers count from 1, and a column is a character. */

@@ -23,8 +23,8 @@ export const EXPRESSIONS_EXPANDED_MAX = 150_000;
 export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ...[...WITHOUT_NULLS.keys()].map((name) => [name, USES_MAX] as const),
   ['format_iso8601', 3],
-  ['to_int_', 4],
-  ['try_to_int_', 4],
+  ['to_int_', 5],
+  ['try_to_int_', 5],
   ['typeof', 16],
   ['array_join', 2],
   ['array_pop_back', 2],
@@ -42,8 +42,11 @@ export const COPYING_MACROS: ReadonlyMap<string, number> = new Map([
   ['weighted_avg', 2],
 ]);
 
-/** Macros that take long to bind, a tenth of a second and more, by the number of expressions that they count as. */
+/** Macros that take long to bind for their size, copies included, by the number of expressions that they count as. */
 export const LARGE_MACROS: ReadonlyMap<string, number> = new Map([
+  ['to_int_', 200],
+  ['try_to_int_', 200],
+  ['typeof', 300],
   ['sha512', 10_000],
   ['hmac_sha512', 20_000],
   ['hmac', 25_000],

@@ -10,12 +10,13 @@ import {
   hashEdits,
   hexEdits,
   ifEdits,
+  lengthEdits,
   objectEdits,
   undefinedEdits,
   zipEdits,
 } from './forms/calls.ts';
 import { castEdits, isWideType, shortCastEdits } from './forms/casts.ts';
-import { type Edit, isMark, replacing, wordOf } from './forms/edit.ts';
+import { type Edit, inOrder, isMark, replacing, wordOf } from './forms/edit.ts';
 import { Clauses, exceptEdits, hintEdits, sampleEdits, unnestEdits, valuesEdits } from './forms/relations.ts';
 import { type TokenList, tokenList } from './token-list.ts';
 import { type Token, tokens } from './tokens.ts';
@@ -71,7 +72,7 @@ const written: Form = ({ list }, index) => formatEdits(list, index, writtenForma
 
 const lengthOf: Form = ({ list, second }, index) => {
   const token = list[index];
-  return second.has(token?.start ?? -1) ? replacing(token, token, 'cardinality') : [];
+  return second.has(token?.start ?? -1) ? replacing(token, token, 'cardinality') : lengthEdits(list, index);
 };
 
 /** By the word that they begin with, or have in them. */
@@ -106,6 +107,15 @@ export function hasSecondSpelling(list: TokenList, index: number): boolean {
 
 const MAY_HAVE_FORMS = new RegExp(`\\b(?:${[...FORMS.keys()].join('|')})\\b`, 'i');
 
+/** Whether a word with brackets is the name of a table, or of an entry of WITH, with its columns. */
+function isTableName(list: TokenList, index: number): boolean {
+  if (!isMark(list[index + 1], '(')) return false;
+  if (/^(?:as|with|recursive)$/.test(wordOf(list[index - 1]))) return wordOf(list[index]) !== 'unnest';
+  const next = list.closeOf(index + 1) + 1;
+  const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
+  return wordOf(list[next]) === 'as' && isQuery;
+}
+
 async function editsOf(sql: string, second: ReadonlySet<number>): Promise<Edit[]> {
   const list = tokenList(sql);
   const edits: Edit[] = [];
@@ -113,14 +123,14 @@ async function editsOf(sql: string, second: ReadonlySet<number>): Promise<Edit[]
   await restFor(sql);
   for (let index = 0; index < list.length; index++) {
     const token = list[index] as Token;
-    const form = token.kind === 'word' ? FORMS.get(wordOf(token)) : undefined;
+    const form = token.kind === 'word' && !isTableName(list, index) ? FORMS.get(wordOf(token)) : undefined;
     if (form !== undefined) for (const edit of form(reading, index)) edits.push(edit);
     if (second.has(token.start) && !hasSecondSpelling(list, index))
       edits.push({ start: token.start, end: token.start, text: 'AS ' });
     reading.clauses.see(token, list[index - 1]);
   }
   await restFor(sql);
-  return edits.sort((a, b) => a.start - b.start);
+  return inOrder(edits);
 }
 
 /** SQL text in the engine's spelling. */

@@ -109,6 +109,9 @@ export const SCALAR_FUNCTIONS: ReadonlySet<string> = new Set([
   ...COMPAT_MACROS.keys(),
 ]);
 
+/** Functions of many rows, which also stand in windows. */
+export const AGGREGATES: ReadonlySet<string> = namesIn(AGGREGATES_AND_WINDOWS, 'count_if');
+
 /** Functions whose result may be a struct, list or map made of their arguments. */
 export const NESTING_FUNCTIONS: ReadonlySet<string> = namesIn(
   AGGREGATES_AND_WINDOWS,

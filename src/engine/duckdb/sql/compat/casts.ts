@@ -19,12 +19,13 @@ const TYPE_NAME = `CASE WHEN v IS NULL THEN 'null'
     WHEN 'ARRAY' THEN 'array' WHEN 'OBJECT' THEN 'object' ELSE 'null' END
   ELSE lower(${ENGINE_TYPE}) END`;
 
-/** Stands for a cast to INT, which leaves out the fraction; the engine's cast to BIGINT rounds. */
+/** Stands for CAST(x AS INT), which leaves out the fraction; the engine's cast to BIGINT rounds. */
 export const TO_INT = 'to_int_';
 export const TRY_TO_INT = 'try_to_int_';
-const toInt = (cast: string) => `(v) AS CASE left(${ENGINE_TYPE}, 3)
-  WHEN 'DOU' THEN ${cast}(trunc(TRY_CAST(v AS DOUBLE)) AS BIGINT)
-  WHEN 'DEC' THEN ${cast}(split_part(CAST(v AS VARCHAR), '.', 1) AS BIGINT)
+const toInt = (
+  cast: string,
+) => `(v) AS CASE WHEN ${ENGINE_TYPE} IN ('DOUBLE', 'FLOAT') THEN ${cast}(trunc(TRY_CAST(v AS DOUBLE)) AS BIGINT)
+  WHEN regexp_matches(${ENGINE_TYPE}, '^DECIMAL\\([0-9,]*\\)$') THEN ${cast}(split_part(CAST(v AS VARCHAR), '.', 1) AS BIGINT)
   ELSE ${cast}(v AS BIGINT) END`;
 /** By name: what `forms.ts` writes in the place of casts. */
 export const CAST_MACROS: readonly (readonly [string, readonly string[]])[] = [
@@ -39,7 +40,7 @@ export const CASTS: readonly CompatFunction[] = [
     name: 'CAST',
     example: "CAST('9780439023481' AS int) + CAST(1.9 AS int)",
     gives: 9780439023482,
-    note: 'INT and INTEGER: 64 bits, without the fraction (BIGINT rounds); FLOAT and REAL: 64 bits. Of 32 bits only where the engine takes no more: a date plus a number, round, lpad, chr.',
+    note: 'INT, INTEGER, FLOAT and REAL have 64 bits; 32 where the engine takes no more (a date plus a number, round). CAST to INT leaves out a fraction; x::INT rounds.',
   },
   { name: 'TRY_CAST', listedWith: 'CAST', example: "TRY_CAST('x' AS int)", gives: null },
   { name: 'STATIC_CAST', listedWith: 'CAST', example: 'STATIC_CAST(1.7 AS int)', gives: 1 },

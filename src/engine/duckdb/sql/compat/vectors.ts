@@ -1,8 +1,7 @@
 import { computedOnce } from '../computed-once.ts';
-import { type CompatFunction, once } from './entry.ts';
+import type { CompatFunction } from './entry.ts';
 
-const ENFORCED =
-  'CASE WHEN len(p.v) = p.n AND list_count(TRY_CAST(p.v AS DOUBLE[])) = p.n THEN TRY_CAST(p.v AS DOUBLE[]) END';
+const ENFORCED = 'CASE WHEN len(p.v) = p.n AND list_count(p.v) = p.n THEN p.v END';
 
 const COMPARED_NOTE = 'COSINE_SIM is null for a vector of zeros. APPROX forms are exact.';
 /** A parameter that holds a vector may come as JSON. */
@@ -58,7 +57,9 @@ export const VECTORS: readonly CompatFunction[] = [
   })),
   {
     name: 'VECTOR_ENFORCE',
-    macro: [once('v n', ENFORCED), once('v n', ENFORCED).replace('(v, n)', '(v, n, t)')],
+    macro: ['(v, n)', '(v, n, t)'].map(
+      (names) => `${names} AS ${computedOnce({ v: 'TRY_CAST(v AS DOUBLE[])', n: 'n' }, ENFORCED)}`,
+    ),
     example: "VECTOR_ENFORCE([1, 2], 3, 'float')",
     gives: null,
     note: 'The vector as DOUBLE[], or null where its length differs or it holds no numbers; the type is ignored.',

@@ -1,21 +1,17 @@
 import { HASH_NAMES } from '../compat/hashes.ts';
 import { DATE_OF, TIME_OF } from '../compat/times.ts';
 import type { TokenList } from '../token-list.ts';
-import { type Edit, isMark, replacing, wordOf } from './edit.ts';
+import { closing, type Edit, isMark, replacing, wordOf } from './edit.ts';
 
 /** `COUNT_IF(x)` counts true values: the engine's own gives null if there are no rows. */
 export function countIfEdits(list: TokenList, index: number): Edit[] {
   const [call, open, close] = [list[index], list[index + 1], list[list.closeOf(index + 1)]];
   if (call === undefined || open === undefined || close === undefined || !isMark(open, '(')) return [];
   if (isMark(list[index - 1], '.') || wordOf(list[index + 2]) === 'distinct' || isMark(list[index + 2], ')')) return [];
-  // A name with its column list, of a table or of WITH.
-  const next = list.closeOf(index + 1) + 1;
-  const isQuery = isMark(list[next + 1], '(') || /^(?:not|materialized)$/.test(wordOf(list[next + 1]));
-  if (wordOf(list[index - 1]) === 'as' || (wordOf(list[next]) === 'as' && isQuery)) return [];
   return [
     { start: call.start, end: call.end, text: 'count' },
     { start: open.end, end: open.end, text: '(' },
-    { start: close.start, end: close.start, text: ') OR NULL' },
+    closing(close.start, ') OR NULL'),
   ];
 }
 
@@ -32,6 +28,8 @@ export function objectEdits(list: TokenList, index: number): Edit[] {
   if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.')) return [];
   const [first, second] = list.endsOf(index + 1);
   if (first === undefined || second === undefined) return [];
+  if (wordOf(list[first + 1]) === 'array_create' && list.closeOf(first + 2) === second - 1)
+    return replacing(list[first + 1], list[first + 1], 'json_array');
   const [open, close] = [list[first + 1], list[second - 1]];
   if (open === undefined || close === undefined || !isMark(open, '[') || list.closeOf(first + 1) !== second - 1)
     return [];
@@ -50,8 +48,10 @@ export function arrayEdits(list: TokenList, index: number): Edit[] {
   for (const end of list.endsOf(index + 1)) {
     const token = list[first];
     const isArray = isMark(token, '[') || (wordOf(token) === 'array_create' && list.closeOf(first + 1) === end - 1);
-    if (!isArray && (end !== first + 1 || (token?.kind !== 'string' && token?.kind !== 'number'))) return [];
-    kinds.add(isArray ? 'array' : (token?.kind ?? ''));
+    const word = /^(?:null|true|false)$/.exec(wordOf(token))?.[0];
+    const kind = isArray ? 'array' : (word ?? token?.kind ?? '');
+    if (!isArray && (end !== first + 1 || !/^(?:string|number|null|true|false)$/.test(kind))) return [];
+    if (kind !== 'null') kinds.add(kind.replace('false', 'true'));
     first = end + 1;
   }
   return kinds.size > 1 ? replacing(call, call, 'json_array') : [];
@@ -104,7 +104,17 @@ export function ifEdits(list: TokenList, index: number): Edit[] {
   const close = list[ends.at(-1) ?? -1];
   if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.') || ends.length !== 2 || close === undefined)
     return [];
-  return [{ start: close.start, end: close.start, text: ', NULL' }];
+  return [closing(close.start, ', NULL')];
+}
+
+/** Functions of which the result is JSON. */
+const MAKING_JSON = /^(?:json_parse|array_create|object|merge|erase|zip|map_agg|object_agg|values|items)$/;
+
+/** `LENGTH(ARRAY_CREATE(1, 'a'))` counts items: of JSON the engine counts the letters. */
+export function lengthEdits(list: TokenList, index: number): Edit[] {
+  const isJson = isMark(list[index + 1], '(') && MAKING_JSON.test(wordOf(list[index + 2]));
+  const isAlone = isJson && list.closeOf(index + 3) === list.closeOf(index + 1) - 1;
+  return isAlone ? replacing(list[index], list[index], 'cardinality') : [];
 }
 
 /** `HASH(x, 'sha1')` is the call of that name; the engine's hash of several values is none of them. */
@@ -131,10 +141,7 @@ export function extractedEdits(list: TokenList, index: number): Edit[] {
   const isObject = second !== undefined && isMark(list[second + 1], '[');
   if (!isMark(list[index + 1], '(') || isMark(list[index - 1], '.') || isObject) return [];
   if (call === undefined || close === undefined) return [];
-  return [
-    { start: call.start, end: call.start, text: 'nullif(' },
-    { start: close.end, end: close.end, text: `, '')` },
-  ];
+  return [{ start: call.start, end: call.start, text: 'nullif(' }, closing(close.end, `, '')`)];
 }
 
 /** `EXTRACT(DATE FROM t)` is a cast. */
@@ -142,7 +149,7 @@ export function extractEdits(list: TokenList, index: number): Edit[] {
   const [call, open, part, from] = list.slice(index, index + 4);
   const close = list[list.closeOf(index + 1)];
   if (!isMark(open, '(') || wordOf(part) !== 'date' || wordOf(from) !== 'from' || close === undefined) return [];
-  return [...replacing(call, from, 'CAST('), { start: close.start, end: close.start, text: ' AS DATE' }];
+  return [...replacing(call, from, 'CAST('), closing(close.start, ' AS DATE')];
 }
 
 /** `DATE(2024, 3, 1)`, `TIME(12, 30, 0)`: the engine reads these names as types. */

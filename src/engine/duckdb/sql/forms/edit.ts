@@ -5,6 +5,24 @@ export interface Edit {
   start: number;
   end: number;
   text: string;
+  /** Belongs to what ends there: of several, that of the innermost comes first. */
+  isEnd?: true;
+}
+
+/** What is put in after a token, or before one that ends a bracket. */
+export const closing = (at: number, text: string): Edit => ({ start: at, end: at, text, isEnd: true });
+
+/** In the order of the text: of those at the same place, ends come first, and the last found of them. */
+export function inOrder(edits: readonly Edit[]): Edit[] {
+  return edits
+    .map((edit, index) => ({ edit, index }))
+    .sort((a, b) => {
+      const [one, other] = [a.edit, b.edit];
+      if (one.start !== other.start) return one.start - other.start;
+      if (one.isEnd !== other.isEnd) return one.isEnd ? -1 : 1;
+      return one.isEnd ? b.index - a.index : a.index - b.index;
+    })
+    .map(({ edit }) => edit);
 }
 
 export const wordOf = (token: Token | undefined) => (token?.kind === 'word' ? token.text.toLowerCase() : '');
