@@ -7,7 +7,7 @@ import { type ToolResult, visibleValue } from './fence.ts';
 import type { Human, Verdict } from './guard/guard.ts';
 import { estimateTokens } from './room.ts';
 import { hideable, isReference, withoutTexts } from './secrets.ts';
-import { isAnyJson, structureIn, unwrapped } from './tools/arguments.ts';
+import { asListed, isAnyJson, structureIn, unwrapped } from './tools/arguments.ts';
 import type { Argument } from './tools/catalog.ts';
 import type { Arguments } from './tools/relations.ts';
 import type { Tool } from './tools/tool.ts';
@@ -143,7 +143,8 @@ function sizeOf(result: ToolResult | InputRequiredResult) {
  * The arguments as they may be recorded. Of anything unknown to the contract, at any depth, only the name: the value
  * could be anything, even a secret. Free-form values such as documents are recorded as they are.
  */
-export function auditedArguments({ arguments: known, secretArguments = [] }: Tool, args: Arguments): unknown {
+export function auditedArguments({ arguments: known, secretArguments = [] }: Tool, given: Arguments): unknown {
+  const args = asListed(known, given);
   const kept = Object.entries(args).map(([name, value]) => {
     const argument = known.find((one) => one.name === name);
     if (argument === undefined) return [short(name), UNKNOWN] as const;

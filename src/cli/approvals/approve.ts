@@ -85,7 +85,7 @@ async function answer(client: Client, { code, status, message, typed_name: name,
   }
   process.stdout.write(
     decision === 'approve'
-      ? 'Approved. Tell the assistant to go on: it has to call again, in the chat that asked.\n'
+      ? 'Approved. Tell the assistant to go on: it has to call again, with the same arguments and the same API key.\n'
       : 'Declined. Nothing was changed.\n',
   );
   return 0;

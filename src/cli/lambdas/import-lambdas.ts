@@ -18,6 +18,8 @@ interface Task {
 }
 
 /** Errors that are about one lambda; any other ends the import. */
+/** Messages about SQL that is refused whatever data there are. */
+const UNREADABLE = /^(?:syntax error|Only one statement|\w+ is not allowed|The SQL |Function "|Table function ")/;
 const OF_ONE = new Set(['invalid_input', 'query_error', 'not_found', 'already_exists', 'content_too_large']);
 
 /**
@@ -116,7 +118,6 @@ async function versionsOf(client: Client, place: { workspace: string; queryLambd
 }
 
 async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }: ExportedVersion): Promise<void> {
-  tally.made += 1;
   const problem = await client.validateQuery({ sql: { query }, parameters: true }).then(
     () => undefined,
     (error: unknown) => {
@@ -124,6 +125,13 @@ async function sayWhatWouldBe({ client, tally }: Task, label: string, { query }:
       throw error;
     },
   );
+  // As it would be refused when it is made: what cannot be read will not bind later either.
+  if (problem !== undefined && UNREADABLE.test(problem)) {
+    tally.refused += 1;
+    print(`${label}  refused: ${problem}`);
+    return;
+  }
+  tally.made += 1;
   if (problem !== undefined) tally.unbound += 1;
   print(`${label}  would be new${problem === undefined ? '' : `; does not bind yet: ${problem}`}`);
 }

@@ -25,7 +25,7 @@ export function readArguments(
   given: Arguments,
   secrets?: CallSecrets,
 ): Arguments {
-  const sent = listed(known, flattened(known, given));
+  const sent = asListed(known, given);
   const problems = unknownArguments(known, sent);
   const input: Record<string, unknown> = {};
   for (const argument of known) {
@@ -47,6 +47,11 @@ export function readArguments(
     throw new ApiError('invalid_input', `Cannot call ${tool}: ${problems.slice(0, ISSUES_MAX).join('; ')}${more}.`);
   }
   return input;
+}
+
+/** The arguments under the names that are listed: the API's own forms of them are understood as well. */
+export function asListed(known: readonly Argument[], given: Arguments): Arguments {
+  return listed(known, flattened(known, given));
 }
 
 /** The arguments, with the API's object taken apart into its flattened fields, if none of these was sent beside it. */

@@ -50,7 +50,7 @@ export function answeredPage({ status, tool }: Asked): Page {
   return htmlPage(
     'Approved',
     `<p>Tell the assistant to go on: <code>${escaped(tool)}</code> runs when it calls again with the same arguments, once,
-within ten minutes, and only in the chat that asked. You can close this page.</p>${BACK}`,
+within ten minutes, and only with the API key that asked. You can close this page.</p>${BACK}`,
   );
 }
 

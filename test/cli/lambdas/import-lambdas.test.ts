@@ -59,9 +59,9 @@ test('a folder of the command-line tool becomes lambdas and their workspaces, on
   writeLambda('src/shop/later', 'SELECT * FROM commons.nowhere');
   writeLambda('src/shop/broken', 'SELEC 1');
   const dry = await run(folder, '--dry-run');
-  expect(dry.stdout).toMatch(/^shop\.broken {2}would be new; does not bind yet: .*SELEC.*$/m);
+  expect(dry.stdout).toMatch(/^shop\.broken {2}refused: .*SELEC.*$/m);
   expect(dry.stdout).toMatch(
-    /^3 lambdas: 3 versions would be new, 2 of them do not bind yet, .* Nothing was changed\.$/m,
+    /^3 lambdas: 2 versions would be new, 1 of them does not bind yet, .* 1 was refused\. Nothing was changed\.$/m,
   );
   expect(await call('list_lambdas', {})).not.toContain('shop');
 

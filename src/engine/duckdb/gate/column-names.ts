@@ -34,15 +34,25 @@ export function columnNames(statement: Statement, node: Node): readonly ColumnNa
   });
 }
 
-/** The names of a result's columns, given the engine's: beside two or more stars, those between them are the engine's. */
-export function withColumnNames(names: readonly string[], own: readonly ColumnName[]): readonly string[] {
+/**
+ * The names of a result's columns, given the engine's: beside two or more stars, those between them are the engine's.
+ * `hidden` is the number of columns at the end that no item stands for.
+ */
+export function withColumnNames(
+  names: readonly string[],
+  own: readonly ColumnName[],
+  hidden: number,
+): readonly string[] {
   const first = own.indexOf(MANY);
   if (own.length === 0) return names;
   const renamed = [...names];
   const behind = first === -1 ? 0 : own.length - 1 - own.lastIndexOf(MANY);
   for (const [place, name] of own.slice(0, first === -1 ? own.length : first).entries())
     renamed[place] = nameOr(name, names[place]);
-  for (let back = 1; back <= behind; back++) renamed[names.length - back] = nameOr(own.at(-back), names.at(-back));
+  for (let back = 1; back <= behind; back++) {
+    const place = names.length - hidden - back;
+    renamed[place] = nameOr(own.at(-back), names[place]);
+  }
   return renamed;
 }
 
@@ -55,7 +65,7 @@ function isUnnamed(item: Node): boolean {
 }
 
 /** Stars, COLUMNS(…), and unnest(object). */
-function isMany(item: Node): boolean {
+export function isMany(item: Node): boolean {
   if (item['class'] === 'STAR') return true;
   return textOf(item['function_name']) === 'unnest' || JSON.stringify(item).includes('"columns":true');
 }

@@ -1,6 +1,7 @@
 import { nearest } from '../../../contract/nearest.ts';
 import { foldName, ITEM, isMapField, type JsonField, type NamedTable, quoteName } from '../sql/names.ts';
 import { constantOf, constantText, isNode, type Node, nodesIn, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import type { PlainRead } from './plain-read.ts';
 
 /**
  * The fields that a statement computes with, by their names alone: whichever table of the statement has a field of a name
@@ -47,10 +48,14 @@ function mayWarn(table: NamedTable): boolean {
 }
 
 /**
- * `plain`: the select list only shows what the documents have, and computes with nothing. Tables of which there is nothing
- * to say are not read.
+ * `plain`: the select list shows what the documents have, but for what it computes. Tables of which there is nothing to say
+ * are not read.
  */
-export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>, isPlain: boolean): FieldReads {
+export function fieldReads(
+  tree: unknown,
+  tables: ReadonlyMap<Node, NamedTable>,
+  plain: Pick<PlainRead, 'computed'> | null,
+): FieldReads {
   if (![...tables.values()].some(mayWarn)) return NOTHING;
   const named = [...tables].flatMap(([node, { name }]) => [textOf(node['alias']), name]);
   const columns = new Set([...tables.values()].flatMap((table) => table.columns().map(foldName)));
@@ -63,9 +68,9 @@ export function fieldReads(tree: unknown, tables: ReadonlyMap<Node, NamedTable>,
   });
   const walk = newWalk();
   const query = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
-  visit(walk, isPlain ? { ...query, select_list: usedAgain(query) } : query, false);
-  const whole = isPlain ? newWalk() : walk;
-  if (isPlain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
+  visit(walk, plain ? { ...query, select_list: [...plain.computed, ...usedAgain(query)] } : query, false);
+  const whole = plain ? newWalk() : walk;
+  if (plain && [...tables.values()].some(hasSpellings)) visit(whole, query, false);
   const paths = [...walk.paths.values()];
   return { paths, all: walk.all, compared: [...walk.compared.values()], named: [...whole.paths.values()] };
 }

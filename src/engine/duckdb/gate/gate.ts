@@ -370,7 +370,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     await restFor(statement.body);
   }
   const plain = show === null ? readPlain(statement, node, walk.tables) : null;
-  const reads = fieldReads(tree, walk.tables, plain !== null);
+  const reads = fieldReads(tree, walk.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
   if (plain?.added) {

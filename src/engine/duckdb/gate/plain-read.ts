@@ -4,15 +4,20 @@ import type { Splice } from '../sql/splices.ts';
 import type { Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
 import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
+import { isMany } from './column-names.ts';
 
 /**
- * A statement that only picks fields of one collection: each value is shown as its document has it, also one that does
- * not fit its column, and a time as it was spelled. For this the result has the column of strays in addition, if there is
- * one, which no answer shows.
+ * A statement that picks fields of one collection, and may compute others beside them: each value that is picked is shown
+ * as its document has it, also one that does not fit its column, and a time as it was spelled. For this the result has the
+ * column of strays in addition, if there is one, which no answer shows.
  */
 export interface PlainRead {
-  /** For each column of the select list its place, as in `strays.ts`, and as it is spelled here; `star`: all columns of the table come here. */
+  /**
+   * For each column of the select list its place, as in `strays.ts`, and as it is spelled here; `star`: all columns of the
+   * table come here; null: it is computed, or has no strays.
+   */
   items: readonly (string | 'star' | null)[];
+  computed: readonly Node[];
   /** What the text needs for the strays, and its node in the tree; null if they are there already, or there are none. */
   added: { splice: Splice; node: Node } | null;
   hasStrays: boolean;
@@ -40,6 +45,7 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
   const list = nodesOf(query['select_list']);
   if (list.filter((item) => item['class'] === 'STAR').length > 1) return null;
   const items: PlainRead['items'][number][] = [];
+  const computed: Node[] = [];
   let isThere = false;
   for (const item of list) {
     if (item['class'] === 'STAR') {
@@ -49,14 +55,16 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
       continue;
     }
     const place = item['class'] === 'COLUMN_REF' ? columnPlace(table, from, textsOf(item['column_names'])) : undefined;
-    if (place === undefined) return null;
-    items.push(place);
+    if (place === undefined && isMany(item)) return null;
+    if (place === undefined) computed.push(item);
+    items.push(place ?? null);
   }
+  if (computed.length === list.length) return null;
   const { written } = table;
   const fieldAt = (place: string) => table.placeOf?.(stepsOf(place)) ?? place;
   const added = !hasStrays || isThere ? null : addedTo(statement);
   if (hasStrays && !isThere && added === null) return null;
-  return { items, added, hasStrays, written, fieldAt };
+  return { items, computed, added, hasStrays, written, fieldAt };
 }
 
 /** Whether a star is of the table, and not of an object: `o.*` has the fields of `o`. */

@@ -77,7 +77,7 @@ async function runPrepared(
   const { values, keeperOf } = reading;
   const result = await begin(prepared, values);
   const ofEngine = resultNames(result.columnNames(), opened.innerNames, opened.passed.tables);
-  const names = withColumnNames(ofEngine, opened.passed.columnNames);
+  const names = withColumnNames(ofEngine, opened.passed.columnNames, opened.passed.plain?.added ? 1 : 0);
   const shown = opened.statement.explain === '' ? shownIn(opened.passed.plain, result.columnNames()) : undefined;
   const caps = { ...reading.caps, names, shown };
   if (keeperOf === undefined) return { ...(await readRows(result, caps, signal)), keeping: null };
