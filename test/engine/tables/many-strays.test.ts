@@ -217,15 +217,15 @@ describe('columns that are computed beside those that are picked', () => {
   test('leave these as they were written, and say what they did not see', async () => {
     await collectionOf(
       'beside',
-      Array.from({ length: 8 }, (_, n) => ({ n, s: `s${n}`, at: `2024-05-0${n + 1}T10:00:00+02:00` })),
-      [{ n: 'n/a', s: 7, at: '2024-05-09T10:00:00+02:00' }],
+      Array.from({ length: 8 }, (_, n) => ({ n, s: `s${n}`, t: `2024-05-0${n + 1}T10:00:00+02:00` })),
+      [{ n: 'n/a', s: 7, t: '2024-05-09T10:00:00+02:00' }],
     );
     const ask = (sql: string) => engine.query({ sql: `${sql} FROM beside WHERE _id = 'd008'` });
     const picked = await ask('SELECT *, upper(s) AS u, 1');
-    expect(picked.columns.map(({ name }) => name)).toEqual(['_id', '_event_time', 'n', 's', 'at', 'u', '?field2']);
+    expect(picked.columns.map(({ name }) => name)).toEqual(['_id', '_event_time', 'n', 's', 't', 'u', '?field2']);
     expect(picked.rows[0]?.slice(2)).toEqual(['n/a', 7, '2024-05-09T10:00:00+02:00', '7', 1]);
     expect(picked.warnings).toEqual([expect.stringMatching(/^1 value of "s"/)]);
-    const computed = await ask('SELECT n, n + 1 AS m, at, year(at)');
+    const computed = await ask('SELECT n, n + 1 AS m, t, year(t)');
     expect(computed.rows).toEqual([['n/a', null, '2024-05-09T10:00:00+02:00', 2024]]);
     expect(computed.warnings).toEqual([expect.stringMatching(/^1 value of "n"/)]);
     // What may be several columns leaves no place to tell.
