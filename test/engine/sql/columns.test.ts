@@ -83,6 +83,8 @@ describe('GROUP BY', () => {
     // A column of the table, as in the engine.
     ['SELECT upper(status) AS status, count(*) FROM orders GROUP BY status', 2],
     ['SELECT customer.name, count(*) FROM orders GROUP BY customer.name', 3],
+    // Two tables have it.
+    ['SELECT u.name, count(*) FROM users u JOIN users v ON u._id <> v._id GROUP BY name', 2],
     ['SELECT max(_id) AS _id, status FROM orders GROUP BY _id, status', 3],
     ["SELECT s.i, count(*) FROM range(3) t(i), (SELECT {'i': 7} AS s) GROUP BY s, i", 3],
   ])('of a name that is its own: %s', async (sql, groups) => {

@@ -149,9 +149,11 @@ function groupByOwn(bytes: Buffer, select: Node, list: readonly Node[], relation
 /** Whether GROUP BY means the item and not a column of the tables. */
 function isOwn(item: Node, name: string, select: Node, relations: Relations): boolean {
   if (textOf(item['alias']) !== '') return SPECIAL.has(name) && !aggregates(item);
-  // A path: the engine knows its last name only if no table has it.
-  const isPath = textsOf(item['column_names']).length > 1;
-  return isPath && relationsIn(select['from_table'], relations).every(({ columns }) => columns?.has(name) === false);
+  if (textsOf(item['column_names']).length < 2) return false;
+  // A path: the engine takes its last name for a column if one relation has it, and for an error otherwise.
+  const there = relationsIn(select['from_table'], relations);
+  if (there.some(({ columns }) => columns === undefined)) return false;
+  return there.filter(({ columns }) => columns?.has(name)).length !== 1;
 }
 
 function aggregates(item: Node): boolean {
