@@ -34,6 +34,11 @@ export function cut(text: string, charsMax: number): string {
   return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text;
 }
 
+/** A sentence with its full stop, unless it asks. */
+export function ended(sentence: string): string {
+  return sentence.endsWith('?') ? sentence : `${sentence}.`;
+}
+
 /** A row's title for use after "Cannot": `Add documents` becomes `add documents`. */
 export function lowerFirst(title: string): string {
   return title.charAt(0).toLowerCase() + title.slice(1);

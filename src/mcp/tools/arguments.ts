@@ -3,6 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { isObject, parseJson } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { secrecyOf } from '../../contract/secret.ts';
+import { ended } from '../../contract/text.ts';
 import { pathText, unknownKeys } from '../../contract/unknown-keys.ts';
 import type { CallSecrets } from '../secrets.ts';
 import type { Argument } from './catalog.ts';
@@ -44,7 +45,10 @@ export function readArguments(
   }
   if (problems.length > 0) {
     const more = problems.length > ISSUES_MAX ? ` (and ${problems.length - ISSUES_MAX} more)` : '';
-    throw new ApiError('invalid_input', `Cannot call ${tool}: ${problems.slice(0, ISSUES_MAX).join('; ')}${more}.`);
+    throw new ApiError(
+      'invalid_input',
+      ended(`Cannot call ${tool}: ${problems.slice(0, ISSUES_MAX).join('; ')}${more}`),
+    );
   }
   return input;
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { Row } from '../../contract/row.ts';
-import { cut, lowerFirst } from '../../contract/text.ts';
+import { cut, ended, lowerFirst } from '../../contract/text.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import { pathText, saysSomething, type UnknownKey, unknownKeys } from '../../contract/unknown-keys.ts';
 
@@ -130,7 +130,7 @@ function invalid(row: Row, refused: readonly (() => string)[], issues: readonly 
   const more = problems.length - shown.length;
   return new ApiError(
     'invalid_input',
-    `Cannot ${lowerFirst(row.title)}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+    ended(`Cannot ${lowerFirst(row.title)}: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`),
   );
 }
 

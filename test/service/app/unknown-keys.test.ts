@@ -76,7 +76,7 @@ describe('any other unknown key', () => {
     [
       'createCollection',
       { descripton: 'x' },
-      'Cannot create a collection: "descripton" is not known; did you mean "description"?.',
+      'Cannot create a collection: "descripton" is not known; did you mean "description"?',
     ],
     [
       'createCollection',
