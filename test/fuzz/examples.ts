@@ -107,6 +107,11 @@ const CALLS: readonly (readonly [string, string])[] = [
   ['flatten', 'flatten([[1], [2]])'],
   ['unnest', 'unnest([1, 2])'],
   ['o_vals', `o_vals('{"a": 1}'::JSON)`],
+  // What our own reading writes in the place of other forms.
+  ...each('to_int_ try_to_int_', (name) => `${name}(1.9)`),
+  ['sha512_of_hex_', "sha512_of_hex_('61')"],
+  ['date_of_', 'date_of_(2024, 3, 1)'],
+  ['time_of_', 'time_of_(12, 30, 0)'],
   ['repeat_row', 'FROM repeat_row(1, 2, num_rows := 3)'],
   ['list_zip', 'list_zip([1], [2])'],
   ['array_zip', 'array_zip([1], [2])'],

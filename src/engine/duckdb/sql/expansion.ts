@@ -48,6 +48,7 @@ export const LARGE_MACROS: ReadonlyMap<string, number> = new Map([
   ['try_to_int_', 200],
   ['typeof', 300],
   ['sha512', 10_000],
+  ['sha512_of_hex_', 10_000],
   ['hmac_sha512', 20_000],
   ['hmac', 25_000],
 ]);
