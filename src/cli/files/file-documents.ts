@@ -4,6 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../../mcp/tools/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
+import { formatByName } from './formats.ts';
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
 
 const PIECE_BYTES = 512 * 1024;
@@ -11,22 +12,11 @@ const PIECE_BYTES = 512 * 1024;
 const BATCH_BYTES = 3 * 1024 * 1024;
 const BATCH_ENTRIES = 5_000;
 
-const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
-  '.json': 'json',
-  '.geojson': 'json',
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.csv': 'csv',
-  '.tsv': 'csv',
-  '.parquet': 'parquet',
-  '.pq': 'parquet',
-};
-
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
   const file = await openAllowed(allowed, request.path);
   try {
-    const format = request.format ?? BY_EXTENSION[extname(file.path).toLowerCase()];
+    const format = request.format ?? formatByName(file.path);
     if (format === undefined) {
       await refuseOtherBytes(file.handle);
       throw new ApiError(

@@ -22,6 +22,32 @@ export interface FileRequest {
     | undefined;
 }
 
+/** A file that was asked for, by itself or by a folder or pattern that it is in. */
+export interface FoundFile {
+  /** With symbolic links resolved. */
+  path: string;
+  /** Below the folder that the operator allows; the path if there are several of these. */
+  name: string;
+  bytes: number;
+}
+
+export interface FoundFiles {
+  files: FoundFile[];
+  /** Names of files in a folder or matching a pattern that are not loaded, since their name tells no format. */
+  leftOut: string[];
+}
+
+/**
+ * Finds files in the folders that the operator allows: `paths` are files, folders (the files directly in them) and
+ * patterns (`*`, `?`, and `**` for any folders), whose files come sorted by name. Hidden files are left out, and so are,
+ * without a `format`, files of a folder or pattern whose name tells none. Rejects as `OpenFile` does for a file, and
+ * `not_found` for a folder or pattern without files.
+ */
+export type FindFiles = (request: { paths: readonly string[]; format?: FileFormat | undefined }) => Promise<FoundFiles>;
+
+/** The most files that one call loads. */
+export const FILES_MAX = 1_000;
+
 /** One entry of a file; `at` counts from 1, in lines or, if the file has no lines, in rows. */
 export type FileEntry = { at: number } & ({ document: JsonObject } | { problem: string });
 

@@ -3,26 +3,37 @@ import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
-import type { CsvRows, DocumentFile } from './file.ts';
-import { quotedIdentifier } from './infer.ts';
-import { count, type Load, type LoadInput } from './load.ts';
+import { addressing } from './addressing.ts';
+import type { CsvRows } from './file.ts';
+import { identifier } from './infer.ts';
+import { count, type FileFacts, insideOf, type Load, type LoadInput, type Target } from './load.ts';
+import { type LoadedFields, loadedFields } from './loaded-fields.ts';
+import type { ToolContext } from './tool.ts';
 
 const FIELD_CHARS_MAX = 200;
 
-/** The answer of a finished load. */
-export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): Fenced {
+const FIELDS_TOKENS_MAX = 1_500;
+
+/** The answer of a finished load of one file. */
+export async function presentLoad(
+  context: Pick<ToolContext, 'client' | 'signal'>,
+  load: Load,
+  file: FileFacts,
+  input: LoadInput,
+): Promise<Fenced> {
   const { failed, failedAt, failures, stopped } = load;
-  const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
-  const nulled = file.unwritable();
-  const asText = file.asText();
-  const rows = file.rows?.();
+  const inside = insideOf(load);
+  const { nulled, asText, rows } = file;
+  const table = tableOf(load.target);
+  const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
+  const warnings = [...withoutIdWarning(load.withoutId, load.target.before), ...(load.warnings.shown().warnings ?? [])];
   const list = load.entries === 1 ? load.only : undefined;
   return {
     data: {
       file: file.path,
       bytes: file.bytes,
       format: file.format,
-      collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
+      collection: table,
       ...(load.isCreated ? { collection_created: true } : {}),
       complete: stopped === undefined,
       ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
@@ -43,12 +54,44 @@ export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): F
       ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
       ...(nulled > 0 ? { values_made_null: nulled } : {}),
       ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
-      ...load.warnings.shown(),
+      ...(fields === undefined ? {} : { fields: fields.text }),
+      ...(warnings.length > 0 ? { warnings } : {}),
     },
-    next: hints(file, load, input, inside, nulled),
+    next: `${[...hints(file, load, input, inside), addressed(inside, table, fields)].filter((text) => text !== '').join('; ')}.`,
     isError: stopped !== undefined || (failures > 0 && inside === 0),
   };
 }
+
+/** The collection as SQL spells it. */
+export function tableOf({ workspace, collection }: Target): string {
+  return `${identifier(workspace)}.${identifier(collection)}`;
+}
+
+/** What another load of the same documents would do, or has done. */
+export function withoutIdWarning(withoutId: number, before: number): string[] {
+  if (withoutId === 0) return [];
+  const told = `${counted(withoutId, 'documents')} had no _id and got a new one: loading the file again adds them again, unless "id_field" names a field that tells them apart`;
+  if (before === 0) return [told];
+  const held = before.toLocaleString('en-US');
+  return [`${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice`];
+}
+
+/** How to address the fields in SQL. */
+function addressed(inside: number, table: string, fields: LoadedFields | undefined): string {
+  if (inside === 0) return '';
+  if (fields === undefined) return 'describe_collection shows the fields';
+  return addressing({ table, ...fields, ...UNKNOWN }).replace(/\.$/, '');
+}
+
+/** What only counting all documents tells. */
+export const UNKNOWN = {
+  hasTwins: false,
+  hasNumberTexts: false,
+  hasStrays: false,
+  leftAtTop: 0,
+  leftBelow: 0,
+  isDeeper: false,
+};
 
 const byPlace = (a: { at: number }, b: { at: number }) => a.at - b.at;
 
@@ -103,7 +146,7 @@ function rowHints(rows: CsvRows | undefined): string[] {
 }
 
 /** Which refused entries are shown, and how. */
-function failureHints({ failed, failedAt, failures }: Load, unit: DocumentFile['unit']): string[] {
+function failureHints({ failed, failedAt, failures }: Load, unit: FileFacts['unit']): string[] {
   if (failures === 0) return [];
   const texts = ['what failed is not in; correct the file, and load again'];
   if (failedAt.length > 0) {
@@ -120,7 +163,7 @@ const ITEMS_ALONE =
   'have them written to a file of their own, one per line (jq -c \'.["FIELD"][]\' FILE > items.jsonl, with the name of the field for FIELD), load that';
 
 /** What to do if the file is a single object that contains the documents in a list. */
-function listHints({ format, bytes }: DocumentFile, { entries, failures, only }: Load): string[] {
+function listHints({ format, bytes }: FileFacts, { entries, failures, only }: Load): string[] {
   if (format !== 'json' || entries !== 1) return [];
   if (failures === 1 && bytes > WRITE_BYTES_MAX) {
     return [`if the file is one object that holds a list, and the items of the list are the documents, ${ITEMS_ALONE}`];
@@ -132,26 +175,21 @@ function listHints({ format, bytes }: DocumentFile, { entries, failures, only }:
   ];
 }
 
-function hints(file: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
-  const { format, asText, rows, unit } = file;
-  const { stopped, withoutId, entries } = load;
+function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
+  const { format, asText, rows, unit, nulled } = file;
+  const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
     ...stopHint(load, inside),
-    ...rowHints(rows?.()),
+    ...rowHints(rows),
     ...failureHints(load, unit),
     ...listHints(file, load),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (withoutId > 0) {
-    texts.push(
-      `${withoutId} documents had no _id and got a new one: loading the file again would add them again, unless "id_field" names a field that tells them apart`,
-    );
-  }
   if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
-  if (asText().length > 0) {
+  if (asText.length > 0) {
     texts.push(
       'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
     );
@@ -163,7 +201,6 @@ function hints(file: DocumentFile, load: Load, input: LoadInput, inside: number,
   else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
   }
-  if (stopped === undefined && load.isMissing) texts.push('the collection was not created');
-  if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
-  return `${texts.join('; ')}.`;
+  if (stopped === undefined && load.target.isMissing) texts.push('the collection was not created');
+  return texts;
 }

@@ -2,7 +2,7 @@ import { refusalOf } from '../../contract/documents.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
-import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';
+import type { CSV_TYPES, CsvRows, DocumentFile, FileEntry, FileRequest, FoundFile } from './file.ts';
 
 /** The state of a load while it runs. */
 
@@ -15,11 +15,17 @@ const ID_CHARS_MAX = 100;
 
 /** The arguments of `load_file`. */
 export interface LoadInput {
-  path: string;
-  workspace: string;
-  collection: string;
+  /** Files, folders and patterns; a text may be a list of them as JSON. */
+  path: string | readonly string[];
+  /** Default: commons. */
+  workspace?: string;
+  /** Absent: each file has one of its own, named after it. */
+  collection?: string;
   format?: FileRequest['format'];
+  /** Whether a missing collection, and workspace, is created; default true. */
   create_collection?: boolean;
+  /** The name of the file to begin with, of several. */
+  from?: string;
   id_field?: string;
   skip?: number;
   csv_separator?: string;
@@ -27,8 +33,19 @@ export interface LoadInput {
   csv_types?: (typeof CSV_TYPES)[number][];
 }
 
-/** The progress of a load so far. */
+/** A collection that files are loaded into. */
+export interface Target {
+  workspace: string;
+  collection: string;
+  /** It does not exist yet; it is created before the first documents are added. */
+  isMissing: boolean;
+  /** Documents that it had before. */
+  before: number;
+}
+
+/** The progress of the load of one file so far. */
 export interface Load {
+  target: Target;
   /** Entries dealt with so far, counted from the beginning of the file, skipped ones included. */
   entries: number;
   counts: Record<string, number>;
@@ -43,26 +60,45 @@ export interface Load {
   /** The list inside the file's only document. */
   only: { field: string; items: number } | undefined;
   warnings: Warnings;
-  /** The collection does not exist yet; it is created before the first documents are added. */
-  isMissing: boolean;
+  /** Whether this load created the collection. */
   isCreated: boolean;
   /** The batch being sent: its number of entries, and how many of its documents have no `_id`. */
   sending: { entries: number; withoutId: number };
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
-export function newLoad(): Load {
+/** What is known of a file once it is read. */
+export interface FileFacts extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit'> {
+  nulled: number;
+  asText: readonly string[];
+  rows: CsvRows | undefined;
+}
+
+export interface LoadedFile {
+  found: FoundFile;
+  load: Load;
+  /** Undefined if the file could not be opened or read at all. */
+  facts: FileFacts | undefined;
+}
+
+/** What the loads of one call share: its warnings, and the room left in its answer for reasons. */
+export type Shared = Pick<Load, 'warnings' | 'room'>;
+
+export function newShared(): Shared {
+  return { warnings: new Warnings(), room: new Room(FAILED_ROOM) };
+}
+
+export function newLoad(target: Target, shared: Shared): Load {
   return {
+    target,
     entries: 0,
     counts: {},
     withoutId: 0,
     failed: [],
     failedAt: [],
     failures: 0,
-    room: new Room(FAILED_ROOM),
     only: undefined,
-    warnings: new Warnings(),
-    isMissing: false,
+    ...shared,
     isCreated: false,
     sending: { entries: 0, withoutId: 0 },
   };
@@ -76,6 +112,11 @@ export function fail(load: Load, at: number, id: string | null, error: unknown):
   const isShown = load.failedAt.length === 0 && load.failed.length < FAILED_MAX;
   if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push(entry);
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
+}
+
+/** Documents of the load that are in. */
+export function insideOf({ counts }: Load): number {
+  return Object.values(counts).reduce((sum, one) => sum + one, 0);
 }
 
 export function count({ counts }: Load, status: string): number {

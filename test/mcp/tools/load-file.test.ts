@@ -54,7 +54,7 @@ interface Setup {
 }
 
 async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, bytes }: Setup) {
-  const state = { closed: false };
+  const state = { closed: false, isOpened: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
   const { client, calls } = fakeClient({
@@ -71,17 +71,24 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     client,
     signal,
     progress: (...report: [number, number | undefined, string]) => reports.push(report),
-    means: { openFile: async () => fileOf(batches, state, text, bytes) },
+    means: {
+      openFile: async () => {
+        state.isOpened = true;
+        return fileOf(batches, state, text, bytes);
+      },
+      findFiles: async () => ({ files: [{ path: '/in/a.json', name: 'a.json', bytes: bytes ?? 100 }], leftOut: [] }),
+    },
   };
   const run = tool.run(context as never, input);
-  const result = await run.finally(() => expect(state.closed).toBe(true));
+  const result = await run.finally(() => expect(state.closed).toBe(state.isOpened));
   return { data: result.data, next: result.next ?? '', isError: result.isError === true, sent, calls, reports };
 }
 
 describe('load_file', () => {
   it('is offered only where files can be opened, and says otherwise why not', () => {
     expect(offeredTools({}).has('load_file')).toBe(false);
-    const means = { openFile: async () => Promise.reject(new Error('not called')) };
+    const no = async () => Promise.reject(new Error('not called'));
+    const means = { openFile: no, findFiles: no };
     expect(offeredTools({ means }).has('load_file')).toBe(true);
     expect(offeredTools({ means, readOnly: true }).has('load_file')).toBe(false);
   });
@@ -104,7 +111,8 @@ describe('load_file', () => {
       [40, 100],
       [100, 100],
     ]);
-    expect(next).toContain('1 documents had no _id');
+    expect(data['warnings']).toEqual([expect.stringContaining('1 document had no _id and got a new one')]);
+    expect(next).toBe('describe_collection shows the fields.');
     expect(isError).toBe(false);
   });
 
@@ -233,19 +241,20 @@ describe('load_file', () => {
     expect(data['failed']).toMatchObject([{ line: 1 }]);
   });
 
-  it('creates the collection only where it is asked to', async () => {
+  it('creates the collection that is missing, unless it is told not to', async () => {
     const getCollection = () => {
       throw notFound('Collection "c" does not exist');
     };
-    const missing = load({ batches: [batch(100, {})], getCollection });
+    const missing = load({ batches: [batch(100, {})], getCollection, args: { create_collection: false } });
     await expect(missing).rejects.toMatchObject({ code: 'not_found' });
-    const { data, calls } = await load({ batches: [batch(100, {})], getCollection, args: { create_collection: true } });
+    const { data, calls } = await load({ batches: [batch(100, {})], getCollection });
     expect(data['collection_created']).toBe(true);
     expect(calls.find(({ operation }) => operation === 'createCollection')?.input).toEqual({
       workspace: 'w',
       name: 'c',
       recognize_times: true,
     });
+    expect(calls.map(({ operation }) => operation)).not.toContain('createWorkspace');
   });
 
   it('says of a first batch whose fate is not known what may happen twice, and what cannot', async () => {
@@ -264,13 +273,12 @@ describe('load_file', () => {
     const getCollection = () => {
       throw notFound('Collection "c" does not exist');
     };
-    const args = { create_collection: true };
     async function* broken(): AsyncGenerator<FileBatch> {
       yield* [];
       throw new ApiError('invalid_input', 'The file is not JSON, at line 1.');
     }
-    await expect(load({ batches: broken, getCollection, args })).rejects.toThrow('not JSON');
-    const empty = await load({ batches: [], getCollection, args });
+    await expect(load({ batches: broken, getCollection })).rejects.toThrow('not JSON');
+    const empty = await load({ batches: [], getCollection });
     expect(empty.calls.map(({ operation }) => operation)).not.toContain('createCollection');
     expect(empty.data).not.toHaveProperty('collection_created');
     expect(empty.next).toContain('the file holds no documents; the collection was not created');
@@ -287,7 +295,6 @@ describe('load_file', () => {
       batches: [batch(9, {})],
       getCollection,
       add,
-      args: { create_collection: true },
     });
     expect(data).toMatchObject({ collection_created: true, complete: false, stopped_because: 'Too much at once.' });
     expect(next).toContain('the collection was created, and is empty');
