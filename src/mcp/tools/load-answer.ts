@@ -107,7 +107,7 @@ function rangesText(numbers: readonly number[]): string {
 }
 
 /** How to continue after a load that stopped. */
-function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
+function stopHint({ stopped, sending, entries, failures, isCreated }: Load, inside: number): string[] {
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
   const texts = [
@@ -123,7 +123,8 @@ function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number
   } else {
     const again = isUnsure ? ', which replaces those of them that are in' : '';
     const first = isBroken === true ? 'correct the file behind them and ' : '';
-    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}`);
+    const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
+    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}${leaving}`);
   }
   return texts;
 }
@@ -146,9 +147,9 @@ function rowHints(rows: CsvRows | undefined): string[] {
 }
 
 /** Which refused entries are shown, and how. */
-function failureHints({ failed, failedAt, failures }: Load, unit: FileFacts['unit']): string[] {
+function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileFacts['unit']): string[] {
   if (failures === 0) return [];
-  const texts = ['what failed is not in; correct the file, and load again'];
+  const texts = stopped === undefined ? ['what failed is not in; correct the file, and load again'] : [];
   if (failedAt.length > 0) {
     const more = `the first ${failed.length} of ${failures} failures are shown with their reason`;
     const left = failures - failed.length - failedAt.length;
@@ -164,11 +165,11 @@ const ITEMS_ALONE =
 
 /** What to do if the file is a single object that contains the documents in a list. */
 function listHints({ format, bytes }: FileFacts, { entries, failures, only }: Load): string[] {
-  if (format !== 'json' || entries !== 1) return [];
+  if (format !== 'json' || entries > 1) return [];
   if (failures === 1 && bytes > WRITE_BYTES_MAX) {
     return [`if the file is one object that holds a list, and the items of the list are the documents, ${ITEMS_ALONE}`];
   }
-  if (only === undefined) return [];
+  if (only === undefined || entries === 0) return [];
   const isIn = failures === 0 ? ', and delete this document' : '';
   return [
     `the file is one document, with a list of objects in the field that list_field names: if these items are to be the documents, ${ITEMS_ALONE}${isIn}`,

@@ -5,10 +5,20 @@ import { nearestNames, toApiError } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
 import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND } from './file.ts';
 import { handTool } from './hand-tool.ts';
-import { type FileFacts, insideOf, type Load, type LoadedFile, type LoadInput, newLoad, newShared } from './load.ts';
+import {
+  endsCall,
+  type FileFacts,
+  insideOf,
+  type Load,
+  type LoadedFile,
+  type LoadInput,
+  newLoad,
+  newShared,
+} from './load.ts';
 import { presentLoad } from './load-answer.ts';
 import { presentLoads } from './load-many-answer.ts';
 import { lookAt, type Planned, pathsIn, planOf } from './load-plan.ts';
+import { openAs, previewOf } from './load-preview.ts';
 import { run } from './load-run.ts';
 import { nextStepFor } from './next-steps.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -29,6 +39,7 @@ export async function loadFile(context: ToolContext, input: LoadInput): Promise<
   const { files, leftOut } = await findFiles({ paths: pathsIn(input.path), format: input.format });
   const plan = planOf(files, input);
   await lookAt(context, plan, input.create_collection !== false);
+  if (input.dry_run === true) return previewOf(context, { plan, leftOut }, input);
   const loaded = await loadAll(context, plan, input);
   const [only] = loaded;
   const isAlone = files.length === 1 && leftOut.length === 0;
@@ -57,11 +68,14 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
     try {
       one.facts = await loadOne(context, one, { ...input, skip: index === 0 ? (input.skip ?? 0) : 0 }, tell);
     } catch (error) {
-      if (loaded.length === 0) throw plan.length === 1 ? error : named(error, found.name);
-      load.stopped = { why: toApiError(error).message, isUnsure: false, isBroken: true };
+      const { code, message } = toApiError(error);
+      const isBroken = code === 'invalid_input' || code === 'not_found';
+      const goesOn = input.on_error === 'skip' && isBroken && plan.length > 1;
+      if (loaded.length === 0 && !goesOn) throw plan.length === 1 ? error : named(error, found.name);
+      load.stopped = { why: message, isUnsure: false, isBroken };
     }
     loaded.push(one);
-    if (load.stopped !== undefined) break;
+    if (endsCall(load, input)) break;
     bytesBefore += found.bytes;
     insideBefore += insideOf(load);
   }
@@ -76,12 +90,7 @@ async function loadOne(
   input: LoadInput,
   tell: Tell,
 ): Promise<FileFacts> {
-  const file = await means.openFile?.({
-    path: found.path,
-    format: input.format,
-    csv: { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types },
-  });
-  if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
+  const file = await openAs(means, found, input);
   try {
     await run(file, load, { client, signal, tell, input });
     return factsOf(file);
@@ -115,18 +124,19 @@ export function loadFileTool(): Tool {
       .describe('File, folder, pattern (in/**/*.csv) or JSON list of these, below a folder the operator allows'),
     workspace: workspace.optional().describe('Default commons'),
     collection: collection.optional().describe('For all files; default: one each, named after it'),
-    format: z.enum(FILE_FORMATS).optional().describe('Default: by the extension'),
-    create_collection: z.boolean().optional().describe('Default true, where missing'),
-    id_field: z.string().min(1).optional().describe('Field whose value becomes the _id'),
+    format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),
+    create_collection: z.boolean().optional().describe('Default true'),
+    id_field: z.string().min(1).optional().describe('Its value becomes the _id'),
+    dry_run: z.boolean().optional().describe('Only show fields and rows'),
+    on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
     from: z.string().min(1).optional().describe('File to begin with, to go on after a stop'),
     skip: z.int().min(0).optional().describe('Leave out its first entries'),
     csv_separator: z
       .string()
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
-      .optional()
-      .describe('Default ","'),
-    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('Column names, if the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('By column; default STRING'),
+      .optional(),
+    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default STRING'),
   };
   return handTool<LoadInput>({
     name: NAME,
@@ -140,7 +150,6 @@ export function loadFileTool(): Tool {
     shape,
     output: {
       complete: { type: 'boolean' },
-      entries: { type: 'integer' },
       counts: { type: 'object' },
       failed: { type: 'array' },
     },

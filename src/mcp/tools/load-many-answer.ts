@@ -1,9 +1,9 @@
 import type { Fenced } from '../fence.ts';
-import { Room } from '../room.ts';
+import { cutText, Room } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing } from './addressing.ts';
 import type { InferredField } from './infer.ts';
-import { count, insideOf, type LoadedFile, type LoadInput, type Target } from './load.ts';
+import { count, endsCall, insideOf, type LoadedFile, type LoadInput, type Target } from './load.ts';
 import { tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -14,6 +14,7 @@ const ROOM = { bytesMax: 16_000, tokensMax: 4_500 };
 const FIELDS_TOKENS = { all: 3_000, most: 600, least: 60 };
 const FAILED_MAX = 20;
 const NAMES_MAX = 20;
+const REASON_CHARS_MAX = 300;
 
 interface Loads {
   plan: readonly Planned[];
@@ -28,8 +29,8 @@ export async function presentLoads(
   input: LoadInput,
 ): Promise<Fenced> {
   const { collections, left, addressed } = await collectionsOf(context, loaded);
-  const last = loaded.at(-1);
-  const stopped = last?.load.stopped === undefined ? undefined : last;
+  const stopped = loaded.find(({ load }) => endsCall(load, input));
+  const broken = loaded.filter(({ load }) => load.stopped !== undefined && !endsCall(load, input));
   const notLoaded = plan.slice(loaded.length).map(({ found }) => found.name);
   const failures = sum(loaded, ({ load }) => load.failures);
   const inside = sum(loaded, ({ load }) => insideOf(load));
@@ -45,8 +46,8 @@ export async function presentLoads(
   ];
   return {
     data: {
-      complete: stopped === undefined,
-      files: loaded.length - (stopped === undefined ? 0 : 1),
+      complete: stopped === undefined && broken.length === 0,
+      files: loaded.length - broken.length - (stopped === undefined ? 0 : 1),
       counts: countsOf(loaded, failures),
       ...(stopped === undefined
         ? {}
@@ -57,6 +58,7 @@ export async function presentLoads(
             not_loaded: notLoaded.slice(0, NAMES_MAX),
             files_not_loaded: notLoaded.length,
           }),
+      ...(broken.length > 0 ? { broken_files: broken.slice(0, NAMES_MAX).map(brokenFile) } : {}),
       collections,
       ...(left > 0 ? { collections_not_shown: left } : {}),
       ...(failed.length > 0 ? { failed: failed.slice(0, FAILED_MAX) } : {}),
@@ -65,15 +67,24 @@ export async function presentLoads(
     },
     next: `${[
       ...stopHints(stopped, inside),
-      ...(failures > 0 ? ['what failed is not in; correct the files, and load them again'] : []),
+      ...(broken.length > 0
+        ? [
+            'broken_files could not be read to their end, and what is in of them stays: correct and load them by themselves',
+          ]
+        : []),
+      ...(failures > 0 ? ['what failed is not in'] : []),
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
       ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
       ...csvHints(loaded, input),
       ...(inside > 0 ? [addressed] : []),
     ].join('; ')}.`,
-    isError: stopped !== undefined || (failures > 0 && inside === 0),
+    isError: stopped !== undefined || (failures + broken.length > 0 && inside === 0),
   };
+}
+
+function brokenFile({ found, load }: LoadedFile): object {
+  return { file: found.name, error: cutText(load.stopped?.why ?? '', REASON_CHARS_MAX), documents_in: insideOf(load) };
 }
 
 function csvHints(loaded: readonly LoadedFile[], input: LoadInput): string[] {
@@ -96,7 +107,7 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
     );
   }
   texts.push(
-    `to go on, ${isBroken === true ? 'correct or move that file and ' : ''}call again with the same "path", "from": its name, "skip": ${entries}`,
+    `to go on, ${isBroken === true ? 'correct or move that file and ' : ''}call again with the same "path", "from": its name, "skip": ${entries}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
   );
   return texts;
 }

@@ -11,7 +11,7 @@ import type { ToolContext } from './tool.ts';
 const GRACE_MS = 10_000;
 
 interface Run extends Pick<ToolContext, 'client' | 'signal'> {
-  input: Pick<LoadInput, 'id_field' | 'skip'>;
+  input: Pick<LoadInput, 'id_field' | 'skip' | 'on_error'>;
   /** Told of the bytes of the file read so far, and the documents that are in. */
   tell(bytesRead: number, inside: number): void;
 }
@@ -45,8 +45,14 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
         load.warnings.add(warnings);
         return data ?? [];
       };
-      await take(left, load, input.id_field, send);
+      await take(left, load, input, send);
       tell(Math.min(bytesRead, file.bytes), count(load, 'ADDED') + count(load, 'REPLACED'));
+      if (isStopping(load, input)) {
+        const [first] = load.failed;
+        const why = first === undefined ? 'an entry was refused' : `${file.unit} ${first.at}: ${first.error}`;
+        load.stopped = { why, isUnsure: false, isBroken: true };
+        return;
+      }
     }
     if (signal?.aborted === true) load.stopped = { why: 'it was cancelled', isUnsure: false };
   } catch (error) {
@@ -109,9 +115,17 @@ function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop:
 type Status = { status?: unknown; error?: unknown; _id?: unknown } | null;
 type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
 
-/** Sends the documents of some entries and counts each entry's outcome; a request that is too large is halved. */
-async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
-  const ready = entries.map((entry) => prepared(entry, idField));
+const isStopping = ({ failures }: Load, { on_error: onError }: Run['input']) => failures > 0 && onError !== 'skip';
+
+/**
+ * Sends the documents of some entries and counts each entry's outcome; a request that is too large is halved. If the load
+ * is to stop at errors, what comes after an entry that is none is left, and so is that entry.
+ */
+async function take(given: readonly FileEntry[], load: Load, input: Run['input'], send: Send): Promise<void> {
+  const prepare = (entry: FileEntry) => prepared(entry, input.id_field);
+  const bad = input.on_error === 'skip' ? -1 : given.findIndex((entry) => !('document' in prepare(entry)));
+  const entries = bad < 0 ? given : given.slice(0, bad);
+  const ready = entries.map(prepare);
   const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));
   const withoutId = sent.filter(({ document }) => (document['_id'] ?? null) === null).length;
   load.sending = { entries: entries.length, withoutId };
@@ -122,8 +136,10 @@ async function take(entries: readonly FileEntry[], load: Load, idField: string |
     if (!(error instanceof ApiError) || error.code !== 'content_too_large') throw error;
     if (entries.length > 1) {
       const half = Math.ceil(entries.length / 2);
-      await take(entries.slice(0, half), load, idField, send);
-      return take(entries.slice(half), load, idField, send);
+      await take(entries.slice(0, half), load, input, send);
+      if (isStopping(load, input)) return;
+      await take(given.slice(half), load, input, send);
+      return;
     }
     statuses = [{ status: 'ERROR', error: error.message }];
   }
@@ -141,12 +157,14 @@ async function take(entries: readonly FileEntry[], load: Load, idField: string |
   }
   load.entries += entries.length;
   load.sending = { entries: 0, withoutId: 0 };
+  const [stop] = bad < 0 || isStopping(load, input) ? [] : given.slice(bad, bad + 1).map(prepare);
+  if (stop !== undefined && 'problem' in stop) fail(load, stop.at, null, stop.problem);
 }
 
 const FIELDS_CHARS_MAX = 500;
 
 /** Throws `invalid_input` if none of the first entries has the field. */
-function requireIdField(first: readonly FileEntry[], idField: string | undefined): void {
+export function requireIdField(first: readonly FileEntry[], idField: string | undefined): void {
   const documents = first.flatMap((entry) => ('document' in entry ? [entry.document] : []));
   const [document] = documents;
   if (idField === undefined || document === undefined) return;

@@ -27,6 +27,10 @@ export interface LoadInput {
   /** The name of the file to begin with, of several. */
   from?: string;
   id_field?: string;
+  /** Answer what would be loaded, and write nothing. */
+  dry_run?: boolean;
+  /** Whether to go on after an entry that is refused, and after a file that cannot be read; default stop. */
+  on_error?: 'stop' | 'skip';
   skip?: number;
   csv_separator?: string;
   csv_columns?: string[];
@@ -112,6 +116,11 @@ export function fail(load: Load, at: number, id: string | null, error: unknown):
   const isShown = load.failedAt.length === 0 && load.failed.length < FAILED_MAX;
   if (isShown && load.room.take(JSON.stringify(entry))) load.failed.push(entry);
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
+}
+
+/** Whether no other file is loaded after this one. */
+export function endsCall({ stopped }: Load, { on_error: onError }: LoadInput): boolean {
+  return stopped !== undefined && (onError !== 'skip' || stopped.isBroken !== true);
 }
 
 /** Documents of the load that are in. */

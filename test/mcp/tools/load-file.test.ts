@@ -126,7 +126,8 @@ describe('load_file', () => {
       { id: true },
       { id: 1, _id: 'other' },
     ];
-    const { sent, data } = await load({ batches: [batch(100, ...documents)], args: { id_field: 'id' } });
+    const args = { id_field: 'id', on_error: 'skip' };
+    const { sent, data } = await load({ batches: [batch(100, ...documents)], args });
     expect(sent[0]?.map(({ _id, id }) => [_id, id])).toEqual([
       ['5', 5],
       ['9007199254740993', 9007199254740993n],
@@ -149,13 +150,14 @@ describe('load_file', () => {
       Array.from({ length: to - from + 1 }, (_, index) => ({ at: from + index, problem: 'is no JSON' }));
     const add = (data: Documents) => ({ data: data.map(() => ({ _id: null, status: 'ERROR', error: 'no' })) });
     const entries = [...refused(2, 30), { at: 1, document: { a: 1 } }, ...refused(33, 33), ...refused(40, 45)];
-    const { data, next, isError } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    const args = { on_error: 'skip' };
+    const { data, next, isError } = await load({ batches: [{ entries, bytesRead: 100 }], add, args });
     expect(data['counts']).toEqual({ ERROR: 37 });
     expect(data['failed']).toEqual(Array.from({ length: 20 }, (_, at) => ({ line: at + 2, error: 'is no JSON' })));
     expect(data['failed_at_lines']).toBe('1, 22-30, 33, 40-45');
     expect(next).toContain('the first 20 of 37 failures are shown with their reason, and of 17 more the lines');
     expect(isError).toBe(true);
-    const few = await load({ batches: [{ entries: refused(1, 20), bytesRead: 100 }] });
+    const few = await load({ batches: [{ entries: refused(1, 20), bytesRead: 100 }], args });
     expect(few.data).not.toHaveProperty('failed_at_lines');
     expect(few.next).not.toContain('shown');
   });
@@ -165,7 +167,8 @@ describe('load_file', () => {
       data: data.map(() => ({ _id: '長'.repeat(300), status: 'ERROR', error: '誤り'.repeat(400) })),
     });
     const entries = Array.from({ length: 1_500 }, (_, index) => ({ at: 1_000_000 + index * 2, document: { a: 1 } }));
-    const { data, next } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    const args = { on_error: 'skip' };
+    const { data, next } = await load({ batches: [{ entries, bytesRead: 100 }], add, args });
     const text = JSON.stringify(data);
     expect(Buffer.byteLength(text)).toBeLessThan(BUDGET.bytesMax);
     expect(estimateTokens(text)).toBeLessThan(BUDGET.tokensMax);
@@ -236,7 +239,7 @@ describe('load_file', () => {
 
   it('refuses a number that no JSON reader takes, by itself', async () => {
     const documents = [{ a: Number.POSITIVE_INFINITY }, { a: 1 }];
-    const { sent, data } = await load({ batches: [batch(100, ...documents)] });
+    const { sent, data } = await load({ batches: [batch(100, ...documents)], args: { on_error: 'skip' } });
     expect(sent).toEqual([[{ a: 1 }]]);
     expect(data['failed']).toMatchObject([{ line: 1 }]);
   });
@@ -310,12 +313,63 @@ describe('load_file', () => {
       if (data.length > 1 || data[0]?.['_id'] === 'c') throw new ApiError('content_too_large', 'Too large.');
       return added(data);
     };
-    const { data } = await load({ batches: [batch(100, { _id: 'a' }, { _id: 'b' }, { _id: 'c' })], add });
+    const args = { on_error: 'skip' };
+    const { data } = await load({ batches: [batch(100, { _id: 'a' }, { _id: 'b' }, { _id: 'c' })], add, args });
     expect(data).toMatchObject({
       complete: true,
       counts: { ADDED: 2, ERROR: 1 },
       failed: [{ line: 3, error: 'Too large.' }],
     });
+  });
+
+  it('stops before an entry that is no document, unless it is told to skip these', async () => {
+    const entries: FileBatch['entries'] = [
+      { at: 1, document: { _id: 'a' } },
+      { at: 2, problem: 'is no JSON' },
+      { at: 3, document: { _id: 'c' } },
+    ];
+    const batches = [
+      { entries, bytesRead: 50 },
+      { entries: entries.slice(2), bytesRead: 100 },
+    ];
+    const { data, next, sent, isError } = await load({ batches });
+    expect(sent).toEqual([[{ _id: 'a' }]]);
+    expect(data).toMatchObject({
+      complete: false,
+      stopped_because: 'line 2: is no JSON',
+      entries: 1,
+      counts: { ADDED: 1, ERROR: 1 },
+      failed: [{ line: 2, error: 'is no JSON' }],
+    });
+    expect(isError).toBe(true);
+    expect(next).toContain(
+      'to go on, correct the file behind them and call again with "skip": 1; "on_error": "skip" leaves out what is refused',
+    );
+    const all = await load({ batches, args: { on_error: 'skip' } });
+    expect(all.sent).toEqual([[{ _id: 'a' }, { _id: 'c' }], [{ _id: 'c' }]]);
+    expect(all.data).toMatchObject({ complete: true, counts: { ADDED: 3, ERROR: 1 } });
+    expect(all.isError).toBe(false);
+  });
+
+  it('creates nothing for a file whose first entry is refused', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const batches = [{ entries: [{ at: 1, problem: 'is no JSON' }], bytesRead: 9 }];
+    const { calls, data, isError } = await load({ batches, getCollection });
+    expect(calls.map(({ operation }) => operation)).toEqual(['getCollection']);
+    expect(data).toMatchObject({ complete: false, entries: 0, counts: { ERROR: 1 } });
+    expect(isError).toBe(true);
+  });
+
+  it('stops after the batch in which the service refuses a document', async () => {
+    const add = (data: Documents) => ({
+      data: data.map(({ _id }) => ({ _id, status: _id === 'b' ? 'ERROR' : 'ADDED', error: _id === 'b' ? 'no' : null })),
+    });
+    const batches = [batch(50, { _id: 'a' }, { _id: 'b' }, { _id: 'c' }), batch(100, { _id: 'd' })];
+    const { sent, data } = await load({ batches, add });
+    expect(sent).toHaveLength(1);
+    expect(data).toMatchObject({ stopped_because: 'line 2: no', entries: 3, counts: { ADDED: 2, ERROR: 1 } });
   });
 
   it('leaves out what was loaded before', async () => {

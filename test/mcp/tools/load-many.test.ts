@@ -152,6 +152,60 @@ describe('load_file of many files', () => {
     expect(text).toContain('none of the 3 files that "path" names; the first of them is "stop/s1.json"');
   });
 
+  it('goes on after what is refused if it is told so, and says which files are broken', async () => {
+    write('skip/k1.json', '[');
+    write('skip/k2.jsonl', '{"_id":"1"}\nbad\n{"_id":"2"}\n');
+    write('skip/k3.json', '[{"_id":"3"}]');
+    const stopped = await load({ path: 'skip/k[23].json*' });
+    expect(stopped.isError).toBe(true);
+    const { data, next, isError } = await load({ path: 'skip', on_error: 'skip' });
+    expect(isError).toBe(false);
+    expect(data).toMatchObject({
+      complete: false,
+      files: 2,
+      counts: { ADDED: 3, ERROR: 1 },
+      broken_files: [{ file: 'skip/k1.json', error: expect.stringContaining('not JSON'), documents_in: 0 }],
+      failed: [{ file: 'skip/k2.jsonl', line: 2, error: expect.stringContaining('no JSON') }],
+    });
+    expect(data['collections']).toMatchObject([{}, { added: 2, failed: 1 }, { added: 1 }]);
+    expect(next).toContain('broken_files could not be read to their end');
+  });
+
+  it('answers a dry run with fields and rows, and writes nothing', async () => {
+    const { data, next } = await load({ path: 'five/orders.csv', workspace: 'dry', dry_run: true });
+    expect(data).toMatchObject({
+      dry_run: true,
+      file: 'five/orders.csv',
+      format: 'csv',
+      collection: 'dry.orders',
+      would_be_created: true,
+      fields_of: 'all 2 documents',
+      fields: 'id text, total text, placed_at text',
+      columns: ['id', 'total', 'placed_at'],
+      rows: [
+        ['1', '2.5', '2024-03-01T10:00:00Z'],
+        ['2', '7', '2024-03-02T10:00:00Z'],
+      ],
+      without_id: true,
+    });
+    expect(next).toBe('nothing was written; call again without "dry_run" to load.');
+    expect((await call('get_workspace', { workspace: 'dry' })).isError).toBe(true);
+    write('dry/d1.json', '[{"_id":1,"a":{"b":[1,2]}},5]');
+    write('dry/d2.json', '[');
+    const many = await load({ path: 'dry', dry_run: true });
+    expect(many.data['files']).toMatchObject([
+      {
+        file: 'dry/d1.json',
+        fields: '_id integer, a {b list of integer}',
+        rows: [[1, { b: [1, 2] }]],
+        refused: 1,
+        first_refused: { line: 1, error: 'is no JSON object' },
+      },
+      { file: 'dry/d2.json', error: expect.stringContaining('not JSON') },
+    ]);
+    expect(many.next).toContain('with "on_error": "skip" the load leaves out what is refused');
+  });
+
   it('rejects if the first file cannot be read at all, and names it', async () => {
     write('first/f1.json', '[');
     write('first/f2.json', '[{}]');
