@@ -12,7 +12,9 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.pq': 'parquet',
 };
 
+const COMPRESSED = /\.(?:gz|zst|zstd)$/i;
+
 /** The format that a file's name tells, if it tells one. */
 export function formatByName(path: string): FileFormat | undefined {
-  return BY_EXTENSION[extname(path).toLowerCase()];
+  return BY_EXTENSION[extname(path.replace(COMPRESSED, '')).toLowerCase()];
 }

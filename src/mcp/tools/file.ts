@@ -11,8 +11,14 @@ export interface FileRequest {
   path: string;
   /** Absent: taken from the file name's extension. */
   format?: FileFormat | undefined;
+  /**
+   * For JSON that is one object: the keys, joined by dots, that lead to the list whose items are the documents; "." if the
+   * object is the document. Absent: its only list of objects.
+   */
+  listPath?: string | undefined;
   csv?:
     | {
+        /** Absent: recognized from the first lines. */
         separator?: string | undefined;
         /** Column names, for a file whose first line does not contain them. */
         columns?: readonly string[] | undefined;
@@ -79,6 +85,12 @@ export interface DocumentFile {
   unwritable(): number;
   /** For CSV: how the rows so far fit the columns. */
   rows?(): CsvRows;
+  /** The separator of CSV, if it was recognized and is no comma. */
+  separator?: string;
+  /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
+  list?: { path: string; beside: readonly string[] };
+  /** For JSON that is one document: the lists of objects in it. */
+  lists?: readonly { path: string; items: number }[];
   /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
   asText(): readonly string[];
   close(): Promise<void>;

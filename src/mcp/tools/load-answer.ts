@@ -1,4 +1,3 @@
-import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
@@ -11,6 +10,7 @@ import { type LoadedFields, loadedFields } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
 
 const FIELD_CHARS_MAX = 200;
+const LISTS_MAX = 10;
 
 const FIELDS_TOKENS_MAX = 1_500;
 
@@ -27,12 +27,12 @@ export async function presentLoad(
   const table = tableOf(load.target);
   const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
   const warnings = [...withoutIdWarning(load.withoutId, load.target.before), ...(load.warnings.shown().warnings ?? [])];
-  const list = load.entries === 1 ? load.only : undefined;
   return {
     data: {
       file: file.path,
       bytes: file.bytes,
       format: file.format,
+      ...readAs(file),
       collection: table,
       ...(load.isCreated ? { collection_created: true } : {}),
       complete: stopped === undefined,
@@ -50,7 +50,6 @@ export async function presentLoad(
           }
         : {}),
       ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
-      ...(list === undefined ? {} : { list_field: cutText(list.field, FIELD_CHARS_MAX), list_items: list.items }),
       ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
       ...(nulled > 0 ? { values_made_null: nulled } : {}),
       ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
@@ -59,6 +58,21 @@ export async function presentLoad(
     },
     next: `${[...hints(file, load, input, inside), addressed(inside, table, fields)].filter((text) => text !== '').join('; ')}.`,
     isError: stopped !== undefined || (failures > 0 && inside === 0),
+  };
+}
+
+/** What was recognized in a file. */
+export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separator' | 'list' | 'lists'>): object {
+  const short = (text: string) => cutText(text, FIELD_CHARS_MAX);
+  return {
+    ...(separator === undefined ? {} : { csv_separator: separator }),
+    ...(list === undefined ? {} : { list_path: short(list.path) }),
+    ...(list === undefined || list.beside.length === 0
+      ? {}
+      : { beside_list: list.beside.slice(0, LISTS_MAX).map(short) }),
+    ...(lists.length === 0
+      ? {}
+      : { lists: lists.slice(0, LISTS_MAX).map(({ path, items }) => `${short(path)}: ${counted(items, 'items')}`) }),
   };
 }
 
@@ -160,19 +174,17 @@ function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileF
   return texts;
 }
 
-const ITEMS_ALONE =
-  'have them written to a file of their own, one per line (jq -c \'.["FIELD"][]\' FILE > items.jsonl, with the name of the field for FIELD), load that';
-
-/** What to do if the file is a single object that contains the documents in a list. */
-function listHints({ format, bytes }: FileFacts, { entries, failures, only }: Load): string[] {
-  if (format !== 'json' || entries > 1) return [];
-  if (failures === 1 && bytes > WRITE_BYTES_MAX) {
-    return [`if the file is one object that holds a list, and the items of the list are the documents, ${ITEMS_ALONE}`];
+/** Which objects of a file that is a single one are the documents. */
+function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
+  if (list !== undefined && asked === undefined) {
+    return [
+      'the file is one object, and the items of its list at list_path are the documents ("list_path": "." makes the object the document)',
+    ];
   }
-  if (only === undefined || entries === 0) return [];
-  const isIn = failures === 0 ? ', and delete this document' : '';
+  if (lists.length === 0) return [];
+  const isIn = inside > 0 ? 'delete this document and ' : '';
   return [
-    `the file is one document, with a list of objects in the field that list_field names: if these items are to be the documents, ${ITEMS_ALONE}${isIn}`,
+    `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path"`,
   ];
 }
 
@@ -184,7 +196,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...rowHints(rows),
     ...failureHints(load, unit),
-    ...listHints(file, load),
+    ...listHints(file, input, inside),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)

@@ -100,8 +100,19 @@ async function loadOne(
 }
 
 function factsOf(file: DocumentFile): FileFacts {
-  const { path, format, bytes, unit } = file;
-  return { path, format, bytes, unit, nulled: file.unwritable(), asText: file.asText(), rows: file.rows?.() };
+  const { path, format, bytes, unit, separator, list, lists } = file;
+  return {
+    path,
+    format,
+    bytes,
+    unit,
+    ...(separator === undefined ? {} : { separator }),
+    ...(list === undefined ? {} : { list }),
+    ...(lists === undefined ? {} : { lists }),
+    nulled: file.unwritable(),
+    asText: file.asText(),
+    rows: file.rows?.(),
+  };
 }
 
 /** The error of one file of several, with its name. */
@@ -131,6 +142,7 @@ export function loadFileTool(): Tool {
     on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
     from: z.string().min(1).optional().describe('File to begin with, to go on after a stop'),
     skip: z.int().min(0).optional().describe('Leave out its first entries'),
+    list_path: z.string().min(1).optional(),
     csv_separator: z
       .string()
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')

@@ -4,7 +4,7 @@ import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing } from './addressing.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type LoadInput, type Target } from './load.ts';
-import { tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
+import { readAs, tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
@@ -77,6 +77,9 @@ export async function presentLoads(
       ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
       ...csvHints(loaded, input),
+      ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.list_path === undefined
+        ? ['of a file with a list_path, the items of that list are the documents']
+        : []),
       ...(inside > 0 ? [addressed] : []),
     ].join('; ')}.`,
     isError: stopped !== undefined || (failures + broken.length > 0 && inside === 0),
@@ -150,6 +153,7 @@ function lineOf(target: Target, files: readonly LoadedFile[], fields: string | u
   return {
     collection: tableOf(target),
     ...(files.length === 1 ? { file: first?.found.name } : { files: files.length }),
+    ...(files.length === 1 && first?.facts !== undefined ? readAs(first.facts) : {}),
     ...(files.some(({ load }) => load.isCreated) ? { created: true } : {}),
     ...Object.fromEntries(numbers),
     ...(asText.length > 0 ? { decimals_as_text: asText.slice(0, NAMES_MAX) } : {}),

@@ -56,7 +56,10 @@ const NAME_CHARS_MAX = 128;
 
 /** The name of a file as that of a collection: 'in/_Orders 2024.csv' is 'Orders_2024'. */
 export function collectionNameOf(name: string): string {
-  const base = name.replace(/^.*[/\\]/s, '').replace(ENDINGS, '');
+  const base = name
+    .replace(/^.*[/\\]/s, '')
+    .replace(/\.(?:gz|zst|zstd)$/i, '')
+    .replace(ENDINGS, '');
   const own = base
     .replace(/[^A-Za-z0-9_-]/g, '_')
     .replace(/^_+/, '')

@@ -10,7 +10,7 @@ import type { DocumentFile, FileEntry, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
 import { inferFields } from './infer.ts';
 import type { LoadInput } from './load.ts';
-import { tableOf } from './load-answer.ts';
+import { readAs, tableOf } from './load-answer.ts';
 import type { Planned } from './load-plan.ts';
 import { requireIdField } from './load-run.ts';
 import { cutList } from './loaded-fields.ts';
@@ -32,7 +32,7 @@ const TOKENS = { all: 2_500, most: 1_200, least: 60 };
 /** Opens a file as the arguments say. */
 export async function openAs({ openFile }: Means, { path }: FoundFile, input: LoadInput): Promise<DocumentFile> {
   const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
-  const file = await openFile?.({ path, format: input.format, csv });
+  const file = await openFile?.({ path, format: input.format, listPath: input.list_path, csv });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
@@ -89,6 +89,7 @@ async function previewed(means: Means, { found, target }: Planned, input: LoadIn
     return {
       file: found.name,
       format: file.format,
+      ...readAs(file),
       collection: tableOf(target),
       ...(target.isMissing ? { would_be_created: true } : { documents_before: target.before }),
       fields_of: `${isAll ? 'all' : 'the first'} ${counted(documents.length, 'documents')}`,

@@ -4,7 +4,7 @@ import { unwritable } from '../../http/request.ts';
 import { toApiError } from '../errors.ts';
 import { cutText } from '../room.ts';
 import type { DocumentFile, FileEntry } from './file.ts';
-import { count, fail, type Load, type LoadInput, listIn, type Target } from './load.ts';
+import { count, fail, type Load, type LoadInput, type Target } from './load.ts';
 import type { ToolContext } from './tool.ts';
 
 /** After a cancellation the current batch may still finish, so that it is known what was stored. */
@@ -28,7 +28,6 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
   try {
     for await (const { entries, bytesRead } of file.batches) {
       if (signal?.aborted === true) break;
-      if (load.entries === 0) load.only = file.format === 'json' ? listIn(entries) : undefined;
       const left = entries.slice(Math.max(0, skip - load.entries));
       load.entries += entries.length - left.length;
       if (load.entries <= skip) requireIdField(left, input.id_field);

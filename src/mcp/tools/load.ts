@@ -1,8 +1,7 @@
 import { refusalOf } from '../../contract/documents.ts';
-import { isObject } from '../../contract/json/json.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
-import type { CSV_TYPES, CsvRows, DocumentFile, FileEntry, FileRequest, FoundFile } from './file.ts';
+import type { CSV_TYPES, CsvRows, DocumentFile, FileRequest, FoundFile } from './file.ts';
 
 /** The state of a load while it runs. */
 
@@ -32,6 +31,7 @@ export interface LoadInput {
   /** Whether to go on after an entry that is refused, and after a file that cannot be read; default stop. */
   on_error?: 'stop' | 'skip';
   skip?: number;
+  list_path?: string;
   csv_separator?: string;
   csv_columns?: string[];
   csv_types?: (typeof CSV_TYPES)[number][];
@@ -61,8 +61,6 @@ export interface Load {
   failures: number;
   /** Room left in the answer for reasons. */
   room: Room;
-  /** The list inside the file's only document. */
-  only: { field: string; items: number } | undefined;
   warnings: Warnings;
   /** Whether this load created the collection. */
   isCreated: boolean;
@@ -72,7 +70,8 @@ export interface Load {
 }
 
 /** What is known of a file once it is read. */
-export interface FileFacts extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit'> {
+export interface FileFacts
+  extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists'> {
   nulled: number;
   asText: readonly string[];
   rows: CsvRows | undefined;
@@ -101,7 +100,6 @@ export function newLoad(target: Target, shared: Shared): Load {
     failed: [],
     failedAt: [],
     failures: 0,
-    only: undefined,
     ...shared,
     isCreated: false,
     sending: { entries: 0, withoutId: 0 },
@@ -130,14 +128,4 @@ export function insideOf({ counts }: Load): number {
 
 export function count({ counts }: Load, status: string): number {
   return counts[status] ?? 0;
-}
-
-/** The longest list of objects in the document, if there is only one. */
-export function listIn(entries: readonly FileEntry[]): Load['only'] {
-  const [only] = entries;
-  if (only === undefined || !('document' in only) || entries.length > 1) return undefined;
-  const lists = Object.entries(only.document).flatMap(([field, value]) =>
-    Array.isArray(value) && value.length > 1 && value.every(isObject) ? [{ field, items: value.length }] : [],
-  );
-  return lists.sort((a, b) => b.items - a.items)[0];
 }

@@ -13,7 +13,7 @@ function fileOf(
   batches: FileBatch[] | (() => AsyncGenerator<FileBatch>),
   closed: { closed: boolean },
   text: string[] = [],
-  bytes = 100,
+  more: Partial<DocumentFile> = {},
 ): DocumentFile {
   async function* listed() {
     if (Array.isArray(batches)) yield* batches;
@@ -21,7 +21,7 @@ function fileOf(
   return {
     path: '/in/a.json',
     format: 'json',
-    bytes,
+    bytes: 100,
     unit: 'line',
     batches: Array.isArray(batches) ? listed() : batches(),
     unwritable: () => 0,
@@ -29,6 +29,7 @@ function fileOf(
     close: async () => {
       closed.closed = true;
     },
+    ...more,
   };
 }
 
@@ -50,10 +51,11 @@ interface Setup {
   signal?: AbortSignal;
   /** Columns whose decimals are text. */
   text?: string[];
-  bytes?: number;
+  /** What else is known of the file. */
+  more?: Partial<DocumentFile>;
 }
 
-async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, bytes }: Setup) {
+async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, more }: Setup) {
   const state = { closed: false, isOpened: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
@@ -74,9 +76,9 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     means: {
       openFile: async () => {
         state.isOpened = true;
-        return fileOf(batches, state, text, bytes);
+        return fileOf(batches, state, text, more);
       },
-      findFiles: async () => ({ files: [{ path: '/in/a.json', name: 'a.json', bytes: bytes ?? 100 }], leftOut: [] }),
+      findFiles: async () => ({ files: [{ path: '/in/a.json', name: 'a.json', bytes: 100 }], leftOut: [] }),
     },
   };
   const run = tool.run(context as never, input);
@@ -207,26 +209,25 @@ describe('load_file', () => {
     expect(JSON.stringify(data['warnings']).length).toBeLessThan(10_000);
   });
 
-  it('says of a file that is one object around a list how to load the items', async () => {
-    const collection = { type: 'FeatureCollection', bbox: [1, 2], features: [{ a: 1 }, { a: 2 }] };
-    const { data, next } = await load({ batches: [batch(100, collection)] });
-    expect(data).toMatchObject({ counts: { ADDED: 1 }, list_field: 'features', list_items: 2 });
-    expect(next).toContain('jq -c');
-    expect(next).toContain('delete this document');
-    expect(next).not.toContain('features');
-    for (const documents of [[{ tags: ['a', 'b'] }], [{ one: [{ a: 1 }] }], [collection, { a: 1 }]]) {
-      const other = await load({ batches: [batch(100, ...documents)] });
-      expect(other.data).not.toHaveProperty('list_field');
-      expect(other.next).not.toContain('jq');
-    }
-    const apart = await load({ batches: [batch(50, collection), batch(100, { a: 1 })] });
-    expect(apart.data).not.toHaveProperty('list_field');
-  });
-
-  it('says the same where that object is too large for a document', async () => {
+  it('says of a file that is one object which list in it it took, or could take', async () => {
+    const one = { list: { path: 'data.features', beside: ['type'] } };
+    const { data, next } = await load({ batches: [batch(100, { a: 1 })], more: one });
+    expect(data).toMatchObject({ list_path: 'data.features', beside_list: ['type'] });
+    expect(next).toContain('("list_path": "." makes the object the document)');
+    const asked = await load({ batches: [batch(100, { a: 1 })], more: one, args: { list_path: 'data.features' } });
+    expect(asked.next).not.toContain('list_path');
+    const several = {
+      lists: [
+        { path: 'a', items: 2 },
+        { path: 'b', items: 1_000 },
+      ],
+    };
+    const whole = await load({ batches: [batch(100, { a: [{}, {}] })], more: several });
+    expect(whole.data).toMatchObject({ lists: ['a: 2 items', 'b: 1,000 items'] });
+    expect(whole.next).toContain('delete this document and load again with its path as "list_path"');
     const tooLarge = { entries: [{ at: 1, problem: 'has more than 10 MiB' }], bytesRead: 100 };
-    expect((await load({ batches: [tooLarge], bytes: 20_000_000 })).next).toContain('jq -c');
-    expect((await load({ batches: [tooLarge] })).next).not.toContain('jq');
+    const large = await load({ batches: [tooLarge], more: several });
+    expect(large.next).toContain('to be the documents, load again with its path');
   });
 
   it('says where a file that is missing is to lie, and of a collection what lists them', () => {
