@@ -110,7 +110,7 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
     );
   }
   texts.push(
-    `to go on, ${isBroken === true ? 'correct or move that file and ' : ''}call again with the same "path", "from": its name, "skip": ${entries}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
+    `to go on, ${isBroken === true ? 'correct that file and ' : ''}call again with the same "path", "from": its name, "skip": ${entries}${isBroken === true ? '; "on_error": "skip" goes on by itself after errors' : ''}`,
   );
   return texts;
 }
@@ -118,7 +118,8 @@ function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
 /** A line for each collection, as many as there is room for. */
 async function collectionsOf(context: Pick<ToolContext, 'client' | 'signal'>, loaded: readonly LoadedFile[]) {
   const groups = new Map<Target, LoadedFile[]>();
-  for (const one of loaded) groups.set(one.load.target, [...(groups.get(one.load.target) ?? []), one]);
+  const there = loaded.filter(({ load }) => !load.target.isMissing);
+  for (const one of there) groups.set(one.load.target, [...(groups.get(one.load.target) ?? []), one]);
   const room = new Room(ROOM);
   const { all, most, least } = FIELDS_TOKENS;
   const each = Math.max(least, Math.min(most, Math.floor(all / groups.size)));
@@ -146,6 +147,7 @@ function lineOf(target: Target, files: readonly LoadedFile[], fields: string | u
     added: sum(files, ({ load }) => count(load, 'ADDED')),
     replaced: sum(files, ({ load }) => count(load, 'REPLACED')),
     failed: sum(files, ({ load }) => load.failures),
+    without_id: sum(files, ({ load }) => load.withoutId),
     short_rows: sum(files, ({ facts }) => facts?.rows?.short ?? 0),
     values_made_null: sum(files, ({ facts }) => facts?.nulled ?? 0),
   }).filter(([, number]) => number > 0);

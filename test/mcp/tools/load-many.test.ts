@@ -65,6 +65,7 @@ describe('load_file of many files', () => {
         file: 'five/orders.csv',
         created: true,
         added: 2,
+        without_id: 2,
         fields: 'id VARCHAR, total VARCHAR, placed_at TIMESTAMP WITH TIME ZONE',
       },
       {
@@ -72,6 +73,7 @@ describe('load_file of many files', () => {
         file: 'five/products.tsv',
         created: true,
         added: 1,
+        without_id: 1,
         fields: 'sku VARCHAR, price VARCHAR',
       },
       {
@@ -167,7 +169,7 @@ describe('load_file of many files', () => {
       broken_files: [{ file: 'skip/k1.json', error: expect.stringContaining('not JSON'), documents_in: 0 }],
       failed: [{ file: 'skip/k2.jsonl', line: 2, error: expect.stringContaining('no JSON') }],
     });
-    expect(data['collections']).toMatchObject([{}, { added: 2, failed: 1 }, { added: 1 }]);
+    expect(data['collections']).toMatchObject([{ added: 2, failed: 1 }, { added: 1 }]);
     expect(next).toContain('broken_files could not be read to their end');
   });
 
