@@ -40,10 +40,11 @@ export function auditOf(
 }
 
 /** What tools need to read files: nothing, if the operator allows no folder. */
-export function fileMeans({ allowDirs: folders = [], dataDir }: FileFolders): Pick<Means, 'openFile'> {
+export function fileMeans({ allowDirs: folders = [], dataDir }: FileFolders): Pick<Means, 'openFile' | 'findFiles'> {
   if (folders.length === 0) return {};
   return {
     openFile: async (request) =>
       (await import('./files/file-documents.ts')).openDocuments({ folders, dataDir }, request),
+    findFiles: async (request) => (await import('./files/find-files.ts')).findFiles({ folders, dataDir }, request),
   };
 }

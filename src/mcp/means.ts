@@ -1,4 +1,4 @@
-import type { OpenFile } from './tools/file.ts';
+import type { FindFiles, OpenFile } from './tools/file.ts';
 
 /** What this process provides to tools, besides the service. Whatever is absent is not available here. */
 export interface Means {
@@ -11,6 +11,8 @@ export interface Means {
   secretOf?: SecretOf;
   /** Absent: no files can be loaded. */
   openFile?: OpenFile;
+  /** Present if and only if `openFile` is. */
+  findFiles?: FindFiles;
   /** The user of this process is on another machine than the service: paths there are not revealed. */
   isElsewhere?: boolean;
 }

@@ -3,10 +3,10 @@ import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { CsvRows, FileRequest } from '../../mcp/tools/file.ts';
 import { csvDocument, csvParser } from '../../service/ingest/csv.ts';
-import type { EntryReader, Found, SizedEntry } from './json-entries.ts';
+import { type EntryReader, type Found, NOT_UTF8, type SizedEntry } from './json-entries.ts';
+import { SEPARATORS } from './separator.ts';
 
 const SHORT_SHOWN = 5;
-const SEPARATORS = [',', ';', '\t', '|'];
 /** How much of the first line is kept, for hints. */
 const LINE_CHARS_MAX = 4_096;
 
@@ -45,16 +45,20 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
     const message = `The file is no CSV: ${error.message}${separatorHint(firstLine, separator)}`;
     failure ??= new ApiError('invalid_input', message, { cause: error });
   });
-  const found = async (text: () => string, isEnd: boolean): Promise<Found> => {
+  let lines = 1;
+  const found = async (piece: Buffer | undefined): Promise<Found> => {
+    const isEnd = piece === undefined;
     try {
-      const decoded = text();
+      const decoded = isEnd ? decoder.decode() : decoder.decode(piece, { stream: true });
+      lines += lineFeedsIn(decoded);
       if (firstLine.length < LINE_CHARS_MAX && !firstLine.includes('\n')) firstLine += decoded.slice(0, LINE_CHARS_MAX);
       await new Promise<void>((done) => {
         if (!isEnd) parser.write(decoded, () => done());
         else parser.once('close', done).end(decoded);
       });
     } catch (error) {
-      const message = 'The file is not valid UTF-8. Convert it to UTF-8 first.';
+      const line = lines + lineFeedsIn(piece?.toString().split('\ufffd', 1).join('') ?? '');
+      const message = `The file is not valid UTF-8 at line ${line.toLocaleString('en-US')}, ${NOT_UTF8}.`;
       failure ??= new ApiError('invalid_input', message, { cause: error });
     }
     const taken = entries;
@@ -63,9 +67,15 @@ export function csvReader({ separator = ',', columns, types = [] }: NonNullable<
   };
   return {
     rows: () => rows,
-    read: (piece) => found(() => decoder.decode(piece, { stream: true }), false),
-    end: () => found(() => decoder.decode(), true),
+    read: (piece) => found(piece),
+    end: () => found(undefined),
   };
+}
+
+function lineFeedsIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 function problemOfNames(names: readonly string[]): ApiError | undefined {

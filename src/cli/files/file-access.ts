@@ -1,5 +1,5 @@
 import { constants, realpathSync } from 'node:fs';
-import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
@@ -25,7 +25,7 @@ export interface AllowedFile {
  * a path outside, not even whether it exists.
  */
 export async function openAllowed(allowed: AllowedFolders, asked: string): Promise<AllowedFile> {
-  const roots = allowed.folders.flatMap((folder) => real(folder) ?? []);
+  const roots = rootsOf(allowed);
   const candidates = isAbsolute(asked) ? [resolve(asked)] : allowed.folders.map((folder) => resolve(folder, asked));
   let missing: string | undefined;
   for (const candidate of candidates) {
@@ -34,14 +34,38 @@ export async function openAllowed(allowed: AllowedFolders, asked: string): Promi
     const parent = await realpath(dirname(candidate)).catch(() => undefined);
     if (parent === undefined || !roots.some((root) => isInside(root, parent))) continue;
     const path = await realpath(candidate).catch(() => undefined);
-    if (path === undefined) missing ??= await notFound(allowed, asked, parent);
-    else if (isReadable(allowed, roots, path)) return openRegular(asked, path);
+    if (path === undefined) {
+      if (isReadable(allowed, roots, parent)) missing ??= await notFound(allowed, asked, parent);
+    } else if (isReadable(allowed, roots, path)) return openRegular(asked, path);
   }
   if (missing !== undefined) throw new ApiError('not_found', missing, { messageKey: FILE_NOT_FOUND });
   throw new ApiError(
     'invalid_input',
     `Cannot open the file ${shown(asked)}: it is not below a folder that this server may read from (${allowed.folders.join(', ')}), or it is hidden. The operator sets these folders with --allow-dirs.`,
   );
+}
+
+/** The folders with this name, links resolved, that may be read: none if it is a file, or outside. */
+export async function allowedFolders(allowed: AllowedFolders, asked: string): Promise<string[]> {
+  const roots = rootsOf(allowed);
+  const candidates = isAbsolute(asked) ? [asked] : allowed.folders.map((folder) => resolve(folder, asked));
+  const found = await Promise.all(
+    candidates.map(async (candidate) => {
+      const path = await realpath(candidate).catch(() => undefined);
+      if (path === undefined || !isReadable(allowed, roots, path)) return [];
+      const isFolder = await stat(path).then(
+        (one) => one.isDirectory(),
+        () => false,
+      );
+      return isFolder ? [path] : [];
+    }),
+  );
+  return [...new Set(found.flat())];
+}
+
+/** The folders that may be read from, links resolved. */
+export function rootsOf({ folders }: AllowedFolders): string[] {
+  return folders.flatMap((folder) => real(folder) ?? []);
 }
 
 function isReadable({ dataDir }: AllowedFolders, roots: readonly string[], path: string): boolean {
@@ -53,12 +77,12 @@ function isHidden(path: string): boolean {
   return path.split(sep).some((name) => name.startsWith('.'));
 }
 
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-function real(path: string): string | undefined {
+export function real(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {
@@ -90,11 +114,11 @@ async function openRegular(asked: string, path: string): Promise<AllowedFile> {
     const message = `Cannot open the file ${shown(asked)}: the system does not let this server read it (${code}).`;
     throw new ApiError('invalid_input', message, { cause: error });
   }
-  const stat = await handle.stat();
-  if (stat.isFile() && stat.nlink <= 1) return { path, bytes: stat.size, handle };
+  const found = await handle.stat();
+  if (found.isFile() && found.nlink <= 1) return { path, bytes: found.size, handle };
   await handle.close();
-  if (stat.isFile()) throw new ApiError('invalid_input', hardLinked(asked, stat.nlink));
-  const what = stat.isDirectory() ? 'it is a folder' : 'it is no regular file';
+  if (found.isFile()) throw new ApiError('invalid_input', hardLinked(asked, found.nlink));
+  const what = found.isDirectory() ? 'it is a folder' : 'it is no regular file';
   throw new ApiError('invalid_input', noFile(asked, what));
 }
 
@@ -107,6 +131,6 @@ function noFile(asked: string, what: string): string {
   return `Cannot open the file ${shown(asked)}: ${what}. Name one file.`;
 }
 
-function shown(path: string): string {
+export function shown(path: string): string {
   return JSON.stringify(path.slice(0, 500));
 }

@@ -1,84 +1,130 @@
-import type { FileHandle } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../../mcp/tools/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
+import { type FileBytes, type Piece as FilePiece, fileBytes } from './file-bytes.ts';
+import { formatByName } from './formats.ts';
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
+import { type ObjectList, OutlineScanner } from './json-outline.ts';
+import { refuseOtherBytes } from './other-bytes.ts';
+import { separatorOf } from './separator.ts';
 
-const PIECE_BYTES = 512 * 1024;
 /** A request may have 10 MiB, and numbers can be longer when sent than in the file. */
 const BATCH_BYTES = 3 * 1024 * 1024;
 const BATCH_ENTRIES = 5_000;
-
-const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
-  '.json': 'json',
-  '.geojson': 'json',
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.csv': 'csv',
-  '.tsv': 'csv',
-  '.parquet': 'parquet',
-  '.pq': 'parquet',
-};
+const LISTS_SHOWN = 10;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
   const file = await openAllowed(allowed, request.path);
   try {
-    const format = request.format ?? BY_EXTENSION[extname(file.path).toLowerCase()];
-    if (format === undefined) {
-      await refuseOtherBytes(file.handle);
-      throw new ApiError(
-        'invalid_input',
-        `Cannot tell the format of the file ${JSON.stringify(request.path)} by its name. Give "format": json, jsonl, csv or parquet.`,
-      );
+    const format = request.format ?? formatByName(file.path);
+    const bytes = await fileBytes(file.handle);
+    if (format === 'parquet') {
+      if (bytes.compression === undefined) return await parquetFile(file);
+      throw refused(request, `it is Parquet compressed with ${bytes.compression}. Decompress it first.`);
     }
-    return format === 'parquet' ? await parquetFile(file) : await textFile(file, format, request);
+    refuseOtherBytes(bytes.head);
+    if (format !== undefined) return await textFile(file, bytes, format, request);
+    const name = JSON.stringify(request.path);
+    throw new ApiError(
+      'invalid_input',
+      `Cannot tell the format of the file ${name} by its name. Give "format": json, jsonl, csv or parquet.`,
+    );
   } catch (error) {
     await file.handle.close();
     throw error;
   }
 }
 
-async function textFile(file: AllowedFile, format: Exclude<FileFormat, 'parquet'>, request: FileRequest) {
-  await refuseOtherBytes(file.handle);
-  const reader = await readerOf(file, format, request);
+function refused({ path }: FileRequest, why: string): ApiError {
+  return new ApiError('invalid_input', `Cannot read the file ${JSON.stringify(path)}: ${why}`);
+}
+
+type TextFormat = Exclude<FileFormat, 'parquet'>;
+
+async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
+  const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
+  const separator = format === 'csv' ? separatorFor(file.path, bytes, request) : undefined;
+  const reader = await readerOf(format, { ...request.csv, separator }, list?.line);
+  const pieces = list === undefined ? bytes.pieces() : part(bytes, list);
+  const isRecognized = request.csv?.separator === undefined && separator !== usualSeparator(file.path);
   const opened: DocumentFile = {
     path: file.path,
     format,
     bytes: file.bytes,
     unit: 'line',
-    batches: batchesOf(textEntries(file.handle, reader)),
+    batches: batchesOf(textEntries(pieces, reader)),
     unwritable: () => 0,
     asText: () => [],
     ...(reader.rows === undefined ? {} : { rows: reader.rows }),
+    ...(isRecognized && separator !== undefined ? { separator } : {}),
+    ...(list === undefined ? {} : { list: { path: list.path, beside: list.beside } }),
+    ...(lists === undefined ? {} : { lists: lists.map(({ path, items }) => ({ path, items })) }),
     close: () => file.handle.close(),
   };
   return opened;
 }
 
-async function readerOf(file: AllowedFile, format: FileFormat, { csv = {} }: FileRequest): Promise<EntryReader> {
-  if (format === 'json') return jsonReader();
+async function readerOf(format: TextFormat, csv: NonNullable<FileRequest['csv']>, line = 1): Promise<EntryReader> {
+  if (format === 'json') return jsonReader(line);
   if (format === 'jsonl') return linesReader();
   const { csvReader } = await import('./csv-entries.ts');
-  const isTabbed = extname(file.path).toLowerCase() === '.tsv';
-  return csvReader({ ...csv, separator: csv.separator ?? (isTabbed ? '\t' : ',') });
+  return csvReader(csv);
 }
 
-/** How files begin that are not the text their name promises. */
-const OTHER_BYTES = [
-  { begin: [0x1f, 0x8b], what: 'compressed (gzip)', instead: 'Decompress it first, with gunzip.' },
-  { begin: [0xff, 0xfe], what: 'UTF-16 text', instead: 'Convert it to UTF-8 first.' },
-  { begin: [0xfe, 0xff], what: 'UTF-16 text', instead: 'Convert it to UTF-8 first.' },
-  { begin: [0x50, 0x41, 0x52, 0x31], what: 'Parquet', instead: 'Give "format": "parquet".' },
-] as const;
+function separatorFor(path: string, { head, isWhole }: FileBytes, { csv }: FileRequest): string {
+  if (csv?.separator !== undefined) return csv.separator;
+  const usual = usualSeparator(path);
+  return usual === ',' ? (separatorOf(head.toString(), isWhole) ?? usual) : usual;
+}
 
-async function refuseOtherBytes(handle: FileHandle): Promise<void> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-  const begins = buffer.subarray(0, bytesRead);
-  const other = OTHER_BYTES.find(({ begin }) => begin.every((byte, index) => begins[index] === byte));
-  if (other !== undefined) throw new ApiError('invalid_input', `The file is ${other.what}. ${other.instead}`);
+function usualSeparator(path: string): string {
+  return /\.tsv(?:\.\w+)?$/i.test(path) ? '\t' : ',';
+}
+
+/** The path that stands for the file as one document. */
+const WHOLE = '.';
+
+interface Lists {
+  /** The list whose items are the documents, with the keys beside it. */
+  list?: ObjectList & { beside: string[] };
+  /** Those of a file that is one document. */
+  lists?: ObjectList[];
+}
+
+/**
+ * The list of objects in a file that is one object: the one that is asked for, or the only one, unless the object has an
+ * `_id` and is a document itself.
+ */
+async function listOf(bytes: FileBytes, request: FileRequest): Promise<Lists> {
+  const { listPath } = request;
+  if (listPath === WHOLE) return {};
+  const scanner = new OutlineScanner();
+  for await (const { piece } of bytes.pieces()) if (!scanner.read(piece)) break;
+  const outline = scanner.end();
+  if (outline === undefined && listPath === undefined) return {};
+  if (outline === undefined) throw refused(request, 'it is not one JSON object, so "list_path" names nothing in it.');
+  const { lists, keys } = outline;
+  const isDocument = keys.includes('_id');
+  const list = listPath === undefined ? lists[0] : lists.find(({ path }) => path === listPath);
+  if (listPath === undefined && (lists.length > 1 || isDocument)) return { lists };
+  if (list !== undefined)
+    return { list: { ...list, beside: keys.filter((key) => key !== list.path.split('.', 1)[0]) } };
+  if (listPath === undefined) return {};
+  const known = lists.slice(0, LISTS_SHOWN).map(({ path }) => JSON.stringify(path));
+  const hint = known.length > 0 ? `Lists of objects are at ${known.join(', ')}.` : 'It has no list of objects.';
+  throw refused(request, `there is no list of objects at the "list_path" ${JSON.stringify(listPath)}. ${hint}`);
+}
+
+async function* part(bytes: FileBytes, { begin, end }: ObjectList): AsyncGenerator<FilePiece> {
+  let offset = 0;
+  for await (const { piece, bytesRead } of bytes.pieces()) {
+    const inside = piece.subarray(Math.max(0, begin - offset), Math.max(0, end - offset));
+    offset += piece.length;
+    if (inside.length > 0) yield { piece: inside, bytesRead };
+    if (offset >= end) return;
+  }
 }
 
 interface Piece {
@@ -87,16 +133,17 @@ interface Piece {
 }
 
 /** Rejects, after all entries before that, if the rest cannot be read. */
-async function* textEntries(handle: FileHandle, reader: EntryReader): AsyncGenerator<Piece> {
-  let bytesRead = 0;
-  for (let isEnd = false; !isEnd; ) {
-    const { buffer, bytesRead: count } = await handle.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, bytesRead);
-    bytesRead += count;
-    isEnd = count === 0;
-    const { entries, failure } = await (isEnd ? reader.end() : reader.read(buffer.subarray(0, count)));
+async function* textEntries(pieces: AsyncGenerator<FilePiece>, reader: EntryReader): AsyncGenerator<Piece> {
+  let read = 0;
+  for await (const { piece, bytesRead } of pieces) {
+    read = bytesRead;
+    const { entries, failure } = await reader.read(piece);
     yield { entries, bytesRead };
     if (failure !== undefined) throw failure;
   }
+  const { entries, failure } = await reader.end();
+  yield { entries, bytesRead: read };
+  if (failure !== undefined) throw failure;
 }
 
 async function parquetFile(file: AllowedFile): Promise<DocumentFile> {

@@ -58,11 +58,15 @@ class Gathered {
   }
 }
 
+/** What to do about text that is not UTF-8. */
+export const NOT_UTF8 =
+  'and may be Latin-1 (Windows-1252): convert the file with iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW';
+
 function utf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new RangeError('is not valid UTF-8');
+    throw new RangeError(`is not valid UTF-8, ${NOT_UTF8}`);
   }
 }
 
@@ -103,10 +107,10 @@ export function linesReader(): EntryReader {
 
 /**
  * JSON: an array of documents, or documents one after the other. An error makes the rest unreadable, since nothing says
- * where the next document begins.
+ * where the next document begins. `line`: the number of the first one.
  */
-export function jsonReader(): EntryReader {
-  const scanner = new JsonScanner();
+export function jsonReader(line = 1): EntryReader {
+  const scanner = new JsonScanner(line);
   const found = (scan: (entries: SizedEntry[]) => void): Found => {
     const entries: SizedEntry[] = [];
     try {
@@ -127,7 +131,7 @@ export function jsonReader(): EntryReader {
 type Expected = 'start' | 'value' | 'value or end' | 'comma or end' | 'document' | 'nothing';
 
 class JsonScanner {
-  #line = 1;
+  #line: number;
   #expected: Expected = 'start';
   #value = new Gathered();
   /** Line in which the current value begins; 0 between values. */
@@ -136,6 +140,10 @@ class JsonScanner {
   #depth = 0;
   #isString = false;
   #isEscaped = false;
+
+  constructor(line: number) {
+    this.#line = line;
+  }
 
   read(piece: Buffer, entries: SizedEntry[]): void {
     const isFirst = this.#expected === 'start' && this.#line === 1 && this.#begunAt === 0;

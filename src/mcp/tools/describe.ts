@@ -1,30 +1,19 @@
 import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
 import { nearest } from '../../contract/nearest.ts';
-import { STRAYS_COLUMN } from '../../contract/strays.ts';
 import { nearestNames } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import { COUNTED_MAX, EXACT_MAX, FEW, type Figures, figuresOf } from './field-figures.ts';
+import { addressing } from './addressing.ts';
+import { COUNTED_MAX, EXACT_MAX, FEW, figuresOf } from './field-figures.ts';
+import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
 import { straysOf } from './field-strays.ts';
 import { type FieldLine, foldLines } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
-import {
-  ANY_KEY,
-  ancestorsOf,
-  type InferredField,
-  identifier,
-  inferFields,
-  isUnder,
-  isWithin,
-  LEVELS_MAX,
-  quotedIdentifier,
-  quotedText,
-} from './infer.ts';
+import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
-import { type TypePlace, typePlaces } from './sql-type.ts';
+import { typePlaces } from './sql-type.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 /**
@@ -41,10 +30,6 @@ const LINES_DEFAULT = 40;
 const LINES_MAX = 200;
 /** Further names that are listed. */
 const NAMES_MAX = 100;
-/** The column for fields that cannot have one of their own. */
-const EXTRA_COLUMN = '_extra';
-/** A longer type text is that of a nested type, whose fields have lines of their own. */
-const TYPE_CHARS_MAX = 24;
 
 interface DescribeInput {
   workspace: string;
@@ -170,50 +155,6 @@ function isWanted({ path, search }: DescribeInput): (line: FieldLine) => boolean
   return (line) => isIn(line) && (has(line.path) || (/^(?:map|object) of /.test(line.type) && has(line.rest.at(-1))));
 }
 
-const JSON_TYPE = /^JSON(?:\[\d*\])*$/;
-
-/** A line per field: of those with a type in all documents, and of those within JSON in the sample. */
-function linesOf(
-  inferred: readonly InferredField[],
-  places: ReadonlyMap<string, TypePlace>,
-  figures: ReadonlyMap<string, Figures>,
-  { sampled, counted }: { sampled: number; counted: number },
-): FieldLine[] {
-  const rank = new Map([...places.keys()].map((path, index) => [path, index]));
-  const known = new Set(inferred.map(({ path }) => path));
-  const jsons = new Set([...places.values()].filter(({ type }) => JSON_TYPE.test(type)).map(({ path }) => path));
-  // What is within a column and has no place in its type does not fit: it is told with the strays.
-  const fitting = inferred.filter(({ path }) => places.size === 0 || places.has(path) || isWithin(path, jsons));
-  const unseen = [...places.values()].filter(({ path }) => !known.has(path) && (figures.get(path)?.present ?? 0) > 0);
-  const rankOf = (path: string): number => {
-    for (const of of [path, ...ancestorsOf(path)]) {
-      const found = rank.get(of);
-      if (found !== undefined) return found;
-    }
-    return -1;
-  };
-  const fields: InferredField[] = [
-    ...fitting,
-    ...unseen.map(({ path, depth }) => ({ path, depth, type: '', present: 0, examples: [] })),
-  ];
-  // What has no place of its own is within JSON, and stays behind that.
-  const ordered = places.size === 0 ? fields : fields.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
-  return ordered.map((field) => {
-    const figure = figures.get(field.path);
-    const [present, of] = figure === undefined ? [field.present, sampled] : [figure.present, counted];
-    const share = Math.round((100 * present) / of);
-    const shown = share === 0 ? '<1%' : share === 100 && present < of ? '>99%' : `${share}%`;
-    const { least, most, distinct } = figure ?? {};
-    const values = least === undefined ? field.examples : least === most ? least : `${least} … ${most}`;
-    return {
-      path: field.path,
-      depth: field.depth,
-      type: typeText(places.get(field.path), field, distinct),
-      rest: [shown, field.keys === undefined ? (distinct ?? null) : null, values],
-    };
-  });
-}
-
 interface About {
   description?: string | null | undefined;
   /** Number of documents, if the service has counted them. */
@@ -248,30 +189,6 @@ async function count({ client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   return Number(results?.[0]?.['n']);
 }
 
-/** Whether a place has the type JSON, which by itself does not say what values to expect. */
-function isJson(place: TypePlace | undefined): boolean {
-  return place?.type === 'JSON' && place.path !== EXTRA_COLUMN;
-}
-
-/** Nested fields have the words that fields within JSON have. */
-const WORDS: Record<string, string> = {
-  VARCHAR: 'text',
-  BIGINT: 'integer',
-  HUGEINT: 'integer',
-  DOUBLE: 'number',
-  BOOLEAN: 'boolean',
-};
-
-function typeText(place: TypePlace | undefined, { type, keys }: InferredField, distinct: number | undefined): string {
-  if (place?.type.startsWith('MAP(VARCHAR')) return `map of ${counted(distinct ?? keys ?? 0, 'keys')}`;
-  if (keys !== undefined) return `object of ${counted(keys, 'keys')}`;
-  if (isJson(place)) return `JSON (${type || 'null'})`;
-  const own = place?.type ?? '';
-  if (own.endsWith(']')) return own.length <= TYPE_CHARS_MAX ? own : 'array';
-  if (own.startsWith('STRUCT')) return 'object';
-  return place?.depth === 0 ? own : (WORDS[own] ?? (own === '' ? type : own));
-}
-
 /**
  * Keys in `_extra` that are spelled differently from a column only in case, and how SQL reads them: selecting the
  * column gives NULL, and nobody would think of looking in `_extra`.
@@ -288,63 +205,6 @@ function caseTwins(documents: readonly Readonly<Record<string, unknown>>[], colu
     const path = /^\w+$/.test(key) ? key : `$.${JSON.stringify(key)}`;
     return column === undefined ? [] : [{ column, read: `${EXTRA_COLUMN}->>${quotedText(path)}` }];
   });
-}
-
-interface Found {
-  table: string;
-  paths: readonly string[];
-  /** The fields of type JSON. */
-  jsons: readonly InferredField[];
-  hasExtra: boolean;
-  hasTwins: boolean;
-  hasNumberTexts: boolean;
-  hasStrays: boolean;
-  leftAtTop: number;
-  leftBelow: number;
-  isDeeper: boolean;
-}
-
-/** How to address the fields in SQL. Stands outside the fence, so it names no field of a document. */
-function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Found): string {
-  // A name that this service would not allow is not repeated outside the fence.
-  const from = /^"[\w.-]+"\."[\w-]+"$/.test(table) ? table : 'the collection';
-  const hints = [`run_query with FROM ${from}`];
-  if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
-  if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
-    hints.push(
-      `${ANY_KEY} is any key: m.key or m['odd key'] for one (in a map in the letter case of the documents, and NULL where it is missing); for key and value of all, unnest(map_entries(m)) of a map, json_each(m) of an object`,
-    );
-  const lists = paths.filter((path) => path.endsWith('[]'));
-  const isInJson = (list: string) =>
-    [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
-  if (!lists.every(isInJson)) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
-  if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
-    hints.push(
-      "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text. GROUP BY json_type(x) counts what all documents have there",
-    );
-  if (jsons.some(({ type }) => type.includes('array')))
-    hints.push('arrays in JSON by unnest(TRY_CAST(x AS JSON[])), and (x->>0) is the first item');
-  if (found.hasExtra)
-    hints.push(
-      `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
-    );
-  if (found.hasNumberTexts)
-    hints.push('numbers_as_text: text that sorts and compares as text; TRY_CAST(x AS DOUBLE) is the number');
-  if (found.hasTwins)
-    hints.push(
-      `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,
-    );
-  if (found.hasStrays)
-    hints.push(
-      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
-    );
-  if (leftAtTop > 0)
-    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);
-  if (leftBelow > 0)
-    hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
-  if (found.isDeeper)
-    hints.push(`what is deeper than ${LEVELS_MAX} levels is left out: SELECT its parent for a few documents to see it`);
-  return `${hints.join('; ')}.`;
 }
 
 /** The tool; built at its first use, since schemas take time. */

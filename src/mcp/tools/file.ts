@@ -11,8 +11,14 @@ export interface FileRequest {
   path: string;
   /** Absent: taken from the file name's extension. */
   format?: FileFormat | undefined;
+  /**
+   * For JSON that is one object: the keys, joined by dots, that lead to the list whose items are the documents; "." if the
+   * object is the document. Absent: its only list of objects.
+   */
+  listPath?: string | undefined;
   csv?:
     | {
+        /** Absent: recognized from the first lines. */
         separator?: string | undefined;
         /** Column names, for a file whose first line does not contain them. */
         columns?: readonly string[] | undefined;
@@ -21,6 +27,32 @@ export interface FileRequest {
       }
     | undefined;
 }
+
+/** A file that was asked for, by itself or by a folder or pattern that it is in. */
+export interface FoundFile {
+  /** With symbolic links resolved. */
+  path: string;
+  /** Below the folder that the operator allows; the path if there are several of these. */
+  name: string;
+  bytes: number;
+}
+
+export interface FoundFiles {
+  files: FoundFile[];
+  /** Names of files in a folder or matching a pattern that are not loaded, since their name tells no format. */
+  leftOut: string[];
+}
+
+/**
+ * Finds files in the folders that the operator allows: `paths` are files, folders (the files directly in them) and
+ * patterns (`*`, `?`, and `**` for any folders), whose files come sorted by name. Hidden files are left out, and so are,
+ * without a `format`, files of a folder or pattern whose name tells none. Rejects as `OpenFile` does for a file, and
+ * `not_found` for a folder or pattern without files.
+ */
+export type FindFiles = (request: { paths: readonly string[]; format?: FileFormat | undefined }) => Promise<FoundFiles>;
+
+/** The most files that one call loads. */
+export const FILES_MAX = 1_000;
 
 /** One entry of a file; `at` counts from 1, in lines or, if the file has no lines, in rows. */
 export type FileEntry = { at: number } & ({ document: JsonObject } | { problem: string });
@@ -53,6 +85,12 @@ export interface DocumentFile {
   unwritable(): number;
   /** For CSV: how the rows so far fit the columns. */
   rows?(): CsvRows;
+  /** The separator of CSV, if it was recognized and is no comma. */
+  separator?: string;
+  /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
+  list?: { path: string; beside: readonly string[] };
+  /** For JSON that is one document: the lists of objects in it. */
+  lists?: readonly { path: string; items: number }[];
   /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
   asText(): readonly string[];
   close(): Promise<void>;

@@ -1,28 +1,39 @@
-import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
-import type { CsvRows, DocumentFile } from './file.ts';
-import { quotedIdentifier } from './infer.ts';
-import { count, type Load, type LoadInput } from './load.ts';
+import { addressing } from './addressing.ts';
+import type { CsvRows } from './file.ts';
+import { identifier } from './infer.ts';
+import { count, type FileFacts, insideOf, type Load, type LoadInput, type Target } from './load.ts';
+import { type LoadedFields, loadedFields } from './loaded-fields.ts';
+import type { ToolContext } from './tool.ts';
 
 const FIELD_CHARS_MAX = 200;
+const LISTS_MAX = 10;
 
-/** The answer of a finished load. */
-export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): Fenced {
+const FIELDS_TOKENS_MAX = 1_500;
+
+/** The answer of a finished load of one file. */
+export async function presentLoad(
+  context: Pick<ToolContext, 'client' | 'signal'>,
+  load: Load,
+  file: FileFacts,
+  input: LoadInput,
+): Promise<Fenced> {
   const { failed, failedAt, failures, stopped } = load;
-  const inside = Object.values(load.counts).reduce((sum, one) => sum + one, 0);
-  const nulled = file.unwritable();
-  const asText = file.asText();
-  const rows = file.rows?.();
-  const list = load.entries === 1 ? load.only : undefined;
+  const inside = insideOf(load);
+  const { nulled, asText, rows } = file;
+  const table = tableOf(load.target);
+  const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
+  const warnings = [...withoutIdWarning(load.withoutId, load.target.before), ...(load.warnings.shown().warnings ?? [])];
   return {
     data: {
       file: file.path,
       bytes: file.bytes,
       format: file.format,
-      collection: `${quotedIdentifier(input.workspace)}.${quotedIdentifier(input.collection)}`,
+      ...readAs(file),
+      collection: table,
       ...(load.isCreated ? { collection_created: true } : {}),
       complete: stopped === undefined,
       ...(stopped === undefined ? {} : { stopped_because: stopped.why }),
@@ -39,16 +50,62 @@ export function presentLoad(file: DocumentFile, load: Load, input: LoadInput): F
           }
         : {}),
       ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
-      ...(list === undefined ? {} : { list_field: cutText(list.field, FIELD_CHARS_MAX), list_items: list.items }),
       ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
       ...(nulled > 0 ? { values_made_null: nulled } : {}),
       ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
-      ...load.warnings.shown(),
+      ...(fields === undefined ? {} : { fields: fields.text }),
+      ...(warnings.length > 0 ? { warnings } : {}),
     },
-    next: hints(file, load, input, inside, nulled),
+    next: `${[...hints(file, load, input, inside), addressed(inside, table, fields)].filter((text) => text !== '').join('; ')}.`,
     isError: stopped !== undefined || (failures > 0 && inside === 0),
   };
 }
+
+/** What was recognized in a file. */
+export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separator' | 'list' | 'lists'>): object {
+  const short = (text: string) => cutText(text, FIELD_CHARS_MAX);
+  return {
+    ...(separator === undefined ? {} : { csv_separator: separator }),
+    ...(list === undefined ? {} : { list_path: short(list.path) }),
+    ...(list === undefined || list.beside.length === 0
+      ? {}
+      : { beside_list: list.beside.slice(0, LISTS_MAX).map(short) }),
+    ...(lists.length === 0
+      ? {}
+      : { lists: lists.slice(0, LISTS_MAX).map(({ path, items }) => `${short(path)}: ${counted(items, 'items')}`) }),
+  };
+}
+
+/** The collection as SQL spells it. */
+export function tableOf({ workspace, collection }: Target): string {
+  return `${identifier(workspace)}.${identifier(collection)}`;
+}
+
+/** What another load of the same documents would do, or has done. */
+export function withoutIdWarning(withoutId: number, before: number): string[] {
+  if (withoutId === 0) return [];
+  const told = `${counted(withoutId, 'documents')} had no _id and got a new one: loading the file again adds them again, unless "id_field" names a field that tells them apart`;
+  if (before === 0) return [told];
+  const held = before.toLocaleString('en-US');
+  return [`${told}; the collection had ${held} before, so if this file was loaded earlier, its documents are in twice`];
+}
+
+/** How to address the fields in SQL. */
+function addressed(inside: number, table: string, fields: LoadedFields | undefined): string {
+  if (inside === 0) return '';
+  if (fields === undefined) return 'describe_collection shows the fields';
+  return addressing({ table, ...fields, ...UNKNOWN }).replace(/\.$/, '');
+}
+
+/** What only counting all documents tells. */
+export const UNKNOWN = {
+  hasTwins: false,
+  hasNumberTexts: false,
+  hasStrays: false,
+  leftAtTop: 0,
+  leftBelow: 0,
+  isDeeper: false,
+};
 
 const byPlace = (a: { at: number }, b: { at: number }) => a.at - b.at;
 
@@ -64,7 +121,7 @@ function rangesText(numbers: readonly number[]): string {
 }
 
 /** How to continue after a load that stopped. */
-function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number): string[] {
+function stopHint({ stopped, sending, entries, failures, isCreated }: Load, inside: number): string[] {
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
   const texts = [
@@ -80,7 +137,8 @@ function stopHint({ stopped, sending, entries, isCreated }: Load, inside: number
   } else {
     const again = isUnsure ? ', which replaces those of them that are in' : '';
     const first = isBroken === true ? 'correct the file behind them and ' : '';
-    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}`);
+    const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
+    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}${leaving}`);
   }
   return texts;
 }
@@ -103,9 +161,9 @@ function rowHints(rows: CsvRows | undefined): string[] {
 }
 
 /** Which refused entries are shown, and how. */
-function failureHints({ failed, failedAt, failures }: Load, unit: DocumentFile['unit']): string[] {
+function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileFacts['unit']): string[] {
   if (failures === 0) return [];
-  const texts = ['what failed is not in; correct the file, and load again'];
+  const texts = stopped === undefined ? ['what failed is not in; correct the file, and load again'] : [];
   if (failedAt.length > 0) {
     const more = `the first ${failed.length} of ${failures} failures are shown with their reason`;
     const left = failures - failed.length - failedAt.length;
@@ -116,42 +174,35 @@ function failureHints({ failed, failedAt, failures }: Load, unit: DocumentFile['
   return texts;
 }
 
-const ITEMS_ALONE =
-  'have them written to a file of their own, one per line (jq -c \'.["FIELD"][]\' FILE > items.jsonl, with the name of the field for FIELD), load that';
-
-/** What to do if the file is a single object that contains the documents in a list. */
-function listHints({ format, bytes }: DocumentFile, { entries, failures, only }: Load): string[] {
-  if (format !== 'json' || entries !== 1) return [];
-  if (failures === 1 && bytes > WRITE_BYTES_MAX) {
-    return [`if the file is one object that holds a list, and the items of the list are the documents, ${ITEMS_ALONE}`];
+/** Which objects of a file that is a single one are the documents. */
+function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
+  if (list !== undefined && asked === undefined) {
+    return [
+      'the file is one object, and the items of its list at list_path are the documents ("list_path": "." makes the object the document)',
+    ];
   }
-  if (only === undefined) return [];
-  const isIn = failures === 0 ? ', and delete this document' : '';
+  if (lists.length === 0) return [];
+  const isIn = inside > 0 ? 'delete this document and ' : '';
   return [
-    `the file is one document, with a list of objects in the field that list_field names: if these items are to be the documents, ${ITEMS_ALONE}${isIn}`,
+    `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path"`,
   ];
 }
 
-function hints(file: DocumentFile, load: Load, input: LoadInput, inside: number, nulled: number): string {
-  const { format, asText, rows, unit } = file;
-  const { stopped, withoutId, entries } = load;
+function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
+  const { format, asText, rows, unit, nulled } = file;
+  const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
     ...stopHint(load, inside),
-    ...rowHints(rows?.()),
+    ...rowHints(rows),
     ...failureHints(load, unit),
-    ...listHints(file, load),
+    ...listHints(file, input, inside),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (withoutId > 0) {
-    texts.push(
-      `${withoutId} documents had no _id and got a new one: loading the file again would add them again, unless "id_field" names a field that tells them apart`,
-    );
-  }
   if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
-  if (asText().length > 0) {
+  if (asText.length > 0) {
     texts.push(
       'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
     );
@@ -163,7 +214,6 @@ function hints(file: DocumentFile, load: Load, input: LoadInput, inside: number,
   else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);
   }
-  if (stopped === undefined && load.isMissing) texts.push('the collection was not created');
-  if (stopped === undefined && inside > 0) texts.push('describe_collection shows the fields');
-  return `${texts.join('; ')}.`;
+  if (stopped === undefined && load.target.isMissing) texts.push('the collection was not created');
+  return texts;
 }

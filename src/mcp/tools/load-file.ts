@@ -1,216 +1,124 @@
 import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
-import { ApiError, type ErrorCode } from '../../contract/errors.ts';
-import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
-import { unwritable } from '../../http/request.ts';
+import { ApiError } from '../../contract/errors.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
-import { cutText } from '../room.ts';
-import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND, type FileEntry } from './file.ts';
+import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND } from './file.ts';
 import { handTool } from './hand-tool.ts';
-import { count, fail, type Load, type LoadInput, listIn, newLoad } from './load.ts';
+import {
+  endsCall,
+  type FileFacts,
+  insideOf,
+  type Load,
+  type LoadedFile,
+  type LoadInput,
+  newLoad,
+  newShared,
+} from './load.ts';
 import { presentLoad } from './load-answer.ts';
+import { presentLoads } from './load-many-answer.ts';
+import { lookAt, type Planned, pathsIn, planOf } from './load-plan.ts';
+import { openAs, previewOf } from './load-preview.ts';
+import { run } from './load-run.ts';
 import { nextStepFor } from './next-steps.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 /**
- * Loads a file on the operator's machine: documents that a model would otherwise have to write out as arguments,
- * although it never needs to see them.
+ * Loads files on the operator's machine: documents that a model would otherwise have to write out as arguments, although
+ * it never needs to see them. The answer has what a model needs to write SQL.
  */
 
 const NAME = 'load_file';
-/** After a cancellation the current batch may still finish, so that it is known what was stored. */
-const GRACE_MS = 10_000;
 
-/** Loads the documents of a file into a collection, batch by batch; stored batches remain, whatever happens later. */
-export async function loadFile({ client, signal, progress, means }: ToolContext, input: LoadInput): Promise<Fenced> {
-  const open = means.openFile;
-  if (open === undefined) throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);
-  const file = await open({
-    path: input.path,
-    format: input.format,
-    csv: { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types },
-  });
-  const load = newLoad();
+/** Loads the documents of files into collections, batch by batch; stored batches remain, whatever happens later. */
+export async function loadFile(context: ToolContext, input: LoadInput): Promise<Fenced> {
+  const { openFile, findFiles } = context.means;
+  if (openFile === undefined || findFiles === undefined) {
+    throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);
+  }
+  const { files, leftOut } = await findFiles({ paths: pathsIn(input.path), format: input.format });
+  const plan = planOf(files, input);
+  await lookAt(context, plan, input.create_collection !== false);
+  if (input.dry_run === true) return previewOf(context, { plan, leftOut }, input);
+  const loaded = await loadAll(context, plan, input);
+  const [only] = loaded;
+  const isAlone = files.length === 1 && leftOut.length === 0;
+  if (only?.facts !== undefined && isAlone) return presentLoad(context, only.load, only.facts, input);
+  return presentLoads(context, { plan, loaded, leftOut }, input);
+}
+
+/** Loads file after file, until one stops. Rejects if nothing was done. */
+async function loadAll(context: ToolContext, plan: readonly Planned[], input: LoadInput): Promise<LoadedFile[]> {
+  const shared = newShared();
+  const loaded: LoadedFile[] = [];
+  const bytes = plan.reduce((sum, { found }) => sum + found.bytes, 0);
+  let [bytesBefore, insideBefore] = [0, 0];
+  const tell = (bytesRead: number, inside: number) => {
+    const all = insideBefore + inside;
+    context.progress(
+      Math.min(bytesBefore + bytesRead, bytes),
+      bytes,
+      `${all.toLocaleString('en-US')} documents are in`,
+    );
+  };
+  tell(0, 0);
+  for (const [index, { found, target }] of plan.entries()) {
+    const load = newLoad(target, shared);
+    const one: LoadedFile = { found, load, facts: undefined };
+    try {
+      one.facts = await loadOne(context, one, { ...input, skip: index === 0 ? (input.skip ?? 0) : 0 }, tell);
+    } catch (error) {
+      const { code, message } = toApiError(error);
+      const isBroken = code === 'invalid_input' || code === 'not_found';
+      const goesOn = input.on_error === 'skip' && isBroken && plan.length > 1;
+      if (loaded.length === 0 && !goesOn) throw plan.length === 1 ? error : named(error, found.name);
+      load.stopped = { why: message, isUnsure: false, isBroken };
+    }
+    loaded.push(one);
+    if (endsCall(load, input)) break;
+    bytesBefore += found.bytes;
+    insideBefore += insideOf(load);
+  }
+  return loaded;
+}
+
+type Tell = Parameters<typeof run>[2]['tell'];
+
+async function loadOne(
+  { client, signal, means }: ToolContext,
+  { found, load }: { found: Planned['found']; load: Load },
+  input: LoadInput,
+  tell: Tell,
+): Promise<FileFacts> {
+  const file = await openAs(means, found, input);
   try {
-    load.isMissing = await isMissing(client, input, signal);
-    await run(file, load, { client, signal, progress, input });
-    return presentLoad(file, load, input);
+    await run(file, load, { client, signal, tell, input });
+    return factsOf(file);
   } finally {
     await file.close();
   }
 }
 
-type Client = ToolContext['client'];
-
-/** Whether the collection has to be created; rejects `not_found` if it does not exist and must not be created. */
-async function isMissing(client: Client, input: LoadInput, signal: AbortSignal | undefined): Promise<boolean> {
-  const { workspace, collection } = input;
-  try {
-    await client.getCollection({ workspace, collection }, { signal });
-    return false;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'not_found' || input.create_collection !== true) throw error;
-  }
-  return true;
-}
-
-interface Run extends Pick<ToolContext, 'client' | 'signal' | 'progress'> {
-  input: LoadInput;
-}
-
-async function run(file: DocumentFile, load: Load, { client, signal, progress, input }: Run): Promise<void> {
-  const { workspace, collection, skip = 0 } = input;
-  const ending = graceful(signal);
-  const tell = (bytesRead: number) => {
-    const inside = count(load, 'ADDED') + count(load, 'REPLACED');
-    progress(Math.min(bytesRead, file.bytes), file.bytes, `${inside.toLocaleString('en-US')} documents are in`);
-  };
-  tell(0);
-  try {
-    for await (const { entries, bytesRead } of file.batches) {
-      if (signal?.aborted === true) break;
-      if (load.entries === 0) load.only = file.format === 'json' ? listIn(entries) : undefined;
-      const left = entries.slice(Math.max(0, skip - load.entries));
-      load.entries += entries.length - left.length;
-      if (load.entries <= skip) requireIdField(left, input.id_field);
-      const send = async (documents: JsonObject[]) => {
-        if (load.isMissing) {
-          await client.createCollection(
-            { workspace, name: collection, recognize_times: true },
-            { signal: ending.signal },
-          );
-          load.isCreated = true;
-          load.isMissing = false;
-        }
-        const { data, warnings } = await client.addDocuments(
-          { workspace, collection, data: documents },
-          { signal: ending.signal },
-        );
-        load.warnings.add(warnings);
-        return data ?? [];
-      };
-      await take(left, load, input.id_field, send);
-      tell(bytesRead);
-    }
-    if (signal?.aborted === true) load.stopped = { why: 'it was cancelled', isUnsure: false };
-  } catch (error) {
-    const { code, message } = toApiError(error);
-    const isUnsure = !KNOWN_FATE.has(code) && load.sending.entries > 0;
-    const isCancelled = signal?.aborted === true;
-    // Nothing was done, so the error says everything.
-    if (load.entries <= skip && !isUnsure && !isCancelled && !load.isCreated) throw error;
-    load.stopped = { why: isCancelled ? 'it was cancelled' : message, isUnsure, isBroken: code === 'invalid_input' };
-  } finally {
-    ending.stop();
-  }
-}
-
-/** After any other error of a write it is unknown whether the write happened. */
-const KNOWN_FATE: ReadonlySet<ErrorCode> = new Set([
-  'invalid_input',
-  'unauthorized',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'content_too_large',
-  'unsupported_media_type',
-  'resource_exceeded',
-  'storage_full',
-  'not_ready',
-] as const);
-
-/** A signal that aborts some time after the given one. */
-function graceful(signal: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
-  const late = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const onAbort = () => {
-    timer = setTimeout(() => late.abort(signal?.reason), GRACE_MS);
-  };
-  if (signal?.aborted === true) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+function factsOf(file: DocumentFile): FileFacts {
+  const { path, format, bytes, unit, separator, list, lists } = file;
   return {
-    signal: late.signal,
-    stop() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    },
+    path,
+    format,
+    bytes,
+    unit,
+    ...(separator === undefined ? {} : { separator }),
+    ...(list === undefined ? {} : { list }),
+    ...(lists === undefined ? {} : { lists }),
+    nulled: file.unwritable(),
+    asText: file.asText(),
+    rows: file.rows?.(),
   };
 }
 
-type Status = { status?: unknown; error?: unknown; _id?: unknown } | null;
-type Send = (documents: JsonObject[]) => Promise<readonly Status[]>;
-
-/** Sends the documents of some entries and counts each entry's outcome; a request that is too large is halved. */
-async function take(entries: readonly FileEntry[], load: Load, idField: string | undefined, send: Send): Promise<void> {
-  const ready = entries.map((entry) => prepared(entry, idField));
-  const sent = ready.flatMap((entry) => ('document' in entry ? [entry] : []));
-  const withoutId = sent.filter(({ document }) => (document['_id'] ?? null) === null).length;
-  load.sending = { entries: entries.length, withoutId };
-  let statuses: readonly Status[];
-  try {
-    statuses = sent.length === 0 ? [] : await send(sent.map(({ document }) => document));
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'content_too_large') throw error;
-    if (entries.length > 1) {
-      const half = Math.ceil(entries.length / 2);
-      await take(entries.slice(0, half), load, idField, send);
-      return take(entries.slice(half), load, idField, send);
-    }
-    statuses = [{ status: 'ERROR', error: error.message }];
-  }
-  for (const entry of ready) {
-    if (!('document' in entry)) fail(load, entry.at, null, entry.problem);
-  }
-  for (const [index, { at, document }] of sent.entries()) {
-    const status = statuses[index];
-    const kind = typeof status?.status === 'string' ? status.status : 'UNKNOWN';
-    if (kind === 'ERROR') fail(load, at, typeof status?._id === 'string' ? status._id : null, status?.error);
-    else {
-      load.counts[kind] = count(load, kind) + 1;
-      if ((document['_id'] ?? null) === null) load.withoutId += 1;
-    }
-  }
-  load.entries += entries.length;
-  load.sending = { entries: 0, withoutId: 0 };
-}
-
-const FIELDS_CHARS_MAX = 500;
-
-/** Throws `invalid_input` if none of the first entries has the field. */
-function requireIdField(first: readonly FileEntry[], idField: string | undefined): void {
-  const documents = first.flatMap((entry) => ('document' in entry ? [entry.document] : []));
-  const [document] = documents;
-  if (idField === undefined || document === undefined) return;
-  if (documents.some((one) => Object.hasOwn(one, idField))) return;
-  const among = documents.length === 1 ? 'The first document' : `None of the first ${documents.length} documents`;
-  const has = documents.length === 1 ? 'does not have' : 'has';
-  const fields = Object.keys(document).map((key) => JSON.stringify(key));
-  const own = cutText(fields.join(', '), FIELDS_CHARS_MAX);
-  throw new ApiError(
-    'invalid_input',
-    `${among} ${has} the field ${JSON.stringify(idField)} that "id_field" names. Fields of the first one: ${own}.`,
-  );
-}
-
-function prepared(entry: FileEntry, idField: string | undefined): FileEntry {
-  if (!('document' in entry)) return entry;
-  const { at, document } = entry;
-  const path = unwritable(document);
-  if (path !== undefined) {
-    return { at, problem: `holds a number at ${JSON.stringify(path.join('.'))} that is too large for any JSON reader` };
-  }
-  if (idField === undefined) return entry;
-  const value: JsonValue = Object.hasOwn(document, idField) ? (document[idField] ?? null) : null;
-  if (!['string', 'number', 'bigint'].includes(typeof value) || value === '') {
-    return { at, problem: `has no text or number in the field ${JSON.stringify(idField)}, which is to be its _id` };
-  }
-  const id = String(value);
-  const own = document['_id'] ?? null;
-  if (own !== null && String(own) !== id) {
-    return { at, problem: `has an _id already, which is not its ${JSON.stringify(idField)}` };
-  }
-  return { at, document: { ...document, _id: id } };
+/** The error of one file of several, with its name. */
+function named(error: unknown, name: string): ApiError {
+  const { code, message, details } = toApiError(error);
+  return new ApiError(code, `${JSON.stringify(name)}: ${message}`, { ...details, cause: error });
 }
 
 const ABSENT = 'the operator allows no folder to load files from (--allow-dirs)';
@@ -222,20 +130,25 @@ const MISSING =
 export function loadFileTool(): Tool {
   const { workspace, collection } = contract.getCollection.params.shape;
   const shape = {
-    path: z.string().min(1).describe('Below a folder the operator allows; relative to it, or absolute'),
-    workspace,
-    collection,
-    format: z.enum(FILE_FORMATS).optional().describe('Default: by the extension'),
-    create_collection: z.boolean().optional().describe('Create the collection if it is missing'),
-    id_field: z.string().min(1).optional().describe('Field whose value becomes the _id'),
-    skip: z.int().min(0).optional().describe('Leave out the first entries, to go on after a stop'),
+    path: z
+      .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+      .describe('File, folder, pattern (in/**/*.csv) or JSON list of these, below a folder the operator allows'),
+    workspace: workspace.optional().describe('Default commons'),
+    collection: collection.optional().describe('For all files; default: one each, named after it'),
+    format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),
+    create_collection: z.boolean().optional().describe('Default true'),
+    id_field: z.string().min(1).optional().describe('Its value becomes the _id'),
+    dry_run: z.boolean().optional().describe('Only show fields and rows'),
+    on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
+    from: z.string().min(1).optional().describe('File to begin with, to go on after a stop'),
+    skip: z.int().min(0).optional().describe('Leave out its first entries'),
+    list_path: z.string().min(1).optional(),
     csv_separator: z
       .string()
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
-      .optional()
-      .describe('Default ","'),
-    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('Column names, if the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('By column; default STRING'),
+      .optional(),
+    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default STRING'),
   };
   return handTool<LoadInput>({
     name: NAME,
@@ -243,13 +156,12 @@ export function loadFileTool(): Tool {
     role: 'member',
     toolset: 'documents',
     needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
-    title: 'Load a file',
+    title: 'Load files',
     description:
-      "Add the documents of a JSON, JSON lines, CSV or Parquet file on the server's machine to a collection. A document whose _id exists replaces that one.",
+      "Add the documents of JSON, JSON lines, CSV or Parquet files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
     shape,
     output: {
       complete: { type: 'boolean' },
-      entries: { type: 'integer' },
       counts: { type: 'object' },
       failed: { type: 'array' },
     },

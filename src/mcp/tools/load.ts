@@ -1,8 +1,7 @@
 import { refusalOf } from '../../contract/documents.ts';
-import { isObject } from '../../contract/json/json.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
-import type { CSV_TYPES, FileEntry, FileRequest } from './file.ts';
+import type { CSV_TYPES, CsvRows, DocumentFile, FileRequest, FoundFile } from './file.ts';
 
 /** The state of a load while it runs. */
 
@@ -15,20 +14,42 @@ const ID_CHARS_MAX = 100;
 
 /** The arguments of `load_file`. */
 export interface LoadInput {
-  path: string;
-  workspace: string;
-  collection: string;
+  /** Files, folders and patterns; a text may be a list of them as JSON. */
+  path: string | readonly string[];
+  /** Default: commons. */
+  workspace?: string;
+  /** Absent: each file has one of its own, named after it. */
+  collection?: string;
   format?: FileRequest['format'];
+  /** Whether a missing collection, and workspace, is created; default true. */
   create_collection?: boolean;
+  /** The name of the file to begin with, of several. */
+  from?: string;
   id_field?: string;
+  /** Answer what would be loaded, and write nothing. */
+  dry_run?: boolean;
+  /** Whether to go on after an entry that is refused, and after a file that cannot be read; default stop. */
+  on_error?: 'stop' | 'skip';
   skip?: number;
+  list_path?: string;
   csv_separator?: string;
   csv_columns?: string[];
   csv_types?: (typeof CSV_TYPES)[number][];
 }
 
-/** The progress of a load so far. */
+/** A collection that files are loaded into. */
+export interface Target {
+  workspace: string;
+  collection: string;
+  /** It does not exist yet; it is created before the first documents are added. */
+  isMissing: boolean;
+  /** Documents that it had before. */
+  before: number;
+}
+
+/** The progress of the load of one file so far. */
 export interface Load {
+  target: Target;
   /** Entries dealt with so far, counted from the beginning of the file, skipped ones included. */
   entries: number;
   counts: Record<string, number>;
@@ -40,29 +61,46 @@ export interface Load {
   failures: number;
   /** Room left in the answer for reasons. */
   room: Room;
-  /** The list inside the file's only document. */
-  only: { field: string; items: number } | undefined;
   warnings: Warnings;
-  /** The collection does not exist yet; it is created before the first documents are added. */
-  isMissing: boolean;
+  /** Whether this load created the collection. */
   isCreated: boolean;
   /** The batch being sent: its number of entries, and how many of its documents have no `_id`. */
   sending: { entries: number; withoutId: number };
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
-export function newLoad(): Load {
+/** What is known of a file once it is read. */
+export interface FileFacts
+  extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists'> {
+  nulled: number;
+  asText: readonly string[];
+  rows: CsvRows | undefined;
+}
+
+export interface LoadedFile {
+  found: FoundFile;
+  load: Load;
+  /** Undefined if the file could not be opened or read at all. */
+  facts: FileFacts | undefined;
+}
+
+/** What the loads of one call share: its warnings, and the room left in its answer for reasons. */
+export type Shared = Pick<Load, 'warnings' | 'room'>;
+
+export function newShared(): Shared {
+  return { warnings: new Warnings(), room: new Room(FAILED_ROOM) };
+}
+
+export function newLoad(target: Target, shared: Shared): Load {
   return {
+    target,
     entries: 0,
     counts: {},
     withoutId: 0,
     failed: [],
     failedAt: [],
     failures: 0,
-    room: new Room(FAILED_ROOM),
-    only: undefined,
-    warnings: new Warnings(),
-    isMissing: false,
+    ...shared,
     isCreated: false,
     sending: { entries: 0, withoutId: 0 },
   };
@@ -78,16 +116,16 @@ export function fail(load: Load, at: number, id: string | null, error: unknown):
   else if (load.failedAt.length < FAILED_AT_MAX) load.failedAt.push(at);
 }
 
-export function count({ counts }: Load, status: string): number {
-  return counts[status] ?? 0;
+/** Whether no other file is loaded after this one. */
+export function endsCall({ stopped }: Load, { on_error: onError }: LoadInput): boolean {
+  return stopped !== undefined && (onError !== 'skip' || stopped.isBroken !== true);
 }
 
-/** The longest list of objects in the document, if there is only one. */
-export function listIn(entries: readonly FileEntry[]): Load['only'] {
-  const [only] = entries;
-  if (only === undefined || !('document' in only) || entries.length > 1) return undefined;
-  const lists = Object.entries(only.document).flatMap(([field, value]) =>
-    Array.isArray(value) && value.length > 1 && value.every(isObject) ? [{ field, items: value.length }] : [],
-  );
-  return lists.sort((a, b) => b.items - a.items)[0];
+/** Documents of the load that are in. */
+export function insideOf({ counts }: Load): number {
+  return Object.values(counts).reduce((sum, one) => sum + one, 0);
+}
+
+export function count({ counts }: Load, status: string): number {
+  return counts[status] ?? 0;
 }

@@ -127,12 +127,6 @@ describe('openDocuments(): formats', () => {
     write('in/data.txt', '[{"a":1}]');
     await expect(openDocuments(allowed, { path: 'data.txt' })).rejects.toThrow('Give "format"');
     expect((await entriesOf({ path: 'data.txt', format: 'json' })).entries).toHaveLength(1);
-    write('in/zipped.json', Buffer.from([0x1f, 0x8b, 8, 0]));
-    await expect(openDocuments(allowed, { path: 'zipped.json' })).rejects.toThrow('gzip');
-    write('in/zipped.json.gz', Buffer.from([0x1f, 0x8b, 8, 0]));
-    await expect(openDocuments(allowed, { path: 'zipped.json.gz' })).rejects.toThrow('first, with gunzip');
-    write('in/wide.csv', Buffer.from('\ufeffa,b', 'utf16le'));
-    await expect(openDocuments(allowed, { path: 'wide.csv' })).rejects.toThrow('UTF-16');
   });
 
   it('knows the names of files of JSON', async () => {
@@ -163,7 +157,7 @@ describe('openDocuments(): formats', () => {
   it.each([
     ['a,a\n1,2\n', /names the column "a" twice/, 0],
     ['a,b\n1,2\n"3,4\n', /Quote Not Closed|quote/i, 1],
-    [Buffer.from([0x61, 0x0a, 0x31, 0x0a, 0xff, 0x0a]), /not valid UTF-8/, 0],
+    [Buffer.from('a\n1\n\xe9\n', 'latin1'), /not valid UTF-8 at line 3, and may be Latin-1.*iconv/, 0],
   ])('stops in broken CSV', async (content, message, good) => {
     write('in/broken.csv', content);
     const file = await openDocuments(allowed, { path: 'broken.csv' });
@@ -177,8 +171,8 @@ describe('openDocuments(): formats', () => {
   });
 
   it.each([
-    ['id;"na,me"\n1;"Ada"\n', undefined, '";"'],
-    ['"id"\t"name"\n"1"\t"Ada"\n', undefined, '"\\t"'],
+    ['id;"na,me"\n1;"Ada"\n', ',', '";"'],
+    ['"id"\t"name"\n"1"\t"Ada"\n', ',', '"\\t"'],
     ['id|name|note\n1|"Ada; and"|"x"\n', ';', '"|"'],
     ['a,b\n1,2\n3,x"4\n', undefined, undefined],
     ['a;b\n1;2\n3;x"4\n', ';', undefined],
@@ -303,8 +297,8 @@ describe('the rows of CSV', () => {
   });
 
   it('of one column whose name holds a separator may have another one', async () => {
-    expect(await rowsOf('a;b;c\n1;2;3\n')).toMatchObject({ short: 0, separator: ';' });
-    expect(await rowsOf('a\tb\n1\t2\n')).toMatchObject({ separator: '\t' });
+    expect(await rowsOf('a;b;c\n1;2;3\n', { separator: ',' })).toMatchObject({ short: 0, separator: ';' });
+    expect(await rowsOf('a\tb\n1\t2\t3\n')).toMatchObject({ separator: '\t' });
     expect(await rowsOf('a;b\n1;2\n', { separator: ';' })).toMatchObject({ separator: undefined });
     expect(await rowsOf('name\nx\n')).toMatchObject({ separator: undefined });
   });

@@ -95,7 +95,7 @@ describe('linesReader()', () => {
         { a: 1 },
         expect.stringContaining('is no JSON'),
         'is no JSON object',
-        'is not valid UTF-8',
+        expect.stringContaining('is not valid UTF-8, and may be Latin-1'),
         { é: 2 },
       ]);
     }

@@ -43,8 +43,8 @@ describe('the documentation', () => {
   });
 });
 
-/** SQL functions that are named like tools. */
-const NOT_TOOLS = ['list_sum', 'list_contains', 'list_filter'];
+/** SQL functions, and an argument, that are named like tools. */
+const NOT_TOOLS = ['list_sum', 'list_contains', 'list_filter', 'list_path'];
 
 describe('the examples of the documentation on SQL', () => {
   let service: TestService;

@@ -13,7 +13,7 @@ function fileOf(
   batches: FileBatch[] | (() => AsyncGenerator<FileBatch>),
   closed: { closed: boolean },
   text: string[] = [],
-  bytes = 100,
+  more: Partial<DocumentFile> = {},
 ): DocumentFile {
   async function* listed() {
     if (Array.isArray(batches)) yield* batches;
@@ -21,7 +21,7 @@ function fileOf(
   return {
     path: '/in/a.json',
     format: 'json',
-    bytes,
+    bytes: 100,
     unit: 'line',
     batches: Array.isArray(batches) ? listed() : batches(),
     unwritable: () => 0,
@@ -29,6 +29,7 @@ function fileOf(
     close: async () => {
       closed.closed = true;
     },
+    ...more,
   };
 }
 
@@ -50,11 +51,12 @@ interface Setup {
   signal?: AbortSignal;
   /** Columns whose decimals are text. */
   text?: string[];
-  bytes?: number;
+  /** What else is known of the file. */
+  more?: Partial<DocumentFile>;
 }
 
-async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, bytes }: Setup) {
-  const state = { closed: false };
+async function load({ batches, args = {}, add = added, getCollection = () => ({}), signal, text, more }: Setup) {
+  const state = { closed: false, isOpened: false };
   const sent: Documents[] = [];
   const reports: [number, number | undefined, string][] = [];
   const { client, calls } = fakeClient({
@@ -71,17 +73,24 @@ async function load({ batches, args = {}, add = added, getCollection = () => ({}
     client,
     signal,
     progress: (...report: [number, number | undefined, string]) => reports.push(report),
-    means: { openFile: async () => fileOf(batches, state, text, bytes) },
+    means: {
+      openFile: async () => {
+        state.isOpened = true;
+        return fileOf(batches, state, text, more);
+      },
+      findFiles: async () => ({ files: [{ path: '/in/a.json', name: 'a.json', bytes: 100 }], leftOut: [] }),
+    },
   };
   const run = tool.run(context as never, input);
-  const result = await run.finally(() => expect(state.closed).toBe(true));
+  const result = await run.finally(() => expect(state.closed).toBe(state.isOpened));
   return { data: result.data, next: result.next ?? '', isError: result.isError === true, sent, calls, reports };
 }
 
 describe('load_file', () => {
   it('is offered only where files can be opened, and says otherwise why not', () => {
     expect(offeredTools({}).has('load_file')).toBe(false);
-    const means = { openFile: async () => Promise.reject(new Error('not called')) };
+    const no = async () => Promise.reject(new Error('not called'));
+    const means = { openFile: no, findFiles: no };
     expect(offeredTools({ means }).has('load_file')).toBe(true);
     expect(offeredTools({ means, readOnly: true }).has('load_file')).toBe(false);
   });
@@ -104,7 +113,8 @@ describe('load_file', () => {
       [40, 100],
       [100, 100],
     ]);
-    expect(next).toContain('1 documents had no _id');
+    expect(data['warnings']).toEqual([expect.stringContaining('1 document had no _id and got a new one')]);
+    expect(next).toBe('describe_collection shows the fields.');
     expect(isError).toBe(false);
   });
 
@@ -118,7 +128,8 @@ describe('load_file', () => {
       { id: true },
       { id: 1, _id: 'other' },
     ];
-    const { sent, data } = await load({ batches: [batch(100, ...documents)], args: { id_field: 'id' } });
+    const args = { id_field: 'id', on_error: 'skip' };
+    const { sent, data } = await load({ batches: [batch(100, ...documents)], args });
     expect(sent[0]?.map(({ _id, id }) => [_id, id])).toEqual([
       ['5', 5],
       ['9007199254740993', 9007199254740993n],
@@ -141,13 +152,14 @@ describe('load_file', () => {
       Array.from({ length: to - from + 1 }, (_, index) => ({ at: from + index, problem: 'is no JSON' }));
     const add = (data: Documents) => ({ data: data.map(() => ({ _id: null, status: 'ERROR', error: 'no' })) });
     const entries = [...refused(2, 30), { at: 1, document: { a: 1 } }, ...refused(33, 33), ...refused(40, 45)];
-    const { data, next, isError } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    const args = { on_error: 'skip' };
+    const { data, next, isError } = await load({ batches: [{ entries, bytesRead: 100 }], add, args });
     expect(data['counts']).toEqual({ ERROR: 37 });
     expect(data['failed']).toEqual(Array.from({ length: 20 }, (_, at) => ({ line: at + 2, error: 'is no JSON' })));
     expect(data['failed_at_lines']).toBe('1, 22-30, 33, 40-45');
     expect(next).toContain('the first 20 of 37 failures are shown with their reason, and of 17 more the lines');
     expect(isError).toBe(true);
-    const few = await load({ batches: [{ entries: refused(1, 20), bytesRead: 100 }] });
+    const few = await load({ batches: [{ entries: refused(1, 20), bytesRead: 100 }], args });
     expect(few.data).not.toHaveProperty('failed_at_lines');
     expect(few.next).not.toContain('shown');
   });
@@ -157,7 +169,8 @@ describe('load_file', () => {
       data: data.map(() => ({ _id: '長'.repeat(300), status: 'ERROR', error: '誤り'.repeat(400) })),
     });
     const entries = Array.from({ length: 1_500 }, (_, index) => ({ at: 1_000_000 + index * 2, document: { a: 1 } }));
-    const { data, next } = await load({ batches: [{ entries, bytesRead: 100 }], add });
+    const args = { on_error: 'skip' };
+    const { data, next } = await load({ batches: [{ entries, bytesRead: 100 }], add, args });
     const text = JSON.stringify(data);
     expect(Buffer.byteLength(text)).toBeLessThan(BUDGET.bytesMax);
     expect(estimateTokens(text)).toBeLessThan(BUDGET.tokensMax);
@@ -196,26 +209,25 @@ describe('load_file', () => {
     expect(JSON.stringify(data['warnings']).length).toBeLessThan(10_000);
   });
 
-  it('says of a file that is one object around a list how to load the items', async () => {
-    const collection = { type: 'FeatureCollection', bbox: [1, 2], features: [{ a: 1 }, { a: 2 }] };
-    const { data, next } = await load({ batches: [batch(100, collection)] });
-    expect(data).toMatchObject({ counts: { ADDED: 1 }, list_field: 'features', list_items: 2 });
-    expect(next).toContain('jq -c');
-    expect(next).toContain('delete this document');
-    expect(next).not.toContain('features');
-    for (const documents of [[{ tags: ['a', 'b'] }], [{ one: [{ a: 1 }] }], [collection, { a: 1 }]]) {
-      const other = await load({ batches: [batch(100, ...documents)] });
-      expect(other.data).not.toHaveProperty('list_field');
-      expect(other.next).not.toContain('jq');
-    }
-    const apart = await load({ batches: [batch(50, collection), batch(100, { a: 1 })] });
-    expect(apart.data).not.toHaveProperty('list_field');
-  });
-
-  it('says the same where that object is too large for a document', async () => {
+  it('says of a file that is one object which list in it it took, or could take', async () => {
+    const one = { list: { path: 'data.features', beside: ['type'] } };
+    const { data, next } = await load({ batches: [batch(100, { a: 1 })], more: one });
+    expect(data).toMatchObject({ list_path: 'data.features', beside_list: ['type'] });
+    expect(next).toContain('("list_path": "." makes the object the document)');
+    const asked = await load({ batches: [batch(100, { a: 1 })], more: one, args: { list_path: 'data.features' } });
+    expect(asked.next).not.toContain('list_path');
+    const several = {
+      lists: [
+        { path: 'a', items: 2 },
+        { path: 'b', items: 1_000 },
+      ],
+    };
+    const whole = await load({ batches: [batch(100, { a: [{}, {}] })], more: several });
+    expect(whole.data).toMatchObject({ lists: ['a: 2 items', 'b: 1,000 items'] });
+    expect(whole.next).toContain('delete this document and load again with its path as "list_path"');
     const tooLarge = { entries: [{ at: 1, problem: 'has more than 10 MiB' }], bytesRead: 100 };
-    expect((await load({ batches: [tooLarge], bytes: 20_000_000 })).next).toContain('jq -c');
-    expect((await load({ batches: [tooLarge] })).next).not.toContain('jq');
+    const large = await load({ batches: [tooLarge], more: several });
+    expect(large.next).toContain('to be the documents, load again with its path');
   });
 
   it('says where a file that is missing is to lie, and of a collection what lists them', () => {
@@ -228,24 +240,25 @@ describe('load_file', () => {
 
   it('refuses a number that no JSON reader takes, by itself', async () => {
     const documents = [{ a: Number.POSITIVE_INFINITY }, { a: 1 }];
-    const { sent, data } = await load({ batches: [batch(100, ...documents)] });
+    const { sent, data } = await load({ batches: [batch(100, ...documents)], args: { on_error: 'skip' } });
     expect(sent).toEqual([[{ a: 1 }]]);
     expect(data['failed']).toMatchObject([{ line: 1 }]);
   });
 
-  it('creates the collection only where it is asked to', async () => {
+  it('creates the collection that is missing, unless it is told not to', async () => {
     const getCollection = () => {
       throw notFound('Collection "c" does not exist');
     };
-    const missing = load({ batches: [batch(100, {})], getCollection });
+    const missing = load({ batches: [batch(100, {})], getCollection, args: { create_collection: false } });
     await expect(missing).rejects.toMatchObject({ code: 'not_found' });
-    const { data, calls } = await load({ batches: [batch(100, {})], getCollection, args: { create_collection: true } });
+    const { data, calls } = await load({ batches: [batch(100, {})], getCollection });
     expect(data['collection_created']).toBe(true);
     expect(calls.find(({ operation }) => operation === 'createCollection')?.input).toEqual({
       workspace: 'w',
       name: 'c',
       recognize_times: true,
     });
+    expect(calls.map(({ operation }) => operation)).not.toContain('createWorkspace');
   });
 
   it('says of a first batch whose fate is not known what may happen twice, and what cannot', async () => {
@@ -264,13 +277,12 @@ describe('load_file', () => {
     const getCollection = () => {
       throw notFound('Collection "c" does not exist');
     };
-    const args = { create_collection: true };
     async function* broken(): AsyncGenerator<FileBatch> {
       yield* [];
       throw new ApiError('invalid_input', 'The file is not JSON, at line 1.');
     }
-    await expect(load({ batches: broken, getCollection, args })).rejects.toThrow('not JSON');
-    const empty = await load({ batches: [], getCollection, args });
+    await expect(load({ batches: broken, getCollection })).rejects.toThrow('not JSON');
+    const empty = await load({ batches: [], getCollection });
     expect(empty.calls.map(({ operation }) => operation)).not.toContain('createCollection');
     expect(empty.data).not.toHaveProperty('collection_created');
     expect(empty.next).toContain('the file holds no documents; the collection was not created');
@@ -287,7 +299,6 @@ describe('load_file', () => {
       batches: [batch(9, {})],
       getCollection,
       add,
-      args: { create_collection: true },
     });
     expect(data).toMatchObject({ collection_created: true, complete: false, stopped_because: 'Too much at once.' });
     expect(next).toContain('the collection was created, and is empty');
@@ -303,12 +314,63 @@ describe('load_file', () => {
       if (data.length > 1 || data[0]?.['_id'] === 'c') throw new ApiError('content_too_large', 'Too large.');
       return added(data);
     };
-    const { data } = await load({ batches: [batch(100, { _id: 'a' }, { _id: 'b' }, { _id: 'c' })], add });
+    const args = { on_error: 'skip' };
+    const { data } = await load({ batches: [batch(100, { _id: 'a' }, { _id: 'b' }, { _id: 'c' })], add, args });
     expect(data).toMatchObject({
       complete: true,
       counts: { ADDED: 2, ERROR: 1 },
       failed: [{ line: 3, error: 'Too large.' }],
     });
+  });
+
+  it('stops before an entry that is no document, unless it is told to skip these', async () => {
+    const entries: FileBatch['entries'] = [
+      { at: 1, document: { _id: 'a' } },
+      { at: 2, problem: 'is no JSON' },
+      { at: 3, document: { _id: 'c' } },
+    ];
+    const batches = [
+      { entries, bytesRead: 50 },
+      { entries: entries.slice(2), bytesRead: 100 },
+    ];
+    const { data, next, sent, isError } = await load({ batches });
+    expect(sent).toEqual([[{ _id: 'a' }]]);
+    expect(data).toMatchObject({
+      complete: false,
+      stopped_because: 'line 2: is no JSON',
+      entries: 1,
+      counts: { ADDED: 1, ERROR: 1 },
+      failed: [{ line: 2, error: 'is no JSON' }],
+    });
+    expect(isError).toBe(true);
+    expect(next).toContain(
+      'to go on, correct the file behind them and call again with "skip": 1; "on_error": "skip" leaves out what is refused',
+    );
+    const all = await load({ batches, args: { on_error: 'skip' } });
+    expect(all.sent).toEqual([[{ _id: 'a' }, { _id: 'c' }], [{ _id: 'c' }]]);
+    expect(all.data).toMatchObject({ complete: true, counts: { ADDED: 3, ERROR: 1 } });
+    expect(all.isError).toBe(false);
+  });
+
+  it('creates nothing for a file whose first entry is refused', async () => {
+    const getCollection = () => {
+      throw notFound('Collection "c" does not exist');
+    };
+    const batches = [{ entries: [{ at: 1, problem: 'is no JSON' }], bytesRead: 9 }];
+    const { calls, data, isError } = await load({ batches, getCollection });
+    expect(calls.map(({ operation }) => operation)).toEqual(['getCollection']);
+    expect(data).toMatchObject({ complete: false, entries: 0, counts: { ERROR: 1 } });
+    expect(isError).toBe(true);
+  });
+
+  it('stops after the batch in which the service refuses a document', async () => {
+    const add = (data: Documents) => ({
+      data: data.map(({ _id }) => ({ _id, status: _id === 'b' ? 'ERROR' : 'ADDED', error: _id === 'b' ? 'no' : null })),
+    });
+    const batches = [batch(50, { _id: 'a' }, { _id: 'b' }, { _id: 'c' }), batch(100, { _id: 'd' })];
+    const { sent, data } = await load({ batches, add });
+    expect(sent).toHaveLength(1);
+    expect(data).toMatchObject({ stopped_because: 'line 2: no', entries: 3, counts: { ADDED: 2, ERROR: 1 } });
   });
 
   it('leaves out what was loaded before', async () => {

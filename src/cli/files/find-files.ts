@@ -1,0 +1,176 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { ApiError } from '../../contract/errors.ts';
+import { FILE_NOT_FOUND, FILES_MAX, type FindFiles, type FoundFile, type FoundFiles } from '../../mcp/tools/file.ts';
+import { type AllowedFolders, allowedFolders, isInside, openAllowed, real, rootsOf, shown } from './file-access.ts';
+import { formatByName } from './formats.ts';
+
+/** Names that are looked at for one pattern. */
+const NAMES_MAX = 50_000;
+const NAMES_SHOWN = 5;
+
+type Request = Parameters<FindFiles>[0];
+
+/** The files that are asked for; see `FindFiles`. */
+export async function findFiles(allowed: AllowedFolders, { paths, format }: Request): Promise<FoundFiles> {
+  const files = new Map<string, FoundFile>();
+  const leftOut: string[] = [];
+  const take = async (asked: string) => {
+    const { path, bytes, handle } = await openAllowed(allowed, asked);
+    await handle.close();
+    if (!files.has(path)) files.set(path, { path, name: nameOf(allowed, path), bytes });
+    if (files.size > FILES_MAX) throw tooMany(asked);
+  };
+  for (const asked of paths) {
+    const places = await placesOf(allowed, asked);
+    if (places.length === 0) {
+      await take(asked);
+      continue;
+    }
+    let fitting = 0;
+    const others: string[] = [];
+    for (const place of places) {
+      for (const path of await matchesIn(allowed, place, asked)) {
+        if (format !== undefined || formatByName(path) !== undefined) {
+          fitting += 1;
+          await take(path);
+        } else others.push(nameOf(allowed, path));
+      }
+    }
+    if (fitting === 0) throw await nothing(allowed, asked, places, others);
+    leftOut.push(...others);
+  }
+  return { files: [...files.values()], leftOut };
+}
+
+interface Place {
+  folder: string;
+  /** The names below the folder, which `*` and `?` stand in; `**` stands for any number of folders. */
+  steps: string[];
+}
+
+/** Where to look for the files of a folder or pattern; nowhere if it is a file, or outside. */
+async function placesOf(allowed: AllowedFolders, asked: string): Promise<Place[]> {
+  const folders = await allowedFolders(allowed, asked);
+  if (folders.length > 0) return folders.map((folder) => ({ folder, steps: ['*'] }));
+  const steps = asked.split(/[/\\]/).filter((step, index) => step !== '.' && (step !== '' || index === 0));
+  const wild = steps.findIndex((step) => /[*?]/.test(step));
+  if (wild < 0 || (await isFile(allowed, asked))) return [];
+  const base = steps.slice(0, wild).join(sep) || (steps[0] === '' ? sep : '.');
+  return (await allowedFolders(allowed, base)).map((folder) => ({ folder, steps: steps.slice(wild) }));
+}
+
+/** Whether a file has such a name: `*` may stand in one. */
+async function isFile(allowed: AllowedFolders, asked: string): Promise<boolean> {
+  try {
+    await (await openAllowed(allowed, asked)).handle.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The files of a place, sorted by name. Links to files are among them, links to folders are not followed. */
+async function matchesIn({ dataDir }: AllowedFolders, { folder, steps }: Place, asked: string): Promise<string[]> {
+  const found: string[] = [];
+  const kept = real(dataDir) ?? dataDir;
+  let names = 0;
+  const walk = async (below: readonly string[]): Promise<void> => {
+    for (const entry of await entriesOf(join(folder, ...below))) {
+      names += 1;
+      if (names > NAMES_MAX) throw tooMany(asked);
+      const way = [...below, entry.name];
+      const path = join(folder, ...way);
+      if (entry.isDirectory()) {
+        const isReached = steps.includes('**') || way.length < steps.length;
+        if (isReached && !isInside(kept, path)) await walk(way);
+      } else if (fits(steps, way, sameName, '**') && (await isFileOrLinkToOne(entry, path))) found.push(path);
+    }
+  };
+  await walk([]);
+  return found.sort();
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter(({ name }) => !name.startsWith('.'));
+}
+
+/** A link that leads nowhere is taken for one to a file, and refused when that is opened. */
+async function isFileOrLinkToOne(entry: Dirent, path: string): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  return stat(path).then(
+    (target) => target.isFile(),
+    () => true,
+  );
+}
+
+const sameName = (step: string, name: string) => fits([...step], [...name], sameCharacter, '*');
+const sameCharacter = (step: string, character: string) => step === '?' || step === character;
+
+/** Whether the items fit the pattern, in which `any` stands for any number of them. The work is linear in each. */
+function fits(
+  pattern: readonly string[],
+  items: readonly string[],
+  same: (step: string, item: string) => boolean,
+  any: string,
+): boolean {
+  let [step, item] = [0, 0];
+  // Where to go on after the last `any`, if what follows it does not fit: it stands for one item more.
+  let [again, from] = [-1, 0];
+  while (item < items.length) {
+    if (pattern[step] === any) {
+      again = step + 1;
+      from = item;
+      step = again;
+    } else if (step < pattern.length && same(pattern[step] ?? '', items[item] ?? '')) {
+      step += 1;
+      item += 1;
+    } else if (again >= 0) {
+      from += 1;
+      item = from;
+      step = again;
+    } else return false;
+  }
+  return pattern.slice(step).every((rest) => rest === any);
+}
+
+function nameOf(allowed: AllowedFolders, path: string): string {
+  const roots = rootsOf(allowed);
+  const [only] = roots;
+  return only !== undefined && roots.length === 1 ? relative(only, path) : path;
+}
+
+function tooMany(asked: string): ApiError {
+  const most = FILES_MAX.toLocaleString('en-US');
+  return new ApiError(
+    'invalid_input',
+    `Cannot load ${shown(asked)}: at most ${most} files are loaded with one call. Load one folder after the other, or narrow the pattern.`,
+  );
+}
+
+async function nothing(
+  allowed: AllowedFolders,
+  asked: string,
+  places: readonly Place[],
+  others: readonly string[],
+): Promise<ApiError> {
+  if (others.length > 0) {
+    return new ApiError(
+      'invalid_input',
+      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": json, jsonl, csv or parquet.`,
+    );
+  }
+  const there = await Promise.all(places.map(({ folder }) => entriesOf(folder).then((all) => [folder, all] as const)));
+  const names = there.flatMap(([folder, all]) =>
+    all.map((entry) => nameOf(allowed, join(folder, entry.name)) + (entry.isDirectory() ? sep : '')),
+  );
+  const hint = names.length > 0 ? ` There are ${some(names.sort())}.` : ' The folder is empty.';
+  return new ApiError('not_found', `No file fits ${shown(asked)}.${hint}`, { messageKey: FILE_NOT_FOUND });
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length - NAMES_SHOWN;
+  return names.slice(0, NAMES_SHOWN).map(shown).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,20 @@
+import { extname } from 'node:path';
+import type { FileFormat } from '../../mcp/tools/file.ts';
+
+const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
+  '.json': 'json',
+  '.geojson': 'json',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.parquet': 'parquet',
+  '.pq': 'parquet',
+};
+
+const COMPRESSED = /\.(?:gz|zst|zstd)$/i;
+
+/** The format that a file's name tells, if it tells one. */
+export function formatByName(path: string): FileFormat | undefined {
+  return BY_EXTENSION[extname(path.replace(COMPRESSED, '')).toLowerCase()];
+}

@@ -1,0 +1,144 @@
+/** Finds the lists of objects inside a JSON file that is one object, by its bytes, without keeping what is in them. */
+
+const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const [COMMA, COLON] = [0x2c, 0x3a];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const isSpace = (byte: number) => byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
+const isMark = (byte: number, at: number) => byte === ([0xef, 0xbb, 0xbf][at] ?? -1);
+
+const LISTS_MAX = 100;
+const KEYS_MAX = 20;
+const KEY_BYTES_MAX = 1_000;
+const LEVELS_MAX = 20;
+
+/** A list of objects. */
+export interface ObjectList {
+  /** The keys that lead to it, joined by dots. */
+  path: string;
+  items: number;
+  /** Where it begins and ends, in bytes, and the line of its beginning. */
+  begin: number;
+  end: number;
+  line: number;
+}
+
+export interface Outline {
+  /** The lists that consist of objects and are in no other list. */
+  lists: ObjectList[];
+  /** The first keys of the object. */
+  keys: string[];
+}
+
+/** Reads the pieces of a file in order. */
+export class OutlineScanner {
+  readonly #lists: ObjectList[] = [];
+  readonly #keys: string[] = [];
+  /** The keys of the objects that enclose the place; the last is the current one's. */
+  readonly #path: string[] = [];
+  #offset = 0;
+  #line = 1;
+  /** Lists and objects that are open within a list that is in objects only. */
+  #depth = 0;
+  #list: (ObjectList & { isObjects: boolean }) | undefined;
+  #state: 'start' | 'inside' | 'after' | 'none' = 'start';
+  #isString = false;
+  #isEscaped = false;
+  /** Whether a text, where one begins now, is a key. */
+  #isKey = false;
+  #key: number[] | undefined;
+
+  /** Returns false once the file is known not to be one object. */
+  read(piece: Buffer): boolean {
+    for (let index = 0; index < piece.length && this.#state !== 'none'; index++) {
+      const byte = piece[index] ?? 0;
+      this.#take(byte, this.#offset + index);
+      if (byte === LINE_FEED) this.#line += 1;
+    }
+    this.#offset += piece.length;
+    return this.#state !== 'none';
+  }
+
+  /** Undefined if the file is not one object. */
+  end(): Outline | undefined {
+    return this.#state === 'after' ? { lists: this.#lists, keys: this.#keys } : undefined;
+  }
+
+  #take(byte: number, at: number): void {
+    if (this.#isString) this.#takeText(byte);
+    else if (isSpace(byte)) return;
+    else if (this.#state === 'start') {
+      if (byte === OPEN_OBJECT) this.#open();
+      else if (!isMark(byte, at)) this.#state = 'none';
+    } else if (this.#state === 'after') this.#state = 'none';
+    else if (byte === QUOTE) this.#beginText();
+    else if (this.#list !== undefined) this.#takeInList(byte, at);
+    else this.#takeInObject(byte, at);
+  }
+
+  #beginText(): void {
+    this.#isString = true;
+    this.#key = this.#isKey && this.#list === undefined ? [] : undefined;
+    if (this.#list !== undefined && this.#depth === 1) this.#list.isObjects = false;
+  }
+
+  #takeText(byte: number): void {
+    if (!this.#isEscaped && byte === QUOTE) {
+      this.#isString = false;
+      if (this.#key !== undefined) this.#setKey(this.#key);
+      return;
+    }
+    this.#isEscaped = !this.#isEscaped && byte === BACKSLASH;
+    if (this.#key !== undefined && this.#key.length < KEY_BYTES_MAX) this.#key.push(byte);
+  }
+
+  #setKey(bytes: readonly number[]): void {
+    const text = Buffer.from(bytes).toString();
+    let key = text;
+    try {
+      key = JSON.parse(`"${text}"`) as string;
+    } catch {
+      // The reader of the documents says what is wrong.
+    }
+    this.#path[this.#path.length - 1] = key;
+    if (this.#path.length === 1 && this.#keys.length < KEYS_MAX) this.#keys.push(key);
+    this.#isKey = false;
+  }
+
+  #open(): void {
+    this.#state = this.#path.length < LEVELS_MAX ? 'inside' : 'none';
+    this.#path.push('');
+    this.#isKey = true;
+  }
+
+  #takeInObject(byte: number, at: number): void {
+    if (byte === OPEN_OBJECT) this.#open();
+    else if (byte === CLOSE_OBJECT) {
+      this.#path.pop();
+      this.#isKey = false;
+      if (this.#path.length === 0) this.#state = 'after';
+    } else if (byte === COMMA) this.#isKey = true;
+    else if (byte === COLON) this.#isKey = false;
+    else if (byte === OPEN_LIST) {
+      this.#depth = 1;
+      this.#list = { path: this.#path.join('.'), items: 0, begin: at, end: at, line: this.#line, isObjects: true };
+    }
+  }
+
+  #takeInList(byte: number, at: number): void {
+    const list = this.#list;
+    if (list === undefined) return;
+    if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      if (this.#depth === 1 && byte === OPEN_OBJECT) list.items += 1;
+      if (this.#depth === 1 && byte === OPEN_LIST) list.isObjects = false;
+      this.#depth += 1;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+      this.#depth -= 1;
+      if (this.#depth > 0) return;
+      const { isObjects, ...found } = list;
+      if (isObjects && found.items > 0 && this.#lists.length < LISTS_MAX) this.#lists.push({ ...found, end: at + 1 });
+      this.#list = undefined;
+    } else if (this.#depth === 1 && byte !== COMMA) list.isObjects = false;
+  }
+}

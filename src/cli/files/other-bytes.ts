@@ -1,0 +1,57 @@
+import { ApiError } from '../../contract/errors.ts';
+
+const UNPACK = 'Unpack it first, and load the files in it.';
+const SHEETS = 'Save each of its sheets as CSV first.';
+
+/** How files begin that are not the text that their name promises, and what to do about it. */
+const OTHERS = [
+  { begin: [0xff, 0xfe], what: 'UTF-16 text', instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
+  { begin: [0xfe, 0xff], what: 'UTF-16 text', instead: 'Convert it first: iconv -f UTF-16 -t UTF-8 FILE > NEW.' },
+  {
+    begin: 'PAR1',
+    what: 'Parquet',
+    instead: 'Give "format": "parquet", for a file that is not compressed as a whole.',
+  },
+  {
+    begin: 'SQLite format 3',
+    what: 'a SQLite database',
+    instead: 'Export its tables first: sqlite3 -json FILE "SELECT * FROM t" > t.json.',
+  },
+  {
+    begin: [0xd0, 0xcf, 0x11, 0xe0],
+    what: 'an old Office document (xls)',
+    instead: SHEETS,
+  },
+  { begin: 'BZh', what: 'compressed (bzip2)', instead: 'Decompress it first, with bunzip2.' },
+  { begin: [0xfd, 0x37, 0x7a, 0x58, 0x5a], what: 'compressed (xz)', instead: 'Decompress it first, with unxz.' },
+  { begin: [0x37, 0x7a, 0xbc, 0xaf], what: 'a 7z archive', instead: UNPACK },
+  { begin: 'Obj\u0001', what: 'Avro', instead: 'Convert it to Parquet or JSON lines first.' },
+  { begin: '%PDF', what: 'a PDF document', instead: 'Extract its tables as CSV first.' },
+].map(({ begin, ...rest }) => ({
+  begin: typeof begin === 'string' ? Buffer.from(begin) : Buffer.from(begin),
+  ...rest,
+}));
+
+/** Throws `invalid_input`, with what it is, for content that is no text of documents. */
+export function refuseOtherBytes(head: Buffer): void {
+  const found =
+    OTHERS.find(({ begin }) => head.subarray(0, begin.length).equals(begin)) ?? archive(head) ?? wideText(head);
+  if (found !== undefined) throw new ApiError('invalid_input', `The file is ${found.what}. ${found.instead}`);
+}
+
+function archive(head: Buffer): { what: string; instead: string } | undefined {
+  if (head.toString('latin1', 257, 262) === 'ustar') return { what: 'a tar archive', instead: UNPACK };
+  if (head.toString('latin1', 0, 4) !== 'PK\u0003\u0004') return undefined;
+  const text = head.toString('latin1');
+  if (text.includes('opendocument.spreadsheet')) return { what: 'an OpenDocument sheet (ods)', instead: SHEETS };
+  if (text.includes('xl/')) return { what: 'an Excel workbook (xlsx)', instead: SHEETS };
+  return { what: 'a ZIP archive', instead: UNPACK };
+}
+
+/** UTF-16 without a mark: every other byte of text is 0. */
+function wideText(head: Buffer): { what: string; instead: string } | undefined {
+  const isWide = [0, 1].some((at) => head.length >= 4 && head[at] === 0 && head[at + 2] === 0 && head[1 - at] !== 0);
+  if (!isWide) return undefined;
+  const endian = head[0] === 0 ? 'BE' : 'LE';
+  return { what: 'UTF-16 text', instead: `Convert it first: iconv -f UTF-16${endian} -t UTF-8 FILE > NEW.` };
+}

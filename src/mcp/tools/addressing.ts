@@ -1,0 +1,61 @@
+import { STRAYS_COLUMN } from '../../contract/strays.ts';
+import { EXTRA_COLUMN } from './field-lines.ts';
+import { ANY_KEY, type InferredField, isUnder, LEVELS_MAX } from './infer.ts';
+
+/** What the fields of a collection are that have to be addressed in SQL. */
+export interface Found {
+  table: string;
+  paths: readonly string[];
+  /** The fields of type JSON. */
+  jsons: readonly InferredField[];
+  hasExtra: boolean;
+  hasTwins: boolean;
+  hasNumberTexts: boolean;
+  hasStrays: boolean;
+  leftAtTop: number;
+  leftBelow: number;
+  isDeeper: boolean;
+}
+
+/** How to address the fields in SQL. Stands outside the fence, so it names no field of a document. */
+export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found }: Found): string {
+  // A name that this service would not allow is not repeated outside the fence.
+  const from = /^(?:"[\w.-]+"|\w+)\.(?:"[\w-]+"|\w+)$/.test(table) ? table : 'the collection';
+  const hints = [`run_query with FROM ${from}`];
+  if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
+  if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
+    hints.push(
+      `${ANY_KEY} is any key: m.key or m['odd key'] for one (in a map in the letter case of the documents, and NULL where it is missing); for key and value of all, unnest(map_entries(m)) of a map, json_each(m) of an object`,
+    );
+  const lists = paths.filter((path) => path.endsWith('[]'));
+  const isInJson = (list: string) =>
+    [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
+  if (!lists.every(isInJson)) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
+  if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
+    hints.push(
+      "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text. GROUP BY json_type(x) counts what all documents have there",
+    );
+  if (jsons.some(({ type }) => type.includes('array')))
+    hints.push('arrays in JSON by unnest(TRY_CAST(x AS JSON[])), and (x->>0) is the first item');
+  if (found.hasExtra)
+    hints.push(
+      `further fields are in the column ${EXTRA_COLUMN}, by their key (${EXTRA_COLUMN}->>'$.key', '$."odd key"')`,
+    );
+  if (found.hasNumberTexts)
+    hints.push('numbers_as_text: text that sorts and compares as text; TRY_CAST(x AS DOUBLE) is the number');
+  if (found.hasTwins)
+    hints.push(
+      `in_other_case: keys that differ from a column only in case, where that is NULL; coalesce reads both (coalesce(x, ${EXTRA_COLUMN}->>'X'))`,
+    );
+  if (found.hasStrays)
+    hints.push(
+      `strays: values that do not fit the type of their field, counted in all documents; SELECT of the field shows them, what is computed sees NULL (their text in a field of text): SELECT _id, ${STRAYS_COLUMN} FROM ${from} WHERE ${STRAYS_COLUMN} IS NOT NULL`,
+    );
+  if (leftAtTop > 0)
+    hints.push(`${leftAtTop} of the fields left out are at the top: run_query with SHOW ${from} lists all columns`);
+  if (leftBelow > 0)
+    hints.push(`${leftBelow} of the fields left out are nested: SELECT their parent for a few documents to see them`);
+  if (found.isDeeper)
+    hints.push(`what is deeper than ${LEVELS_MAX} levels is left out: SELECT its parent for a few documents to see it`);
+  return `${hints.join('; ')}.`;
+}

@@ -1,0 +1,148 @@
+import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
+import { toApiError } from '../errors.ts';
+import { type Fenced, visibleValue } from '../fence.ts';
+import type { Means } from '../means.ts';
+import { cutText, Room } from '../room.ts';
+import { linesOf } from './field-lines.ts';
+import type { DocumentFile, FileEntry, FoundFile } from './file.ts';
+import { foldLines } from './fold-lines.ts';
+import { inferFields } from './infer.ts';
+import type { LoadInput } from './load.ts';
+import { readAs, tableOf } from './load-answer.ts';
+import type { Planned } from './load-plan.ts';
+import { requireIdField } from './load-run.ts';
+import { cutList } from './loaded-fields.ts';
+import type { ToolContext } from './tool.ts';
+
+/** What a load would do, found by reading the beginning of each file. */
+
+const SAMPLE = 200;
+const ROWS = 5;
+const FIELDS_MAX = 400;
+const COLUMNS_MAX = 50;
+const CELL_CHARS_MAX = 80;
+const ERROR_CHARS_MAX = 300;
+const NAMES_MAX = 20;
+const ROOM = { bytesMax: 16_000, tokensMax: 5_000 };
+/** For the fields, and again for the rows, of all files together, of which each has an equal part. */
+const TOKENS = { all: 2_500, most: 1_200, least: 60 };
+
+/** Opens a file as the arguments say. */
+export async function openAs({ openFile }: Means, { path }: FoundFile, input: LoadInput): Promise<DocumentFile> {
+  const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
+  const file = await openFile?.({ path, format: input.format, listPath: input.list_path, csv });
+  if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
+  return file;
+}
+
+/** The answer of a dry run; rejects if the only file cannot be read. */
+export async function previewOf(
+  { means, signal }: Pick<ToolContext, 'means' | 'signal'>,
+  { plan, leftOut }: { plan: readonly Planned[]; leftOut: readonly string[] },
+  input: LoadInput,
+): Promise<Fenced> {
+  const room = new Room(ROOM);
+  const { all, most, least } = TOKENS;
+  const each = Math.max(least, Math.min(most, Math.floor(all / plan.length)));
+  const shown: Record<string, unknown>[] = [];
+  for (const planned of plan) {
+    signal?.throwIfAborted();
+    let one: Record<string, unknown>;
+    try {
+      one = await previewed(means, planned, input, each);
+    } catch (error) {
+      if (plan.length === 1) throw error;
+      one = { file: planned.found.name, error: cutText(toApiError(error).message, ERROR_CHARS_MAX) };
+    }
+    if (!room.take(JSON.stringify(one))) break;
+    shown.push(one);
+  }
+  const [only] = shown;
+  const left = plan.length - shown.length;
+  const hasErrors = shown.some((one) => 'error' in one || 'refused' in one);
+  return {
+    data: {
+      dry_run: true,
+      ...(plan.length === 1 ? only : { files: shown }),
+      ...(left > 0 ? { files_not_shown: left } : {}),
+      ...(leftOut.length > 0 ? { other_files: leftOut.slice(0, NAMES_MAX), files_of_no_format: leftOut.length } : {}),
+    },
+    next: `nothing was written; ${hasErrors ? 'with "on_error": "skip" the load leaves out what is refused; ' : ''}call again without "dry_run" to load.`,
+  };
+}
+
+async function previewed(means: Means, { found, target }: Planned, input: LoadInput, tokensMax: number) {
+  const file = await openAs(means, found, input);
+  try {
+    const { entries, isAll, failure } = await beginningOf(file);
+    requireIdField(entries, input.id_field);
+    const documents = entries.flatMap((entry) => ('document' in entry ? [entry.document] : []));
+    if (documents.length === 0 && failure !== undefined) throw failure;
+    const problems = entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
+    const { fields } = inferFields(documents, FIELDS_MAX);
+    const lines = linesOf(fields, new Map(), undefined, { sampled: documents.length, counted: documents.length });
+    const folded = foldLines(lines, lines.filter(({ depth }) => depth === 0).length);
+    const [first] = problems;
+    const id = input.id_field ?? '_id';
+    return {
+      file: found.name,
+      format: file.format,
+      ...readAs(file),
+      collection: tableOf(target),
+      ...(target.isMissing ? { would_be_created: true } : { documents_before: target.before }),
+      fields_of: `${isAll ? 'all' : 'the first'} ${counted(documents.length, 'documents')}`,
+      fields: cutList(
+        folded.map(({ path, type }) => `${path} ${type}`),
+        tokensMax,
+      ),
+      ...tableIn(documents.slice(0, ROWS), tokensMax),
+      ...(first === undefined
+        ? {}
+        : {
+            refused: problems.length,
+            first_refused: { [file.unit]: first.at, error: cutText(first.problem, ERROR_CHARS_MAX) },
+          }),
+      ...(failure === undefined ? {} : { error: cutText(failure.message, ERROR_CHARS_MAX) }),
+      ...(documents.some((document) => !Object.hasOwn(document, id)) ? { without_id: true } : {}),
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The first entries of a file, and what is wrong with the next. */
+async function beginningOf(file: DocumentFile) {
+  const entries: FileEntry[] = [];
+  try {
+    for await (const batch of file.batches) {
+      entries.push(...batch.entries);
+      if (entries.length > SAMPLE) return { entries: entries.slice(0, SAMPLE), isAll: false, failure: undefined };
+    }
+    return { entries, isAll: true, failure: undefined };
+  } catch (error) {
+    return { entries: entries.slice(0, SAMPLE), isAll: false, failure: toApiError(error) };
+  }
+}
+
+/** Documents as a table of their fields at the top; as many as there is room for. */
+function tableIn(documents: readonly JsonObject[], tokensMax: number): { columns?: unknown; rows?: unknown } {
+  const columns = [...new Set(documents.flatMap((document) => Object.keys(document)))].slice(0, COLUMNS_MAX);
+  if (columns.length === 0) return {};
+  const room = new Room({ bytesMax: 8_000, tokensMax });
+  const rows: JsonValue[][] = [];
+  for (const document of documents) {
+    const row = columns.map((column) => cellOf(Object.hasOwn(document, column) ? (document[column] ?? null) : null));
+    if (!room.take(stringifyJson(row)) && rows.length > 0) break;
+    rows.push(row);
+  }
+  return { columns: visibleValue(columns), rows: visibleValue(rows) };
+}
+
+function cellOf(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return cutText(value, CELL_CHARS_MAX);
+  if (typeof value !== 'object' || value === null) return value;
+  const text = stringifyJson(value);
+  return text.length <= CELL_CHARS_MAX ? value : cutText(text, CELL_CHARS_MAX);
+}

@@ -1,0 +1,217 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDocuments } from '../../../src/cli/files/file-documents.ts';
+import { separatorOf } from '../../../src/cli/files/separator.ts';
+import type { FileEntry, FileRequest } from '../../../src/mcp/tools/file.ts';
+
+let root: string;
+
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-contents-')));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function read(path: string, content: string | Buffer | undefined, request: Partial<FileRequest> = {}) {
+  if (content !== undefined) writeFileSync(join(root, path), content);
+  const file = await openDocuments({ folders: [root], dataDir: join(root, 'none') }, { path, ...request });
+  const entries: FileEntry[] = [];
+  try {
+    for await (const batch of file.batches) {
+      expect(batch.bytesRead).toBeLessThanOrEqual(file.bytes);
+      for (const entry of batch.entries) entries.push(entry);
+    }
+    const { separator, list, lists } = file;
+    return {
+      entries,
+      documents: entries.map((one) => ('document' in one ? one.document : one)),
+      separator,
+      list,
+      lists,
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+/** What the engine writes, compressed as it does. */
+async function written(path: string, sql: string, options: string): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`COPY (${sql}) TO '${join(root, path)}' (${options})`);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+describe('the separator of CSV', () => {
+  it.each([
+    ['a;b;c\n1;2;3\n', ';'],
+    ['a;b\n1,5;2,5\n3,5;4\n', ';'],
+    ['a\tb\n1\t2\n', '\t'],
+    ['a|b\r\n1|2\r\n', '|'],
+    ['a,b\n1,x;y\n', ','],
+    ['"a,b";c;d\n"x\ny, z";1;2\n', ';'],
+    ['id,tags\n1,a;b\n2,c;d\n', ','],
+    ['a;b\n1;2\n3;4;5\n', undefined],
+    ['a;b,c\n1;2,3\n', undefined],
+    ['name\nx\n', undefined],
+    ['', undefined],
+  ])('of %j is %j', (text, separator) => {
+    expect(separatorOf(text, true)).toBe(separator);
+  });
+
+  it('is that of whole lines only', () => {
+    expect(separatorOf('a;b\n1;2\n3', false)).toBe(';');
+    expect(separatorOf('a;b\n1;2\n3', true)).toBeUndefined();
+  });
+
+  it('is taken, and told, unless one is given', async () => {
+    const { documents, separator } = await read('s.csv', '\ufeffa;b\n1,5;x\n');
+    expect(documents).toEqual([{ a: '1,5', b: 'x' }]);
+    expect(separator).toBe(';');
+    const given = await read('s.csv', undefined, { csv: { separator: ',' } });
+    expect(given.documents).toMatchObject([{ problem: expect.stringContaining('2 values for 1 columns') }]);
+    expect((await read('c.csv', 'a,b\n1,2\n')).separator).toBeUndefined();
+  });
+});
+
+describe('compressed files', () => {
+  it.each([
+    ['a.json.gz', '[{"a":1},{"a":2}]'],
+    ['a.jsonl.gz', '{"a":1}\n{"a":2}\n'],
+    ['a.json', '{"a":1}{"a":2}'],
+  ])('reads %s as what is in it', async (path, text) => {
+    expect((await read(path, gzipSync(text))).documents).toEqual([{ a: 1 }, { a: 2 }]);
+  });
+
+  it('reads several members, and large ones in pieces', async () => {
+    const lines = Array.from({ length: 50_000 }, (_, n) => `{"n":${n},"text":"some text ${n * 7919}"}\n`).join('');
+    const { documents } = await read('l.jsonl.gz', Buffer.concat([gzipSync(lines), gzipSync('{"n":-1}\n')]));
+    expect(documents).toHaveLength(50_001);
+    expect(documents.at(-1)).toEqual({ n: -1 });
+  });
+
+  it('reads zstd', async () => {
+    await written(
+      'z.csv.zst',
+      'SELECT i AS id, md5(i::VARCHAR) AS text FROM range(50000) r(i)',
+      'FORMAT csv, COMPRESSION zstd',
+    );
+    const { documents } = await read('z.csv.zst', undefined);
+    expect(documents).toHaveLength(50_000);
+    expect(documents[49_999]).toEqual({ id: '49999', text: expect.stringMatching(/^[0-9a-f]{32}$/) });
+  });
+
+  it('stops at a file that expands without end', async () => {
+    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20));
+    await expect(read('bomb.jsonl.gz', bomb)).rejects.toThrow('expands to more than 250 times its size');
+    await written('bomb.csv.zst', "SELECT repeat(' ', 1000000) AS t FROM range(300)", 'FORMAT csv, COMPRESSION zstd');
+    await expect(read('bomb.csv.zst', undefined)).rejects.toThrow('expands to more than 250 times its size');
+  });
+
+  it('says of one that is cut off or damaged that it is', async () => {
+    const whole = gzipSync('{"a":1}\n'.repeat(1_000));
+    await expect(read('cut.jsonl.gz', whole.subarray(0, 30))).rejects.toThrow(
+      /cannot be decompressed \(gzip\): unexpected end/,
+    );
+    const zstd = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0xff, 0xff, 0xff]);
+    await expect(read('cut.jsonl.zst', zstd)).rejects.toThrow(/cannot be decompressed \(zstd\)/);
+  });
+
+  it('reads no Parquet that is compressed as a whole', async () => {
+    await expect(read('p.parquet.gz', gzipSync('PAR1'))).rejects.toThrow('it is Parquet compressed with gzip');
+  });
+});
+
+describe('a JSON file that is one object', () => {
+  const FEATURES =
+    '{"type":"FeatureCollection","x":{"y":[1,{}]},\n"data":{"features":[\n{"a":[{"b":1}]},\n{"a":"]}"}]},"n":[]}';
+
+  it('has the items of its only list of objects as documents, with their lines', async () => {
+    const { entries, list } = await read('f.geojson', FEATURES);
+    expect(entries).toEqual([
+      { at: 3, document: { a: [{ b: 1 }] } },
+      { at: 4, document: { a: ']}' } },
+    ]);
+    expect(list).toEqual({ path: 'data.features', beside: ['type', 'x', 'n'] });
+    expect((await read('f.json.gz', gzipSync(FEATURES))).documents).toHaveLength(2);
+  });
+
+  it('is one document if it is asked for, has an _id, or no list or several', async () => {
+    expect((await read('f.json', FEATURES, { listPath: '.' })).documents).toMatchObject([
+      { type: 'FeatureCollection' },
+    ]);
+    const id = await read('id.json', '{"_id":"o1","items":[{"n":1}]}');
+    expect(id.documents).toEqual([{ _id: 'o1', items: [{ n: 1 }] }]);
+    expect(id.lists).toEqual([{ path: 'items', items: 1 }]);
+    const two = await read('two.json', '{"a":[{}],"b":{"c\\"d":[{},{}]},"e":[{},1],"f":[[{}]],"g":["x",{}]}');
+    expect(two.documents).toHaveLength(1);
+    expect(two.lists).toEqual([
+      { path: 'a', items: 1 },
+      { path: 'b.c"d', items: 2 },
+    ]);
+    for (const text of ['{"a":1}', '{"a":[{}]}{"a":[{}]}', '[{"a":[{}]}]']) {
+      const { documents, list, lists } = await read('o.json', text);
+      expect(documents[0]).toHaveProperty('a');
+      expect([list, lists ?? []]).toEqual([undefined, []]);
+    }
+  });
+
+  it('has the list that is asked for, and says which there are if there is none', async () => {
+    const text = '{"a":[{"n":1}],"b":{"c":[{"n":2}]}}';
+    expect((await read('l.json', text, { listPath: 'b.c' })).documents).toEqual([{ n: 2 }]);
+    await expect(read('l.json', text, { listPath: 'b' })).rejects.toThrow('Lists of objects are at "a", "b.c".');
+    await expect(read('l.json', '{"a":1}', { listPath: 'b' })).rejects.toThrow('It has no list of objects.');
+    await expect(read('l.json', '[{"a":1}]', { listPath: 'b' })).rejects.toThrow('it is not one JSON object');
+  });
+
+  it('may be larger than a document, and is refused where it is broken', async () => {
+    const items = Array.from({ length: 12_000 }, (_, n) => `{"n":${n},"t":"${'x'.repeat(1_000)}"}`).join(',\n');
+    const { documents } = await read('large.json', `\ufeff{"meta":{"k":"v"},"items":[${items}]}`);
+    expect(documents).toHaveLength(12_000);
+    await expect(read('broken.json', '{"items":[{"a":1},{"a":}]}')).rejects.toThrow('The file is not JSON, at line 1');
+    await expect(read('cut.json', '{"items":[{"a":1},')).rejects.toThrow('the file ends inside the value');
+  });
+});
+
+describe('files that are no text of documents', () => {
+  it.each([
+    ['UTF-16 text', Buffer.from('\ufeffa,b', 'utf16le'), 'iconv -f UTF-16 '],
+    ['UTF-16 text', Buffer.from('a,b\n1,2', 'utf16le'), 'iconv -f UTF-16LE'],
+    ['a SQLite database', 'SQLite format 3\0…', 'Export its tables'],
+    ['an Excel workbook', 'PK\u0003\u0004…xl/workbook.xml', 'as CSV'],
+    ['an OpenDocument sheet', 'PK\u0003\u0004…application/vnd.oasis.opendocument.spreadsheet', 'as CSV'],
+    ['a ZIP archive', 'PK\u0003\u0004…data.csv', 'Unpack it'],
+    ['an old Office document', Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), 'as CSV'],
+    ['compressed (bzip2)', 'BZh9…', 'bunzip2'],
+    ['compressed (xz)', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), 'unxz'],
+    ['a tar archive', gzipSync(`${'x'.repeat(257)}ustar`), 'Unpack it'],
+    ['Parquet', 'PAR1…', '"format": "parquet"'],
+  ])('%s is refused by its name', async (what, content, instead) => {
+    for (const path of ['other.csv', 'other.json', 'other.xyz']) {
+      const reading = read(path, content);
+      await expect(reading).rejects.toThrow(`The file is ${what}`);
+      await expect(reading).rejects.toThrow(instead);
+    }
+  });
+
+  it('Latin-1 is named, with the line', async () => {
+    const text = Buffer.from('name\nAda\nJosé\n', 'latin1');
+    await expect(read('latin.csv', text)).rejects.toThrow('not valid UTF-8 at line 3, and may be Latin-1');
+    const { documents } = await read('latin.jsonl', Buffer.from('{"a":1}\n{"a":"é"}\n', 'latin1'));
+    expect(documents).toMatchObject([{ a: 1 }, { problem: expect.stringContaining('may be Latin-1') }]);
+  });
+
+  it('a mark at the beginning of UTF-8 is none of the data', async () => {
+    for (const [path, text] of [
+      ['b.json', '[{"a":1}]'],
+      ['b.jsonl', '{"a":1}'],
+      ['b.csv', 'a\n1\n'],
+    ] as const) {
+      expect(Object.keys((await read(path, `\ufeff${text}`)).documents[0] ?? {})).toEqual(['a']);
+    }
+  });
+});

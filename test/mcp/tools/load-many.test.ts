@@ -1,0 +1,253 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileMeans } from '../../../src/cli/means.ts';
+import { type Client, createClient } from '../../../src/http/client.ts';
+import { callTool } from '../../../src/mcp/call.ts';
+import { estimateTokens } from '../../../src/mcp/room.ts';
+import { collectionNameOf } from '../../../src/mcp/tools/load-plan.ts';
+import { startTestService, type TestService } from '../../service/harness.ts';
+
+let service: TestService;
+let client: Client;
+let root: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-many-')));
+  write('five/orders.csv', 'id,total,placed_at\n1,2.5,2024-03-01T10:00:00Z\n2,7,2024-03-02T10:00:00Z\n');
+  write('five/customers.json', '[{"_id":"c1","name":"Ada","address":{"city":"Rome"},"tags":["a"]}]');
+  write('five/events.jsonl', '{"_id":"e1","n":1}\n{"_id":"e2","n":2}\n');
+  write('five/products.tsv', 'sku\tprice\np1\t2\n');
+  write('five/tickets.json', '[{"_id":"t1","items":[{"sku":"p1","n":2}]}]');
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+async function call(name: string, args: Record<string, unknown>) {
+  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
+  const { structured, text, isError } = await callTool({
+    client,
+    name,
+    args,
+    means,
+    confirm: async () => true,
+  } as never);
+  return { data: structured as Record<string, never>, text, next: String(structured['next'] ?? ''), isError };
+}
+const load = (args: Record<string, unknown>) => call('load_file', args);
+
+describe('load_file of many files', () => {
+  it('loads a folder into collections named after its files, and answers what SQL needs', async () => {
+    const { data, text, next } = await load({ path: 'five' });
+    expect(data).toMatchObject({ complete: true, files: 5, counts: { ADDED: 7 } });
+    expect(data['collections']).toEqual([
+      {
+        collection: 'commons.customers',
+        file: 'five/customers.json',
+        created: true,
+        added: 1,
+        fields: 'name VARCHAR, address {city text}, tags list of text',
+      },
+      { collection: 'commons.events', file: 'five/events.jsonl', created: true, added: 2, fields: 'n BIGINT' },
+      {
+        collection: 'commons.orders',
+        file: 'five/orders.csv',
+        created: true,
+        added: 2,
+        without_id: 2,
+        fields: 'id VARCHAR, total VARCHAR, placed_at TIMESTAMP WITH TIME ZONE',
+      },
+      {
+        collection: 'commons.products',
+        file: 'five/products.tsv',
+        created: true,
+        added: 1,
+        without_id: 1,
+        fields: 'sku VARCHAR, price VARCHAR',
+      },
+      {
+        collection: 'commons.tickets',
+        file: 'five/tickets.json',
+        created: true,
+        added: 1,
+        fields: 'items list of {sku text, n integer}',
+      },
+    ]);
+    expect(data['warnings']).toEqual([expect.stringContaining('3 documents had no _id')]);
+    expect(next).toContain(
+      'columns of CSV are text: CAST them in SQL; run_query with FROM the collection; nested fields',
+    );
+    expect(estimateTokens(text)).toBeLessThan(5 * 100 + 150);
+    const { data: rows } = await call('run_query', {
+      query: 'SELECT c.address.city, count(*) FROM customers c, tickets t, orders o GROUP BY 1',
+    });
+    expect(rows['rows']).toEqual([['Rome', 2]]);
+  });
+
+  it('says of a second load what it replaced, and what it added again', async () => {
+    await load({ path: 'five', workspace: 'again' });
+    const { data } = await load({ path: ['five/events.jsonl', 'five/orders.csv'], workspace: 'again' });
+    expect(data['collections']).toMatchObject([{ replaced: 2 }, { added: 2 }]);
+    expect(data['warnings']).toEqual([
+      expect.stringMatching(/^2 documents had no _id .*the collection had 2 before.*its documents are in twice$/),
+    ]);
+    const one = await load({ path: 'five/orders.csv', workspace: 'again' });
+    expect(one.data).toMatchObject({ collection: 'again.orders', counts: { ADDED: 2 } });
+    expect(one.data['warnings']).toEqual([expect.stringContaining('the collection had 4 before')]);
+  });
+
+  it('loads a pattern into one collection that is given', async () => {
+    const { data } = await load({ path: '["five/*.json","five/events.jsonl"]', workspace: 'one', collection: 'all' });
+    expect(data['collections']).toMatchObject([{ collection: 'one.all', files: 3, created: true, added: 4 }]);
+  });
+
+  it('refuses two files whose collections would be alike, with both names, before anything is loaded', async () => {
+    write('alike/Sales 1.csv', 'a\n1\n');
+    write('alike/sales-1.csv', 'a\n1\n');
+    write('alike/sub/Sales-1.json', '[{}]');
+    const { text, isError } = await load({ path: 'alike/**/*', workspace: 'alike' });
+    expect(isError).toBe(true);
+    expect(text).toContain('"alike/sales-1.csv" and "alike/sub/Sales-1.json"');
+    expect((await call('get_workspace', { workspace: 'alike' })).isError).toBe(true);
+  });
+
+  it('refuses to create what is missing if it is told so, before anything is loaded', async () => {
+    await call('create_collection', { workspace: 'commons', name: 'a1' });
+    write('partly/a1.jsonl', '{"_id":"a"}');
+    write('partly/a2.jsonl', '{"_id":"a"}');
+    const { text } = await load({ path: 'partly', create_collection: false });
+    expect(text).toMatch(/not_found.*a2/);
+    expect((await call('run_query', { query: 'SELECT count(*) FROM a1' })).data['rows']).toEqual([[0]]);
+  });
+
+  it('stops at a file that cannot be read on, says what is in, and goes on from there', async () => {
+    write('stop/s1.json', '[{"_id":"1"}]');
+    write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},');
+    write('stop/s3.json', '[{"_id":"4"}]');
+    const { data, next, isError } = await load({ path: 'stop', collection: 'stopped' });
+    expect(isError).toBe(true);
+    expect(data).toMatchObject({
+      complete: false,
+      files: 1,
+      counts: { ADDED: 3 },
+      stopped_in: 'stop/s2.json',
+      entries: 2,
+      stopped_because: expect.stringContaining('The file is not JSON, at line 1'),
+      not_loaded: ['stop/s3.json'],
+    });
+    expect(next).toContain('call again with the same "path", "from": its name, "skip": 2');
+    write('stop/s2.json', '[{"_id":"2"},{"_id":"3"},{"_id":"5"}]');
+    const rest = await load({ path: 'stop', collection: 'stopped', from: 'stop/s2.json', skip: 2 });
+    expect(rest.data).toMatchObject({ complete: true, files: 2, counts: { ADDED: 2 } });
+    const { text } = await load({ path: 'stop', collection: 'stopped', from: 's9.json' });
+    expect(text).toContain('none of the 3 files that "path" names; the first of them is "stop/s1.json"');
+  });
+
+  it('goes on after what is refused if it is told so, and says which files are broken', async () => {
+    write('skip/k1.json', '[');
+    write('skip/k2.jsonl', '{"_id":"1"}\nbad\n{"_id":"2"}\n');
+    write('skip/k3.json', '[{"_id":"3"}]');
+    const stopped = await load({ path: 'skip/k[23].json*' });
+    expect(stopped.isError).toBe(true);
+    const { data, next, isError } = await load({ path: 'skip', on_error: 'skip' });
+    expect(isError).toBe(false);
+    expect(data).toMatchObject({
+      complete: false,
+      files: 2,
+      counts: { ADDED: 3, ERROR: 1 },
+      broken_files: [{ file: 'skip/k1.json', error: expect.stringContaining('not JSON'), documents_in: 0 }],
+      failed: [{ file: 'skip/k2.jsonl', line: 2, error: expect.stringContaining('no JSON') }],
+    });
+    expect(data['collections']).toMatchObject([{ added: 2, failed: 1 }, { added: 1 }]);
+    expect(next).toContain('broken_files could not be read to their end');
+  });
+
+  it('answers a dry run with fields and rows, and writes nothing', async () => {
+    const { data, next } = await load({ path: 'five/orders.csv', workspace: 'dry', dry_run: true });
+    expect(data).toMatchObject({
+      dry_run: true,
+      file: 'five/orders.csv',
+      format: 'csv',
+      collection: 'dry.orders',
+      would_be_created: true,
+      fields_of: 'all 2 documents',
+      fields: 'id text, total text, placed_at text',
+      columns: ['id', 'total', 'placed_at'],
+      rows: [
+        ['1', '2.5', '2024-03-01T10:00:00Z'],
+        ['2', '7', '2024-03-02T10:00:00Z'],
+      ],
+      without_id: true,
+    });
+    expect(next).toBe('nothing was written; call again without "dry_run" to load.');
+    expect((await call('get_workspace', { workspace: 'dry' })).isError).toBe(true);
+    write('dry/d1.json', '[{"_id":1,"a":{"b":[1,2]}},5]');
+    write('dry/d2.json', '[');
+    const many = await load({ path: 'dry', dry_run: true });
+    expect(many.data['files']).toMatchObject([
+      {
+        file: 'dry/d1.json',
+        fields: '_id integer, a {b list of integer}',
+        rows: [[1, { b: [1, 2] }]],
+        refused: 1,
+        first_refused: { line: 1, error: 'is no JSON object' },
+      },
+      { file: 'dry/d2.json', error: expect.stringContaining('not JSON') },
+    ]);
+    expect(many.next).toContain('with "on_error": "skip" the load leaves out what is refused');
+  });
+
+  it('rejects if the first file cannot be read at all, and names it', async () => {
+    write('first/f1.json', '[');
+    write('first/f2.json', '[{}]');
+    const { text } = await load({ path: 'first', workspace: 'first' });
+    expect(text).toContain('"first/f1.json": The file is not JSON, at line 1');
+    expect((await call('get_workspace', { workspace: 'first' })).isError).toBe(true);
+  });
+
+  it('shows what fits of many collections and wide documents, and says what is left out', async () => {
+    const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a_long_field_${at}`, at])));
+    for (let at = 0; at < 60; at += 1) write(`many/m${at}.jsonl`, wide);
+    const { data, text } = await load({ path: 'many', workspace: 'many' });
+    expect(data).toMatchObject({ complete: true, files: 60, counts: { ADDED: 60 } });
+    const shown = data['collections'] as unknown as { fields: string }[];
+    expect(shown.length).toBeGreaterThan(30);
+    expect(shown[0]?.fields).toMatch(/^a_long_field_0 BIGINT, .*… \d+ fields more$/);
+    expect(data['collections_not_shown'] ?? 0).toBe(60 - shown.length);
+    expect(estimateTokens(text)).toBeLessThan(7_000);
+  });
+
+  it('tells of files beside them whose format it does not know', async () => {
+    write('beside/b1.json', '[{"_id":"1"}]');
+    write('beside/readme.md', '#');
+    const { data, next } = await load({ path: 'beside' });
+    expect(data).toMatchObject({ other_files: ['beside/readme.md'], collections: [{ added: 1 }] });
+    expect(next).toContain('other_files are not loaded: give "format"');
+  });
+});
+
+describe('collectionNameOf()', () => {
+  it.each([
+    ['in/orders.csv', 'orders'],
+    ['_Orders 2024.CSV', 'Orders_2024'],
+    ['a/sales.2024-01.jsonl', 'sales_2024-01'],
+    ['data', 'data'],
+  ])('%s is %s', (name, collection) => {
+    expect(collectionNameOf(name)).toBe(collection);
+  });
+
+  it('refuses a name of which nothing is left', () => {
+    expect(() => collectionNameOf('in/_.csv')).toThrow('Give "collection"');
+  });
+});
