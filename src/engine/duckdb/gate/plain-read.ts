@@ -59,7 +59,8 @@ export function readPlain(statement: Statement, query: Node, tables: ReadonlyMap
     if (place === undefined) computed.push(item);
     items.push(place ?? null);
   }
-  if (computed.length === list.length) return null;
+  // Nothing is picked that could be a stray.
+  if (items.every((item) => item === null)) return null;
   const { written } = table;
   const fieldAt = (place: string) => table.placeOf?.(stepsOf(place)) ?? place;
   const added = !hasStrays || isThere ? null : addedTo(statement);
