@@ -1,7 +1,7 @@
 import { isMark, wordOf } from '../sql/forms/edit.ts';
 import type { Statement } from '../sql/statement.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
-import { isQuery, type Node, nodesOf, textOf } from '../sql/tree.ts';
+import { isQuery, type Node, nodesIn, nodesOf, textOf } from '../sql/tree.ts';
 
 /**
  * What a result's columns are called that the statement does not name: `?` and the function's name as it is written for a
@@ -67,7 +67,9 @@ function isUnnamed(item: Node): boolean {
 /** Stars, COLUMNS(…), and unnest(object). */
 export function isMany(item: Node): boolean {
   if (item['class'] === 'STAR') return true;
-  return textOf(item['function_name']) === 'unnest' || JSON.stringify(item).includes('"columns":true');
+  if (textOf(item['function_name']) === 'unnest') return true;
+  for (const node of nodesIn(item)) if (node['columns'] === true) return true;
+  return false;
 }
 
 /** The SELECT that names the columns: the leftmost one. */

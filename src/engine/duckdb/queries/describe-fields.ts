@@ -7,9 +7,10 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api';
 import type { JsonValue } from '../../../contract/json/json.ts';
-import { holdsTextOf, placeSteps, STRAYS_COLUMN, stepsOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
-import { CATALOG, EXTRA_COLUMN, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
+import { holdsTextOf, placeOf, STRAYS_COLUMN, stepsOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
+import { EXTRA_COLUMN, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import type { Rows } from '../values/rows.ts';
+import { placeSql, viewOf } from './stray-warnings.ts';
 
 /**
  * The answer of DESCRIBE for a collection, as other services give it: a row for each path and type, with how many values
@@ -97,7 +98,7 @@ function* fieldsOf(path: readonly string[], type: DuckDBType, values: Values, to
 
 /** The rows of DESCRIBE for a collection or an alias. */
 export async function describeFields(connection: DuckDBConnection, names: Names, table: NamedTable): Promise<Rows> {
-  const view = [CATALOG, names.schemaOf(table.workspace), table.name].map(quoteName).join('.');
+  const view = viewOf(names, table.workspace, table.name);
   const shape = await connection.runAndReadAll(`SELECT * FROM ${view} LIMIT 0`);
   const fields = shape.columnNames().flatMap((name, index) => {
     if (name === STRAYS_COLUMN || name === EXTRA_COLUMN) return [];
@@ -110,6 +111,8 @@ export async function describeFields(connection: DuckDBConnection, names: Names,
     if (before !== undefined) before.occurrences += occurrences;
     else counts.set(key, { path, type, occurrences, total });
   };
+  /** Of each path, also where all of its values are strays. */
+  const totals = new Map<string, number>();
   const some = fields.slice(0, FIELDS_MAX);
   for (let at = 0; at < some.length; at += FIELDS_AT_ONCE) {
     const batch = some.slice(at, at + FIELDS_AT_ONCE);
@@ -117,17 +120,18 @@ export async function describeFields(connection: DuckDBConnection, names: Names,
     const [row = []] = (await connection.runAndReadAll(`SELECT ${list} FROM ${view}`)).getRows();
     for (const [index, { path, type }] of batch.entries()) {
       const [occurrences, total] = [Number(row[2 * index]), Number(row[2 * index + 1])];
+      totals.set(JSON.stringify(path), total);
       if (occurrences > 0) add(path, type, occurrences, total);
     }
   }
-  const totalOf = (path: readonly string[]) => [...counts.values()].find((one) => isSame(one.path, path))?.total ?? 0;
   if (shape.columnNames().includes(EXTRA_COLUMN)) {
     const all = `(SELECT count(*) FROM ${view})`;
     const sql = `SELECT e.key, json_type(e.value), count(*), any_value(${all}) FROM ${view} AS d, json_each(d.${EXTRA_COLUMN}) AS e GROUP BY 1, 2 ORDER BY 1, 2`;
     for (const [key, type, count, total] of (await connection.runAndReadAll(sql)).getRows())
       add([String(key)], typeOfJson(String(type)), Number(count), Number(total));
   }
-  for (const { path, type, count } of await strayCounts(connection, table, view)) add(path, type, count, totalOf(path));
+  for (const { path, type, count } of await strayCounts(connection, table, view))
+    add(path, type, count, totals.get(JSON.stringify(path)) ?? 0);
   return {
     columns: [
       { name: 'field', type: 'VARCHAR[]' },
@@ -142,24 +146,21 @@ export async function describeFields(connection: DuckDBConnection, names: Names,
   };
 }
 
-const isSame = (a: readonly string[], b: readonly string[]) =>
-  a.length === b.length && a.every((step, at) => step === b[at]);
-
 /** The values that do not fit, by path and type; those that are only spelled otherwise are in their columns as well. */
 async function strayCounts(connection: DuckDBConnection, table: NamedTable, view: string) {
   const columns = [...(table.strays ?? [])];
   if (columns.length === 0 || table.fieldAt === undefined) return [];
   const items = columns.flatMap((column) => table.itemPlaces?.(column) ?? []);
-  const place = placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
+  const itemPlaces = new Set(items);
   const time = table.written === undefined ? 'NULL' : textTypeSql('t');
   const result = await connection.runAndReadAll(
-    `SELECT ${place}, json_type(v), ${time}, count(*) FROM ${straysSql(view)} GROUP BY 1, 2, 3 ORDER BY 1, 2`,
+    `SELECT ${placeSql(items)}, json_type(v), ${time}, count(*) FROM ${straysSql(view)} GROUP BY 1, 2, 3 ORDER BY 1, 2`,
   );
   return result.getRows().flatMap(([at, type, time, count]) => {
     const { type: column } = table.fieldAt?.(String(at)) ?? { type: null };
     if (holdsTextOf(column, time === null ? null : String(time))) return [];
     const steps = stepsOf(String(at));
-    const path = steps.map((step, index) => (items.includes(steps.slice(0, index + 1).join('/')) ? ITEM : step));
+    const path = steps.map((step, index) => (itemPlaces.has(placeOf(steps.slice(0, index + 1))) ? ITEM : step));
     const stray = { path, type: typeOfJson(String(type)), count: Number(count) };
     // SQL sees the text of it, or a number that is rounded: so its column has counted it.
     const isNumber = stray.type === 'int' || stray.type === 'float';

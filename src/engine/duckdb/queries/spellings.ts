@@ -79,22 +79,20 @@ export function isUnfit(message: string): boolean {
 }
 
 /** Where the word at an error begins, in UTF-16 units, if it can only be the name of what stands before it. */
-function bareName(sql: string, { details }: ApiError, second: ReadonlySet<number>): number[] {
+function bareName(sql: string, error: ApiError, second: ReadonlySet<number>): number[] {
   const list = tokenList(sql);
-  const at = indexAt(sql, details.line, details.column);
-  const index = list.findIndex(({ start, end }) => start <= at && at < end);
+  const index = tokenAt(sql, list, error);
   return index !== -1 && isBareName(list, index, second) ? [list[index]?.start ?? 0] : [];
 }
 
 /** Where words begin that may be spelled otherwise because of an error: those nearest to it, or all. */
-function wordsToSpell(sql: string, { details }: ApiError, second: ReadonlySet<number>, isOneByOne: boolean): number[] {
+function wordsToSpell(sql: string, error: ApiError, second: ReadonlySet<number>, isOneByOne: boolean): number[] {
   const list = tokenList(sql);
   const left = list.flatMap(({ start }, place) =>
     hasSecondSpelling(list, place) && !second.has(start) ? [{ place, start }] : [],
   );
-  const at = indexAt(sql, details.line, details.column);
-  const index = list.findIndex(({ start, end }) => start <= at && at < end);
-  if (!isOneByOne || details.line === undefined || index === -1) return left.map(({ start }) => start);
+  const index = tokenAt(sql, list, error);
+  if (!isOneByOne || index === -1) return left.map(({ start }) => start);
   const [from, to] = reachOf(list, index);
   const depths = depthsOf(list);
   const near = left.filter(({ place }) => place >= from && place <= to);
@@ -145,8 +143,15 @@ function depthsOf(list: TokenList): number[] {
   return depths;
 }
 
+/** Index of the token at the place of an error; -1 if it has none. */
+function tokenAt(sql: string, list: TokenList, { details: { line, column } }: ApiError): number {
+  if (line === undefined) return -1;
+  const at = indexAt(sql, line, column);
+  return list.findIndex(({ start, end }) => start <= at && at < end);
+}
+
 /** The UTF-16 unit at a position of which both numbers count from 1, and a column is a character. */
-function indexAt(sql: string, line = 0, column = 0): number {
+function indexAt(sql: string, line: number, column = 0): number {
   let start = 0;
   for (let number = 1; number < line; number++) start = sql.indexOf('\n', start) + 1;
   return start + [...sql.slice(start)].slice(0, Math.max(0, column - 1)).join('').length;

@@ -120,6 +120,11 @@ interface PlaceCount {
   items: number;
 }
 
+/** SQL for the place `p` of a stray, the same for all items of these lists, and all values of these maps. */
+export function placeSql(items: readonly string[]): string {
+  return placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
+}
+
 /** How many strays each place has, those of places that are not read left out; `more`: places that are not counted. */
 async function countPlaces(
   connection: DuckDBConnection,
@@ -127,8 +132,7 @@ async function countPlaces(
   { workspace, name, written, strays, itemPlaces }: NamedTable,
   isRead: string,
 ): Promise<{ places: PlaceCount[]; more: number }> {
-  const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
-  const place = placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
+  const place = placeSql([...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []));
   const time = written === undefined ? 'NULL' : textTypeSql('t');
   const length = `CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END`;
   const result = await connection.runAndReadAll(
@@ -183,7 +187,8 @@ function patternsIn({ paths }: FieldReads, column: string, isKey: (path: readonl
   return [...patterns];
 }
 
-function viewOf(names: Names, workspace: string, name: string): string {
+/** The view by which SQL sees a collection or an alias. */
+export function viewOf(names: Names, workspace: string, name: string): string {
   return [CATALOG, names.schemaOf(workspace), name].map(quoteName).join('.');
 }
 
