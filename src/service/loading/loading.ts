@@ -1,0 +1,44 @@
+import type { FileFormat } from '../catalog/records.ts';
+
+/** What every way of loading a stream of bytes into a collection is told, and what it answers. */
+
+export const LOAD_FORMATS = ['json', 'csv', 'parquet'] as const;
+export type LoadFormat = (typeof LOAD_FORMATS)[number];
+
+export interface LoadOptions {
+  format: LoadFormat;
+  /** The field whose text or number is the document's `_id`, too. */
+  idField?: string | undefined;
+  /** Entries to leave out at the beginning. */
+  skip: number;
+  /** Whether the load ends at the first entry that is refused. */
+  onError: 'stop' | 'skip';
+  /** How CSV is read; absent: recognized. */
+  csv?: Partial<Extract<FileFormat, { kind: 'csv' }>> | undefined;
+  /** Told what is in, after each step that is durable. */
+  tell: (progress: Readonly<LoadOutcome>) => void;
+}
+
+/** An entry that is not in. */
+export interface RefusedEntry {
+  /** Number of its line, or of its row. */
+  at: number;
+  id: string | null;
+  why: string;
+}
+
+/** What became of a load so far. */
+export interface LoadOutcome {
+  /** Entries dealt with, those that were left out or refused included. */
+  entries: number;
+  added: number;
+  replaced: number;
+  /** Documents whose `_id` was generated. */
+  withoutId: number;
+  /** The first refused entries, some hundred at most. */
+  refused: RefusedEntry[];
+  refusedCount: number;
+  warnings: string[];
+  /** Why it ended before the end of the file; null: it did not. */
+  stopped: string | null;
+}
