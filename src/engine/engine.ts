@@ -194,7 +194,7 @@ export interface NewDocument {
   declared?: ReadonlyMap<string, DeclaredType> | undefined;
 }
 
-/** A JSON list of documents as text. */
+/** Documents as JSON text. */
 export interface DocumentsText {
   /** Valid UTF-8. */
   bytes: Buffer;
@@ -202,10 +202,16 @@ export interface DocumentsText {
   start: number;
   /** Offset of the byte after its `]`. */
   end: number;
+  /** False: they stand one after the other, with white space between them, from the offset `start` to the end of the bytes. */
+  isList?: boolean | undefined;
+  /** The field whose text or number is the `_id`, too; documents then have no `_id` of their own. */
+  idField?: string | undefined;
   /** Maximum number of documents. */
   max: number;
   /** Generates the id of a document without `_id`: one that no document ever had. */
   makeId(): string;
+  /** Reads an `_event_time`, in microseconds since 1970; undefined if it needs a closer look. */
+  readTime(value: string | number): bigint | undefined;
   /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
   read(document: JsonValue): NewDocument | undefined;
 }

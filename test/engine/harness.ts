@@ -45,7 +45,15 @@ export function doc(id: string, fields: JsonObject, eventTimeMicros: bigint | nu
 /** Documents in the form in which a request contains them. */
 export function textOf(documents: readonly JsonObject[]): DocumentsText {
   const bytes = Buffer.from(JSON.stringify(documents));
-  return { bytes, start: 0, end: bytes.length, max: 100, makeId: () => 'made', read: readGiven };
+  return {
+    bytes,
+    start: 0,
+    end: bytes.length,
+    max: 100,
+    makeId: () => 'made',
+    readTime: () => undefined,
+    read: readGiven,
+  };
 }
 
 /** The documents with these ids as they are stored; a missing one is undefined. */

@@ -19,7 +19,7 @@ import { newDocumentId } from '../ingest/document-id.ts';
 import { isNear1970 } from '../ingest/event-time.ts';
 import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { applyPatch, fieldsOf } from '../ingest/patch.ts';
-import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, plainTime, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { documentsDeletion } from '../trash/trash-entries.ts';
 
 interface Target {
@@ -84,7 +84,8 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
     if (document !== undefined && isObject(json) && isNear1970(json['_event_time'])) early.add(document.id);
     return document;
   };
-  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, read };
+  const readTime = (value: string | number) => plainTime(collection, value);
+  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, readTime, read };
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.addText(collection.table, given, (one) => news.push(one)),
   );

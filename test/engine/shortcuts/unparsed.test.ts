@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { parse as parseStrictly } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/contract/json/json.ts';
-import { createScanner, patternOf } from '../../../src/engine/duckdb/shortcuts/scan.ts';
+import { patternOf } from '../../../src/engine/duckdb/shortcuts/pattern.ts';
+import { createScanner } from '../../../src/engine/duckdb/shortcuts/scan.ts';
 import { unparsed } from '../../../src/engine/duckdb/shortcuts/unparsed.ts';
 import { contentFault } from '../../../src/engine/duckdb/tables/accept.ts';
 import { FITS, NO_COLUMNS, type TableShape, widenTable } from '../../../src/engine/duckdb/tables/columns.ts';
@@ -13,6 +14,7 @@ import { canonical, nastyDocument } from '../documents.ts';
 import { createDocs, doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 
 let made = 0;
+const readTime = () => undefined;
 
 /** As the service reads a document: `_id` is the id, everything else is a field. */
 function read(document: JsonValue): NewDocument | undefined {
@@ -24,7 +26,7 @@ function read(document: JsonValue): NewDocument | undefined {
 
 function textOf(list: string): DocumentsText {
   const bytes = Buffer.from(`{"data":${list}}`);
-  return { bytes, start: 8, end: bytes.length - 1, max: 100, makeId: () => `made-${made++}`, read };
+  return { bytes, start: 8, end: bytes.length - 1, max: 100, makeId: () => `made-${made++}`, readTime, read };
 }
 
 function shapeOf(documents: readonly JsonObject[]): TableShape {

@@ -26,7 +26,7 @@ const WAYS = {
     const documents = texts.map((text, index) => ({ _id: id + '-' + index, f: text }));
     const bytes = Buffer.from(JSON.stringify(documents));
     const read = ({ _id, ...fields }) => ({ id: _id, eventTimeMicros: null, fields });
-    return engine.addText('t', { bytes, start: 0, end: bytes.length, max: 100, makeId: () => '', read });
+    return engine.addText('t', { bytes, start: 0, end: bytes.length, max: 100, makeId: () => '', readTime: () => undefined, read });
   }`,
 };
 

@@ -1,9 +1,6 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
-import { ID_COLUMN } from '../sql/names.ts';
-import type { TableShape } from '../tables/columns.ts';
-import { isDeclaredShape } from '../values/declared.ts';
-import { isListShape, isMapShape, isObjectShape, type Shape } from '../values/shape.ts';
-import { isTimeShape, type TimeShape, templateOf, timeIn } from '../values/time-text.ts';
+import { type TimeShape, templateOf, timeIn } from '../values/time-text.ts';
+import { Kind, type Pattern } from './pattern.ts';
 
 /**
  * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
@@ -16,83 +13,8 @@ export interface Scanner {
   fits(start: number): number;
   /** The `_id` of the last document that fitted; null if it has none. */
   readonly id: string | null;
-}
-
-const Kind = {
-  Null: 0,
-  Boolean: 1,
-  Integer: 2,
-  Double: 3,
-  String: 4,
-  Json: 5,
-  List: 6,
-  Object: 7,
-  Id: 8,
-  /** It needs a closer look: keys of a map are stored in order, and noted. */
-  Other: 9,
-  Time: 10,
-} as const;
-type Kind = (typeof Kind)[keyof typeof Kind];
-
-/** A shape, prepared for comparison with text. */
-export interface Pattern {
-  readonly kind: Kind;
-  /** For an object: the fields, their keys as written between quotes, and the position of each. */
-  readonly fields: readonly Pattern[];
-  readonly keys: readonly (Uint8Array | undefined)[];
-  readonly index: ReadonlyMap<string, number>;
-  /** For an object: by field, the last object that had it. */
-  readonly seen: number[];
-  readonly element: Pattern | null;
-  readonly time: TimeShape | null;
-}
-
-const SCALARS = {
-  null: Kind.Null,
-  boolean: Kind.Boolean,
-  int53: Kind.Integer,
-  int64: Kind.Integer,
-  hugeint: Kind.Integer,
-  double: Kind.Double,
-  string: Kind.String,
-  json: Kind.Json,
-} as const;
-
-/** The pattern of a table's documents. */
-export function patternOf(table: TableShape): Pattern {
-  return objectPattern([
-    [ID_COLUMN, pattern(Kind.Id)],
-    ...[...table.columns].map(([key, shape]): [string, Pattern] => [key, patternOfShape(shape)]),
-  ]);
-}
-
-function patternOfShape(shape: Shape): Pattern {
-  if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
-  if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
-  if (isMapShape(shape) || isDeclaredShape(shape)) return pattern(Kind.Other);
-  if (isTimeShape(shape)) return pattern(Kind.Time, null, shape);
-  return pattern(SCALARS[shape]);
-}
-
-function pattern(kind: Kind, element: Pattern | null = null, time: TimeShape | null = null): Pattern {
-  return { kind, fields: [], keys: [], index: new Map(), seen: [], element, time };
-}
-
-function objectPattern(entries: readonly (readonly [string, Pattern])[]): Pattern {
-  return {
-    kind: Kind.Object,
-    fields: entries.map(([, field]) => field),
-    keys: entries.map(([key]) => (isPlain(key) ? Buffer.from(key) : undefined)),
-    index: new Map(entries.flatMap(([key], at): [string, number][] => (isPlain(key) ? [[key, at]] : []))),
-    seen: entries.map(() => 0),
-    element: null,
-    time: null,
-  };
-}
-
-/** Whether a key is written in JSON text unchanged: keys with escapes are not compared here. */
-function isPlain(key: string): boolean {
-  return JSON.stringify(key) === `"${key}"`;
+  /** Its `_event_time`, as the text's own number or text; null if it has none. */
+  readonly eventTime: string | number | null;
 }
 
 const QUOTE = 0x22;
@@ -132,12 +54,15 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
+const INTEGER = /^-?\d+$/;
+
 /** Counts objects, to tell whether a field was already seen in the current one. */
 let objects = 0;
 
 /** A scanner of text, which must be valid UTF-8. */
 export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   let id: string | null = null;
+  let eventTime: string | number | null = null;
   /** Values in the document so far. */
   let values = 0;
 
@@ -165,6 +90,10 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
         return byte === QUOTE && of.time !== null ? time(of.time, at) : -1;
       case Kind.Id:
         return idText(at);
+      case Kind.EventTime:
+        return timeOfEvent(at);
+      case Kind.Map:
+        return byte === OPEN && of.element !== null ? map(of, of.element, at) : -1;
       default:
         return -1;
     }
@@ -266,6 +195,22 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
     return end;
   }
 
+  function timeOfEvent(start: number): number {
+    const isText = bytes[start] === QUOTE;
+    const end = isText ? text(start) : number(start, false);
+    if (end < 0) return -1;
+    const found = bytes.toString('latin1', isText ? start + 1 : start, isText ? end - 1 : end);
+    eventTime = isText ? found : Number(found);
+    return end;
+  }
+
+  /** The value of a field that is the document's id, too. */
+  function noteId(start: number, end: number): boolean {
+    if (bytes[start] === QUOTE) return idText(start) === end;
+    id = bytes.toString('latin1', start, end);
+    return INTEGER.test(id);
+  }
+
   /** A time that its column gives back as it is spelled. */
   function time(shape: TimeShape, start: number): number {
     const end = start + 1 + templateOf(shape).length;
@@ -307,7 +252,37 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
       of.seen[next] = mark;
       at = skipSpace(bytes, end);
       if (bytes[at] !== COLON) return -1;
-      at = value(field, skipSpace(bytes, at + 1));
+      const begin = skipSpace(bytes, at + 1);
+      at = value(field, begin);
+      if (at < 0 || (field.isId && !noteId(begin, at))) return -1;
+      at = skipSpace(bytes, at);
+      if (bytes[at] === CLOSE) return at + 1;
+      if (bytes[at] !== COMMA) return -1;
+      at = skipSpace(bytes, at + 1);
+    }
+  }
+
+  /** Each key once; one whose value is null has to be left out. */
+  function map(of: Pattern, element: Pattern, start: number): number {
+    objects += 1;
+    const mark = objects;
+    const isListed = of.keys.length > 0;
+    const others = isListed ? undefined : new Set<string>();
+    let at = skipSpace(bytes, start + 1);
+    if (bytes[at] === CLOSE) return at + 1;
+    for (;;) {
+      const end = bytes[at] === QUOTE ? text(at) : -1;
+      if (end < 0) return -1;
+      const key = bytes.toString('utf8', at + 1, end - 1);
+      const known = of.index.get(key);
+      if (key.includes('\\') || (isListed ? known === undefined || of.seen[known] === mark : others?.has(key)))
+        return -1;
+      if (known !== undefined) of.seen[known] = mark;
+      others?.add(key);
+      at = skipSpace(bytes, end);
+      if (bytes[at] !== COLON) return -1;
+      at = skipSpace(bytes, at + 1);
+      at = bytes[at] === 0x6e ? -1 : value(element, at);
       if (at < 0) return -1;
       at = skipSpace(bytes, at);
       if (bytes[at] === CLOSE) return at + 1;
@@ -327,12 +302,16 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   return {
     fits(start) {
       id = null;
+      eventTime = null;
       values = 0;
       const end = bytes[start] === OPEN ? object(documents, start) : -1;
       return values > ITEM_VALUES_MAX ? -1 : end;
     },
     get id() {
       return id;
+    },
+    get eventTime() {
+      return eventTime;
     },
   };
 }

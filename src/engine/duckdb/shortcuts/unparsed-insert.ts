@@ -4,6 +4,7 @@ import type { Run } from '../storage/writer.ts';
 import { dataTable, type Table } from '../tables/catalog.ts';
 import { insertStatement, lineOf, linesIn } from '../tables/insert.ts';
 import { TEXT_MAX } from '../values/lines.ts';
+import { sortedMaps } from '../values/sorted-maps.ts';
 import type { TextDocument } from './unparsed.ts';
 
 /**
@@ -65,6 +66,7 @@ async function insertSome(
     dataTable(table.id),
     table.shape,
     linesIn('decode($1::BLOB)', SEPARATOR, documents.length),
+    sortedMaps,
   );
   await withRoom(size, async (room) => {
     await run(statement, blobValue(room.subarray(0, join(room, text, documents, lines))));

@@ -7,7 +7,8 @@ import { type Fitting, type TableShape, type TableWidening, widenTable } from '.
 import { hasNewMaps } from '../tables/maps.ts';
 import { changedIn, partsOf } from '../values/paths.ts';
 import type { Shape } from '../values/shape.ts';
-import { createScanner, patternOf, type Scanner, skipSpace } from './scan.ts';
+import { patternOf } from './pattern.ts';
+import { createScanner, type Scanner, skipSpace } from './scan.ts';
 
 /** A document in a text. */
 export interface TextDocument {
@@ -17,13 +18,14 @@ export interface TextDocument {
   end: number;
   /** Whether its id was generated because it has no `_id`. */
   isMade: boolean;
+  /** As in `NewDocument`. */
+  eventTimeMicros: bigint | null;
   /** Set if its text cannot be used as it is. */
   parsed: ParsedDocument | null;
 }
 
 export interface ParsedDocument extends Fitting {
   fields: JsonObject;
-  eventTimeMicros: bigint | null;
 }
 
 /** The documents in a text, scanned for a table of some shape. */
@@ -64,13 +66,14 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   const { bytes } = text;
   const widening = widenTable(shape);
   let known = shape;
-  let scanner = createScanner(bytes, patternOf(known));
+  let scanner = createScanner(bytes, patternOf(known, text.idField));
   let fields = fieldsIn({ fields: known.columns });
   let { changes } = widening;
   let parsedBytes = 0;
   const documents: TextDocument[] = [];
   const pace = createPace();
-  let at = skipSpace(bytes, text.start + 1);
+  const isList = text.isList ?? true;
+  let at = skipSpace(bytes, isList ? text.start + 1 : text.start);
   if (bytes[at] === CLOSE_LIST) return undefined;
   for (;;) {
     if (documents.length === text.max) return undefined;
@@ -82,7 +85,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
-      scanner = createScanner(bytes, patternOf(known));
+      scanner = createScanner(bytes, patternOf(known, text.idField));
       fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;
@@ -90,12 +93,13 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     const turn = pace();
     if (turn !== undefined) await turn;
     at = skipSpace(bytes, document.end);
-    if (bytes[at] === CLOSE_LIST) break;
+    if (isList ? bytes[at] === CLOSE_LIST : at === text.end) break;
+    if (!isList) continue;
     if (bytes[at] !== COMMA) return undefined;
     at = skipSpace(bytes, at + 1);
   }
   const wider = widening.result();
-  if (at + 1 !== text.end || losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
+  if ((isList ? at + 1 : at) !== text.end || losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
   const ids = new Set(documents.map(({ id }) => id));
   return ids.size === documents.length ? { documents, shape: wider } : undefined;
 }
@@ -114,11 +118,14 @@ function holdsDouble(shape: Shape): boolean {
   return shape === 'double' || partsOf(shape).some(([, part]) => holdsDouble(part));
 }
 
-function fitting({ makeId }: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {
+function fitting(text: DocumentsText, scanner: Scanner, start: number): TextDocument | undefined {
   const end = scanner.fits(start);
   if (end < 0) return undefined;
-  const { id } = scanner;
-  return { id: id ?? makeId(), start, end, isMade: id === null, parsed: null };
+  const { id, eventTime } = scanner;
+  if (id === null && text.idField !== undefined) return undefined;
+  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime);
+  if (eventTimeMicros === undefined) return undefined;
+  return { id: id ?? text.makeId(), start, end, isMade: id === null, eventTimeMicros, parsed: null };
 }
 
 async function parseOne(
@@ -133,8 +140,8 @@ async function parseOne(
   const document = end < 0 ? undefined : read(text, text.bytes.toString('utf8', start, end));
   if (document === undefined) return undefined;
   const { id, eventTimeMicros, fields } = document;
-  const parsed = { fields, eventTimeMicros, ...widening.add(fields) };
-  return { id, start, end, isMade: false, parsed };
+  const parsed = { fields, ...widening.add(fields) };
+  return { id, start, end, isMade: false, eventTimeMicros, parsed };
 }
 
 function read(text: DocumentsText, json: string): NewDocument | undefined {

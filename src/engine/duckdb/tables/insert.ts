@@ -6,6 +6,7 @@ import { storedSql } from '../values/declared.ts';
 import { documentText } from '../values/document-text.ts';
 import { storedText } from '../values/exact-text.ts';
 import { batchesOfLines } from '../values/lines.ts';
+import type { Shape } from '../values/shape.ts';
 import { split, straysText } from '../values/strays.ts';
 import { structureOfFields } from '../values/types.ts';
 import { dataTable, type Table } from './catalog.ts';
@@ -49,15 +50,23 @@ export function linesIn(text: string, separator: number, count: number): string 
   return count === 1 ? text : `unnest(string_split(${text}, chr(${separator})))`;
 }
 
-/** Inserts documents that are JSON objects: the id as `i`, the event time as `t`, fields as `f`, others as `x`, strays as `s`. */
-export function insertStatement(table: string, shape: TableShape, lines: string): string {
+/**
+ * Inserts documents that are JSON objects: the id as `i`, the event time as `t`, fields as `f`, others as `x`, strays as `s`.
+ * `convert` gives SQL for what a column has of its field, which may be in another form there.
+ */
+export function insertStatement(
+  table: string,
+  shape: TableShape,
+  lines: string,
+  convert: (sql: string, shape: Shape) => string = (sql) => sql,
+): string {
   const names = [...shape.columns.keys()];
   const targets = [ID_COLUMN, TIME_COLUMN, HASH_COLUMN, ...names].map(quoteName);
   const values = [
     'd.i',
     'make_timestamptz(d.t)',
     hashOf('d.i'),
-    ...names.map((name) => storedSql(`d.f.${quoteName(name)}`, shape.columns.get(name))),
+    ...[...shape.columns].map(([name, one]) => convert(storedSql(`d.f.${quoteName(name)}`, one), one)),
   ];
   const structure = ['"i":"VARCHAR"', '"t":"BIGINT"'];
   if (names.length > 0) structure.push(`"f":${structureOfFields(shape.columns)}`);

@@ -112,7 +112,7 @@ export async function storeText(
   if (retyped.size > 0) return undefined;
   const stored = { shape, retyped: [], ids, given, written, onNews };
   const existed = await store(context, before, stored, (sql, table, timeOf) =>
-    insertText(sql.again, table, bytes, documents, ({ id, parsed }) => parsed?.eventTimeMicros ?? timeOf(id)),
+    insertText(sql.again, table, bytes, documents, ({ id, eventTimeMicros }) => eventTimeMicros ?? timeOf(id)),
   );
   return documents.map(({ id, start, end }) => ({
     id,

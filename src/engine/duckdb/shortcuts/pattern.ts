@@ -1,0 +1,100 @@
+import { ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
+import type { TableShape } from '../tables/columns.ts';
+import { isDeclaredShape } from '../values/declared.ts';
+import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape } from '../values/shape.ts';
+import { isTimeShape, type TimeShape } from '../values/time-text.ts';
+
+export const Kind = {
+  Null: 0,
+  Boolean: 1,
+  Integer: 2,
+  Double: 3,
+  String: 4,
+  Json: 5,
+  List: 6,
+  Object: 7,
+  Id: 8,
+  /** It needs a closer look. */
+  Other: 9,
+  Time: 10,
+  EventTime: 11,
+  Map: 12,
+} as const;
+export type Kind = (typeof Kind)[keyof typeof Kind];
+
+/** A shape, prepared for comparison with text. */
+export interface Pattern {
+  readonly kind: Kind;
+  /** For an object: the fields, their keys as written between quotes, and the position of each; for a map only that. */
+  readonly fields: readonly Pattern[];
+  readonly keys: readonly (Uint8Array | undefined)[];
+  readonly index: ReadonlyMap<string, number>;
+  /** For an object: by field, the last object that had it; for a map by key. */
+  readonly seen: number[];
+  /** Whether the value is the document's id, beside being a field. */
+  isId: boolean;
+  /** Of a list's items, or of a map's values. */
+  readonly element: Pattern | null;
+  readonly time: TimeShape | null;
+}
+
+const SCALARS = {
+  null: Kind.Null,
+  boolean: Kind.Boolean,
+  int53: Kind.Integer,
+  int64: Kind.Integer,
+  hugeint: Kind.Integer,
+  double: Kind.Double,
+  string: Kind.String,
+  json: Kind.Json,
+} as const;
+
+/** The pattern of a table's documents. `idField`: the field whose text or number is the `_id`, which they lack. */
+export function patternOf(table: TableShape, idField?: string): Pattern {
+  const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [key, patternOfShape(shape)]);
+  for (const [key, field] of fields) field.isId = key === idField;
+  const own = idField === undefined ? [[ID_COLUMN, pattern(Kind.Id)] as const] : [];
+  return objectPattern([...own, ...fields, [TIME_COLUMN, pattern(Kind.EventTime)]]);
+}
+
+function patternOfShape(shape: Shape): Pattern {
+  if (isListShape(shape)) return pattern(Kind.List, patternOfShape(shape.element));
+  if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
+  if (isMapShape(shape)) return mapPattern(shape);
+  if (isDeclaredShape(shape)) return pattern(Kind.Other);
+  if (isTimeShape(shape)) return pattern(Kind.Time, null, shape);
+  return pattern(SCALARS[shape]);
+}
+
+function pattern(kind: Kind, element: Pattern | null = null, time: TimeShape | null = null): Pattern {
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], isId: false, element, time };
+}
+
+/** A key that is new to the map is to be noted; if there are too many to list, all are fine. */
+function mapPattern({ values, keys }: MapShape): Pattern {
+  const known = [...(keys ?? [])];
+  return {
+    ...pattern(Kind.Map, patternOfShape(values)),
+    index: new Map(known.map((key, at) => [key, at])),
+    seen: known.map(() => 0),
+    keys: keys === undefined ? [] : [undefined],
+  };
+}
+
+function objectPattern(entries: readonly (readonly [string, Pattern])[]): Pattern {
+  return {
+    kind: Kind.Object,
+    fields: entries.map(([, field]) => field),
+    keys: entries.map(([key]) => (isPlain(key) ? Buffer.from(key) : undefined)),
+    index: new Map(entries.flatMap(([key], at): [string, number][] => (isPlain(key) ? [[key, at]] : []))),
+    seen: entries.map(() => 0),
+    isId: false,
+    element: null,
+    time: null,
+  };
+}
+
+/** Whether a key is written in JSON text unchanged: keys with escapes are not compared here. */
+function isPlain(key: string): boolean {
+  return JSON.stringify(key) === `"${key}"`;
+}
