@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { type AnyOperation, allRows, type Input, type Output } from '../contract/contract.ts';
 import { ApiError } from '../contract/errors.ts';
+import type { LoadProgress, LoadResult } from '../contract/load.ts';
 import { KEEP_HEADER } from '../contract/results.ts';
 import type { Contract, Row } from '../contract/row.ts';
+import { type LoadCall, sendLoad } from './load.ts';
 import { type WireRequest, wireRequest } from './request.ts';
 import { type Exchange, readFailure, readResult } from './response.ts';
 import { mayRepeat, pause, pauseBeforeRetry, type RetryOptions } from './retry.ts';
@@ -43,10 +45,18 @@ export interface CallOptions {
   keepResult?: number | undefined;
 }
 
+export interface LoadCallOptions {
+  signal?: AbortSignal | undefined;
+  /** Told what is in, as soon as it is durable. */
+  onProgress?: (progress: LoadProgress) => void;
+}
+
 /** The API as functions, one per contract row; each rejects with `ApiError`. */
 export type Client = {
   readonly [K in AnyOperation]: (input: Input<K>, options?: CallOptions) => Promise<Output<K>>;
 } & {
+  /** Adds the documents of a stream of bytes to a collection; see `sendLoad`. */
+  load(input: LoadCall, body: AsyncIterable<Buffer>, options?: LoadCallOptions): Promise<LoadResult>;
   /** Aborts running calls (`aborted`) and closes every connection. */
   close(): Promise<void>;
 };
@@ -77,12 +87,29 @@ export function createClient(options: ClientOptions): Client {
     operation,
     (input: unknown, callOptions: CallOptions = {}) => call(context, operation, row, input, callOptions),
   ]);
+  const load: Client['load'] = async (input, body, loadOptions = {}) => {
+    if (options.readOnly === true) refuseChange('load');
+    const apiKey = keyNow(options);
+    const headers = { ...options.headers?.(), ...headersFor(apiKey, false) };
+    const idleMs = options.timeoutMs ?? TIMEOUT_MS;
+    const { signal: closing } = closer;
+    return sendLoad(
+      { label: address.label, apiKey, headers, idleMs, closing, send: transport.send },
+      input,
+      body,
+      loadOptions,
+    );
+  };
   async function close() {
     closer.abort();
     await transport.close();
   }
   // One function per row, typed by its row; TypeScript cannot infer that from the loop.
-  return Object.freeze(Object.fromEntries([...calls, ['close', close]])) as Client;
+  return Object.freeze(Object.fromEntries([...calls, ['load', load], ['close', close]])) as Client;
+}
+
+function keyNow({ apiKey }: ClientOptions): string {
+  return checkKey(typeof apiKey === 'string' ? apiKey : apiKey());
 }
 
 function checkKey(apiKey: string): string {
@@ -132,7 +159,7 @@ async function once(
   keepResult: number | undefined,
 ) {
   const { options, address, transport } = context;
-  const apiKey = checkKey(typeof options.apiKey === 'string' ? options.apiKey : options.apiKey());
+  const apiKey = keyNow(options);
   const response = await transport.send({
     purpose: operation,
     method: row.method,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
 import { ApiError } from '../contract/errors.ts';
 import { type CertificateFault, certificateFault } from './certificate.ts';
@@ -18,7 +19,9 @@ export interface RawRequest {
   /** Percent-encoded path with its query string, without the address's base path. */
   path: string;
   headers: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Readable | undefined;
+  /** Told of the text of the answer as it arrives, if that is no error. */
+  onChunk?: ((text: string) => void) | undefined;
   /**
    * The request changes something. On a socket path it gets a connection of its own, which costs next to nothing there:
    * a kept-alive connection may turn out to be dead only after the request was sent, and then its outcome is unknown.
@@ -142,7 +145,8 @@ export function openTransport(address: Address, options: TransportOptions = {}):
         ...(signal === undefined ? {} : { signal }),
       });
       const response = await untilAborted(asked, signal);
-      const text = await untilAborted(readText(request, response.headers, response.body), signal);
+      const onChunk = response.statusCode < 400 ? request.onChunk : undefined;
+      const text = await untilAborted(readText(request, response.headers, response.body, onChunk), signal);
       return { status: response.statusCode, headers: response.headers, text };
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
@@ -161,7 +165,12 @@ export function openTransport(address: Address, options: TransportOptions = {}):
 
 type Body = Awaited<ReturnType<Pool['request']>>['body'];
 
-async function readText(request: RawRequest, headers: IncomingHttpHeaders, body: Body): Promise<string> {
+async function readText(
+  request: RawRequest,
+  headers: IncomingHttpHeaders,
+  body: Body,
+  onChunk?: (text: string) => void,
+): Promise<string> {
   const max = request.responseBytesMax ?? RESPONSE_BYTES_MAX;
   // Destroying the body emits an error, for which nobody listens any more.
   body.on('error', () => {});
@@ -173,12 +182,14 @@ async function readText(request: RawRequest, headers: IncomingHttpHeaders, body:
     );
   };
   if (Number(headers['content-length']) > max) throw tooLarge();
+  const decoder = new TextDecoder();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > max) throw tooLarge();
-    chunks.push(chunk);
+    if (onChunk === undefined) chunks.push(chunk);
+    else onChunk(decoder.decode(chunk, { stream: true }));
   }
-  return Buffer.concat(chunks, size).toString('utf8');
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -7,6 +7,7 @@ import { DOCUMENTS_MAX, WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import type { ScanOptions } from '../../contract/json/json-scan.ts';
+import { LOAD } from '../../contract/load.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
 import { lowerFirst } from '../../contract/text.ts';
@@ -23,6 +24,7 @@ import { DEFINITION_BYTES_MAX, dataListOf, discardBody, RawBody, READ_BYTES_MAX,
 import { JSON_TYPE, noSuchEndpoint, notReady, sendError, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { addLoadRoute } from './load-route.ts';
 import { addMount, type Mount } from './mounts.ts';
 import { type Hops, type Origin, originOf } from './origin.ts';
 import { createOriginPasses, type OriginPasses, PASS_HEADER } from './origin-passes.ts';
@@ -104,6 +106,16 @@ export function buildApp(ctx: AppContext): FastifyInstance {
   addServiceRoutes(app, ctx, states);
   for (const mount of ctx.mounts) addMount(app, { ...ctx, passes }, mount, (request) => stateOf(states, request));
   for (const operation of Object.keys(allRows) as AnyOperation[]) addOperation(app, ctx, states, operation);
+  const { admit, guarded } = admissionOf(ctx, states);
+  addLoadRoute(app, {
+    log: ctx.log,
+    admit: (request) => admit(request, 'load', LOAD),
+    guarded: (request, work) =>
+      guarded(request, undefined, ({ engine }) => {
+        const { origin, signal } = stateOf(states, request);
+        return work({ ...ctx, engine, caller: callerOf(states, request), origin, signal });
+      }),
+  });
   return app;
 }
 
@@ -227,11 +239,36 @@ function addOperation(
     const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
     return streamed(row.envelope === 'data' ? { data: result } : result);
   };
+  const admission = admissionOf(ctx, states);
   app.route({
     method: row.method,
     url: routerPath(row.path),
     // Before the body is read, so that a caller without a key cannot make the service parse one.
-    onRequest: async (request) => {
+    onRequest: (request) => admission.admit(request, operation, row),
+    handler: async (request) => {
+      const body = request.body instanceof RawBody ? request.body : undefined;
+      try {
+        return await admission.guarded(request, body?.bytes, (guarded) =>
+          answer(request, callerOf(states, request), body, guarded),
+        );
+      } finally {
+        body?.release();
+        stateOf(states, request).leave?.();
+      }
+    },
+  });
+}
+
+function callerOf(states: WeakMap<FastifyRequest, RequestState>, request: FastifyRequest): Principal {
+  const { caller } = stateOf(states, request);
+  if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+  return caller;
+}
+
+/** How a request for an operation is admitted, and how its work is watched. */
+function admissionOf(ctx: AppContext, states: WeakMap<FastifyRequest, RequestState>) {
+  return {
+    async admit(request: FastifyRequest, operation: string, row: Row): Promise<void> {
       const state = stateOf(states, request);
       state.operation = operation;
       if (row.localOnly === true) requireLocal(state.origin, row.title);
@@ -244,21 +281,22 @@ function addOperation(
       const isOperator = state.origin.isLocal && permits(state.caller.user.roles, 'admin');
       if (!isOperator) ctx.supervision.refuseHeld(state.caller);
     },
-    handler: async (request) => {
-      const body = request.body instanceof RawBody ? request.body : undefined;
-      const { caller, leave } = stateOf(states, request);
-      if (caller === undefined) throw new ApiError('internal', 'The request was not authenticated.');
+    async guarded<T>(
+      request: FastifyRequest,
+      body: Buffer | undefined,
+      work: (guarded: Guarded) => Promise<T>,
+    ): Promise<T> {
+      const { operation } = stateOf(states, request);
+      const caller = callerOf(states, request);
       const { id: traceId, method, url } = request;
-      const guarded = ctx.supervision.begin({ traceId, operation, method, url, caller, body: body?.bytes });
+      const guarded = ctx.supervision.begin({ traceId, operation: operation ?? '', method, url, caller, body });
       try {
-        return await guarded.run(() => answer(request, caller, body, guarded));
+        return await guarded.run(() => work(guarded));
       } finally {
         guarded.end();
-        body?.release();
-        leave?.();
       }
     },
-  });
+  };
 }
 
 /** An answer, streamed if it is long; anything but an object is left to the reply's serializer. */

@@ -1,4 +1,5 @@
 import { allRows } from '../../contract/contract.ts';
+import { LOAD } from '../../contract/load.ts';
 
 /** Paths outside the contract, with their methods. */
 export const SERVICE_PATHS = { '/': 'GET', '/health': 'GET', '/ready': 'GET', '/local/leave': 'POST' } as const;
@@ -9,7 +10,7 @@ interface KnownPath {
 }
 
 const KNOWN: readonly KnownPath[] = [
-  ...Object.values(allRows).map(({ path, method }) => ({ segments: path.split('/'), method })),
+  ...[...Object.values(allRows), LOAD].map(({ path, method }) => ({ segments: path.split('/'), method })),
   ...Object.entries(SERVICE_PATHS).map(([path, method]) => ({ segments: path.split('/'), method })),
 ];
 

@@ -7,7 +7,7 @@ import {
   type WriteResult,
 } from '../../contract/documents.ts';
 import { ApiError, ERRORS } from '../../contract/errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
+import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
@@ -15,11 +15,10 @@ import type { FieldNews, RecordChange, TextOutcome, WriteOutcome } from '../../e
 import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext, DocumentList } from '../context.ts';
-import { newDocumentId } from '../ingest/document-id.ts';
-import { isNear1970 } from '../ingest/event-time.ts';
-import { type Prepared, readGiven, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { type Prepared, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { applyPatch, fieldsOf } from '../ingest/patch.ts';
-import { fieldWarnings, isTooOld, near1970Warnings, plainTime, tooOldWarnings } from '../ingest/write-warnings.ts';
+import { textIntake } from '../ingest/text-intake.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { documentsDeletion } from '../trash/trash-entries.ts';
 
 interface Target {
@@ -75,29 +74,19 @@ async function addText(ctx: CallContext, target: Target, text: DocumentList): Pr
   if (collection === undefined || !takesAsGiven(collection)) return undefined;
   const { bytes, start, end } = text;
   const news: FieldNews[] = [];
-  // By id, since the engine may read a document twice, with a different id if ids are generated.
-  const old = new Set<string>();
-  const early = new Set<string>();
-  const read = (json: JsonValue) => {
-    const document = readGiven(json);
-    if (document !== undefined && isTooOld(collection, document.eventTimeMicros)) old.add(document.id);
-    if (document !== undefined && isObject(json) && isNear1970(json['_event_time'])) early.add(document.id);
-    return document;
-  };
-  const readTime = (value: string | number) => plainTime(collection, value);
-  const given = { bytes, start, end, max: DOCUMENTS_MAX, makeId: newDocumentId, readTime, read };
+  const intake = textIntake(collection);
+  const given = { ...intake, bytes, start, end, max: DOCUMENTS_MAX };
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.addText(collection.table, given, (one) => news.push(one)),
   );
   if (outcomes === undefined) return undefined;
   const size = { inserted: 0, overwritten: 0 };
-  const countIn = (ids: ReadonlySet<string>) => (ids.size === 0 ? 0 : outcomes.filter(({ id }) => ids.has(id)).length);
   const rows = await mapInTurns(outcomes, (outcome) => {
     size.inserted += outcome.bytes;
     if (outcome.status === 'replaced') size.overwritten += outcome.bytes;
     return row(collection, outcome.id, outcome);
   });
-  return written(ctx, collection, rows, size, { news, tooOld: countIn(old), near1970: countIn(early) });
+  return written(ctx, collection, rows, size, { news, ...intake.told(outcomes) });
 }
 
 /**
@@ -176,7 +165,7 @@ function patched(id: string, before: JsonObject, operations: readonly PatchOpera
 }
 
 /** Runs a write of the engine; if it fails because the collection was deleted meanwhile, the error says so. */
-async function write<T>(ctx: CallContext, collection: CollectionRecord, work: () => Promise<T>): Promise<T> {
+export async function write<T>(ctx: CallContext, collection: CollectionRecord, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

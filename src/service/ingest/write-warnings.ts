@@ -5,7 +5,6 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { lambdasReading } from '../collections/dependents.ts';
-import { eventTimeMicros, isNear1970 } from './event-time.ts';
 
 /** Warnings in the answer of a write, in addition to the outcome for each document. */
 
@@ -101,12 +100,6 @@ export function lastKey(path: string): string {
 export function isTooOld({ retentionSecs }: CollectionRecord, eventTimeMicros: bigint | null): boolean {
   if (retentionSecs === null || eventTimeMicros === null) return false;
   return eventTimeMicros < BigInt(Date.now()) * 1_000n - BigInt(retentionSecs) * 1_000_000n;
-}
-
-/** The `_event_time` of a document, in microseconds since 1970; undefined if it cannot be one, or is to be warned of. */
-export function plainTime(collection: CollectionRecord, value: string | number): bigint | undefined {
-  const micros = eventTimeMicros(value);
-  return micros === undefined || isNear1970(value) || isTooOld(collection, micros) ? undefined : micros;
 }
 
 /** Warns of documents that were stored but are not visible, being past retention. */

@@ -1,14 +1,14 @@
+import type { LoadFormat } from '../../contract/load.ts';
 import type { FileFormat } from '../catalog/records.ts';
 
 /** What every way of loading a stream of bytes into a collection is told, and what it answers. */
-
-export const LOAD_FORMATS = ['json', 'csv', 'parquet'] as const;
-export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
 export interface LoadOptions {
   format: LoadFormat;
   /** The field whose text or number is the document's `_id`, too. */
   idField?: string | undefined;
+  /** Number of the stream's first line, if it is a part of a file (default 1). */
+  line?: number | undefined;
   /** Entries to leave out at the beginning. */
   skip: number;
   /** Whether the load ends at the first entry that is refused. */
@@ -41,4 +41,17 @@ export interface LoadOutcome {
   warnings: string[];
   /** Why it ended before the end of the file; null: it did not. */
   stopped: string | null;
+}
+
+/** Refused entries that are kept with their reasons. */
+const REFUSED_MAX = 500;
+
+export function newOutcome(): LoadOutcome {
+  return { entries: 0, added: 0, replaced: 0, withoutId: 0, refused: [], refusedCount: 0, warnings: [], stopped: null };
+}
+
+/** Notes an entry that is refused. */
+export function refuse(outcome: LoadOutcome, entry: RefusedEntry): void {
+  outcome.refusedCount += 1;
+  if (outcome.refused.length < REFUSED_MAX) outcome.refused.push(entry);
 }

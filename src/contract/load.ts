@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import { CollectionParam, WorkspaceParam } from './fields.ts';
+import type { Row } from './row.ts';
+
+/*
+ * The one endpoint that takes documents as a stream of bytes. It is beside the API: no tool, and its answer is a stream, too,
+ * of JSON lines, so that whoever sends knows at every moment what is in: `{"progress": …}` after each step that is durable,
+ * and at the end `{"data": …}`, or `{"error": …, "status": …}` with the error as every endpoint has it.
+ */
+
+export const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
+export type LoadFormat = (typeof LOAD_FORMATS)[number];
+
+const Count = z.coerce.number().int().min(0);
+
+export const LOAD = {
+  method: 'POST',
+  path: '/v1/orgs/self/ws/{workspace}/collections/{collection}/load',
+  title: 'Load documents',
+  summary: 'Add the documents of a stream of bytes to a collection.',
+  effect: 'update',
+  role: 'member',
+  params: z.object({ workspace: WorkspaceParam, collection: CollectionParam }),
+  query: z.object({
+    format: z.enum(LOAD_FORMATS),
+    id_field: z.string().min(1).optional().describe('The field whose text or number is the _id, too'),
+    skip: Count.optional().describe('Entries to leave out at the beginning'),
+    line: Count.optional().describe('Number of the first line, for a part of a file'),
+    on_error: z
+      .enum(['stop', 'skip'])
+      .optional()
+      .describe('Whether the first refused entry ends the load (the default)'),
+    csv: z.string().optional().describe('How CSV is read, as JSON: the fields of format_params.csv'),
+  }),
+  result: z.unknown(),
+  envelope: 'data',
+} as const satisfies Row;
+
+/** How much is in. */
+export interface LoadProgress {
+  entries: number;
+  added: number;
+  replaced: number;
+}
+
+/** The result of a load. */
+export interface LoadResult extends LoadProgress {
+  /** Documents whose `_id` was generated. */
+  without_id: number;
+  refused_count: number;
+  /** The first of them, with their line or row. */
+  refused: { at: number; _id: string | null; error: string }[];
+  warnings: string[];
+  /** Why it ended before the end; null: it did not. */
+  stopped: string | null;
+}
+
+/** The type of a load's body. */
+export const LOAD_TYPE = 'application/octet-stream';
+export const LOAD_ANSWER_TYPE = 'application/x-ndjson';

@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { ApiError, toErrorBody } from '../../contract/errors.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
+import { LOAD, LOAD_ANSWER_TYPE, LOAD_TYPE, type LoadResult } from '../../contract/load.ts';
+import type { CallContext } from '../context.ts';
+import { load } from '../loading/load.ts';
+import type { LoadOutcome } from '../loading/loading.ts';
+import { toApiError } from './failures.ts';
+import { parseInput } from './input.ts';
+import { routerPath } from './paths.ts';
+
+/** How a request is admitted and carried out, as for every endpoint. */
+interface Admission {
+  log: Logger;
+  /** Checks key, role and allowlist, before the body is read. */
+  admit(request: FastifyRequest): Promise<void>;
+  /** Runs the work of an admitted request. */
+  guarded<T>(request: FastifyRequest, work: (call: CallContext) => Promise<T>): Promise<T>;
+}
+
+/** The endpoint that takes a stream of bytes (`contract/load.ts`). */
+export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admission): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // The body stays unread.
+    scope.addContentTypeParser(LOAD_TYPE, async () => undefined);
+    scope.route({
+      method: LOAD.method,
+      url: routerPath(LOAD.path),
+      onRequest: admit,
+      handler: async (request, reply) => {
+        const input = await parseInput(LOAD, { params: request.params, query: request.query, body: undefined });
+        return answer({ request, reply, log }, (tell) =>
+          guarded(request, (call) => load(call, input, bytesOf(request), tell)),
+        );
+      },
+    });
+  });
+}
+
+/** Answers with lines as work goes on; an error before the first of them is answered as everywhere. */
+async function answer(
+  { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Logger },
+  work: (tell: (outcome: Readonly<LoadOutcome>) => void) => Promise<LoadOutcome>,
+): Promise<FastifyReply> {
+  const lines = new Readable({ read: () => undefined });
+  const put = (line: object) => lines.push(`${stringifyJson(line)}\n`);
+  const end = (line: object) => {
+    put(line);
+    lines.push(null);
+  };
+  let hasBegun = false;
+  await new Promise<void>((resolve, reject) => {
+    const begin = () => {
+      hasBegun = true;
+      resolve();
+    };
+    const tell = ({ entries, added, replaced }: Readonly<LoadOutcome>) => {
+      put({ progress: { entries, added, replaced } });
+      begin();
+    };
+    work(tell).then(
+      (outcome) => {
+        end({ data: resultOf(outcome) });
+        begin();
+      },
+      (error: unknown) => {
+        if (!hasBegun) return reject(error);
+        const failure = toApiError(error, log, request.id);
+        end({ status: failure.status ?? 500, error: toErrorBody(failure, request.id) });
+      },
+    );
+  });
+  return reply.type(LOAD_ANSWER_TYPE).send(lines);
+}
+
+function resultOf(outcome: LoadOutcome): LoadResult {
+  const { entries, added, replaced, withoutId, refusedCount, warnings, stopped } = outcome;
+  const refused = outcome.refused.map(({ at, id, why }) => ({ at, _id: id, error: why }));
+  return { entries, added, replaced, without_id: withoutId, refused_count: refusedCount, refused, warnings, stopped };
+}
+
+async function* bytesOf({ raw }: FastifyRequest): AsyncGenerator<Buffer> {
+  const encoding = raw.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new ApiError('unsupported_media_type', `The body has the Content-Encoding "${encoding}". Send it without.`);
+  }
+  try {
+    // Giving up must not destroy the connection, which still carries the answer.
+    yield* raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw new ApiError('invalid_input', 'The request ended before its body was complete.', { cause: error });
+  }
+}

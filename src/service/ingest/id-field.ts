@@ -1,0 +1,26 @@
+import { isObject, type JsonValue } from '../../contract/json/json.ts';
+
+/**
+ * A document whose `_id` is the text or number of its field `idField`, without which it is as given; or why it has none, as
+ * a clause.
+ */
+export function withIdField(document: JsonValue, idField: string | undefined): JsonValue {
+  if (idField === undefined || !isObject(document)) return document;
+  const value = Object.hasOwn(document, idField) ? (document[idField] ?? null) : null;
+  return idFrom(value) === undefined ? document : { ...document, _id: String(value) };
+}
+
+/** Why a document cannot have the value of a field as its `_id`; undefined if it can. */
+export function problemOfIdField(document: JsonValue, idField: string | undefined): string | undefined {
+  if (idField === undefined || !isObject(document)) return undefined;
+  const id = idFrom(Object.hasOwn(document, idField) ? (document[idField] ?? null) : null);
+  const name = JSON.stringify(idField);
+  if (id === undefined) return `has no text or number in the field ${name}, which is to be its _id`;
+  const own = document['_id'] ?? null;
+  return own === null || String(own) === id ? undefined : `has an _id already, which is not its ${name}`;
+}
+
+function idFrom(value: JsonValue): string | undefined {
+  const isId = ['string', 'number', 'bigint'].includes(typeof value) && value !== '';
+  return isId ? String(value) : undefined;
+}

@@ -1,0 +1,244 @@
+import { ApiError } from '../../contract/errors.ts';
+import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+
+/** Cuts a stream of JSON into parts of whole documents, by its bytes. */
+
+/** Documents one after the other, with white space between them. */
+export interface JsonPart {
+  /** Valid until the next part is asked for. */
+  bytes: Buffer;
+  /** Number of the line in which it begins. */
+  line: number;
+  /** Whether each line is one document, whatever is on it. */
+  isLines: boolean;
+}
+
+/** A first part that is small tells soon what the documents are like: those of a shape that is known go in faster. */
+const FIRST_BYTES = 512 * 1024;
+/** One transaction's: nobody else writes to the collection for about half a second. */
+const PART_BYTES = 16 * 1024 * 1024;
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
+const isSpace = (byte: number | undefined) => byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
+
+/**
+ * A list of documents, or documents one after the other; if the first one is alone on its line, or `isLines`, each line is
+ * one. Throws `invalid_input`, with the line, where the stream is neither, after the parts before that.
+ */
+export async function* jsonParts(
+  body: AsyncIterable<Buffer>,
+  { isLines = false, line = 1 }: { isLines?: boolean; line?: number } = {},
+): AsyncGenerator<JsonPart> {
+  const cutter = new Cutter(isLines, line);
+  for await (const chunk of body) {
+    cutter.add(chunk);
+    if (cutter.isFull) yield* cutter.parts(false);
+  }
+  yield* cutter.parts(true);
+}
+
+class Cutter {
+  #room = Buffer.allocUnsafe(2 * FIRST_BYTES);
+  #filled = 0;
+  #wanted = FIRST_BYTES;
+  /** Of the first byte in the room. */
+  #line: number;
+  #form: 'unknown' | 'lines' | 'list' | 'values';
+  /** In a list: what may come next. */
+  #expected: 'value or end' | 'value' | 'comma or end' | 'nothing' = 'value or end';
+  #hasBegun = false;
+
+  constructor(isLines: boolean, line: number) {
+    this.#form = isLines ? 'lines' : 'unknown';
+    this.#line = line;
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#filled + chunk.length > this.#room.length) {
+      const wider = Buffer.allocUnsafe(Math.max(2 * this.#room.length, this.#filled + chunk.length));
+      this.#room.copy(wider, 0, 0, this.#filled);
+      this.#room = wider;
+    }
+    this.#filled += chunk.copy(this.#room, this.#filled);
+  }
+
+  get isFull(): boolean {
+    return this.#filled >= this.#wanted;
+  }
+
+  /** The whole documents in the room; `isEnd`: nothing more comes. */
+  *parts(isEnd: boolean): Generator<JsonPart> {
+    const begin = this.#begin(isEnd);
+    const all = this.#room.subarray(0, this.#filled);
+    let failure: ApiError | undefined;
+    let end = begin;
+    if (this.#form === 'lines') end = isEnd ? all.length : all.lastIndexOf(LINE_FEED) + 1;
+    else {
+      try {
+        for (const at of this.#items(all, begin, isEnd)) end = at;
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        failure = error;
+      }
+    }
+    if (end > begin) {
+      const line = this.#line + linesIn(all, 0, begin);
+      yield { bytes: all.subarray(begin, end), line, isLines: this.#form === 'lines' };
+    }
+    if (failure !== undefined) throw failure;
+    if (end === begin && all.length - begin > ITEM_BYTES_MAX) throw this.#tooLong(begin);
+    this.#line += linesIn(all, 0, end);
+    this.#room.copyWithin(0, end, this.#filled);
+    this.#filled -= end;
+    // What does not end within the part wanted is looked at again when there is twice as much.
+    this.#wanted = end > begin ? PART_BYTES : 2 * this.#filled;
+  }
+
+  /** Where the documents begin; at first, what comes before them is passed over, and what form they have is found. */
+  #begin(isEnd: boolean): number {
+    if (this.#hasBegun) return 0;
+    const all = this.#room.subarray(0, this.#filled);
+    let at = all.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    if (this.#form === 'unknown') {
+      while (at < all.length && isSpace(all[at])) at += 1;
+      if (all[at] === OPEN_LIST) {
+        this.#form = 'list';
+        at += 1;
+      } else this.#form = isAloneOnLine(all, at, isEnd) ? 'lines' : 'values';
+    }
+    this.#hasBegun = true;
+    return at;
+  }
+
+  /** Where each document ends that is whole; commas between them become spaces. */
+  *#items(all: Buffer, begin: number, isEnd: boolean): Generator<number> {
+    const isList = this.#form === 'list';
+    for (let at = begin; ; ) {
+      while (at < all.length && isSpace(all[at])) at += 1;
+      if (at >= all.length) break;
+      const byte = all[at];
+      if (isList && this.#isMark(byte, at)) {
+        all[at] = SPACE;
+        at += 1;
+        yield at;
+        continue;
+      }
+      const end = endOf(all, at, isEnd);
+      if (end < 0) {
+        if (isEnd || all.length - at > ITEM_BYTES_MAX) throw this.#unended(at, isEnd);
+        return;
+      }
+      if (isList) this.#expected = 'comma or end';
+      yield end;
+      at = end;
+    }
+    if (isEnd && isList && this.#expected !== 'nothing')
+      throw this.#broken(all.length, 'the file ends before its list does');
+  }
+
+  /** Whether a byte of a list is one between documents. */
+  #isMark(byte: number | undefined, at: number): boolean {
+    const expected = this.#expected;
+    if (byte === COMMA && expected === 'comma or end') this.#expected = 'value';
+    else if (byte === CLOSE_LIST && (expected === 'comma or end' || expected === 'value or end'))
+      this.#expected = 'nothing';
+    else if (expected === 'value' || expected === 'value or end') {
+      if (byte === COMMA || byte === CLOSE_LIST || byte === CLOSE) throw this.#misplaced(byte, at, 'a document');
+      return false;
+    } else throw this.#misplaced(byte, at, expected === 'nothing' ? 'nothing more' : '"," or "]"');
+    return true;
+  }
+
+  #misplaced(byte: number | undefined, at: number, meant: string): ApiError {
+    return this.#broken(at, `${JSON.stringify(String.fromCharCode(byte ?? SPACE))} stands where ${meant} should`);
+  }
+
+  #unended(at: number, isEnd: boolean): ApiError {
+    if (!isEnd) return this.#tooLong(at);
+    return this.#broken(
+      this.#filled,
+      `the document that begins on line ${this.#lineAt(at)} does not end, or is nested too deeply, or holds too many values`,
+    );
+  }
+
+  #tooLong(at: number): ApiError {
+    const line = this.#lineAt(at);
+    return this.#broken(
+      at,
+      `the document that begins on line ${line} does not end within ${ITEM_BYTES_MAX} bytes, the most that one may have`,
+    );
+  }
+
+  #broken(at: number, why: string): ApiError {
+    return new ApiError('invalid_input', `The file is not JSON, at line ${this.#lineAt(at)}: ${why}.`);
+  }
+
+  #lineAt(at: number): number {
+    return this.#line + linesIn(this.#room, 0, at);
+  }
+}
+
+/** Whether the value that begins at a place ends on the same line. */
+function isAloneOnLine(all: Buffer, at: number, isEnd: boolean): boolean {
+  const feed = all.indexOf(LINE_FEED, at);
+  const lineEnd = feed < 0 ? all.length : feed;
+  if (feed < 0 && !isEnd) return false;
+  let end = endOf(all, at, true);
+  while (end > 0 && end < lineEnd && isSpace(all[end])) end += 1;
+  return end === lineEnd;
+}
+
+/** Where the value that begins at a place ends, assuming that it is JSON; -1: not here. */
+function endOf(all: Buffer, at: number, isEnd: boolean): number {
+  const byte = all[at];
+  if (byte === OPEN || byte === OPEN_LIST) return endOfItem(all, at);
+  let end = at + 1;
+  if (byte === QUOTE) {
+    while (end < all.length && all[end] !== QUOTE) end += all[end] === BACKSLASH ? 2 : 1;
+    return end < all.length ? end + 1 : -1;
+  }
+  while (end < all.length && !endsWord(all[end])) end += 1;
+  return end < all.length || isEnd ? end : -1;
+}
+
+function endsWord(byte: number | undefined): boolean {
+  return (
+    isSpace(byte) || byte === COMMA || byte === CLOSE_LIST || byte === CLOSE || byte === OPEN || byte === OPEN_LIST
+  );
+}
+
+/** One document of a part. */
+export interface JsonItem {
+  start: number;
+  end: number;
+  line: number;
+}
+
+/** The documents of a part. */
+export function* itemsOf({ bytes, line, isLines }: JsonPart): Generator<JsonItem> {
+  let [at, current] = [0, line];
+  while (at < bytes.length) {
+    if (isSpace(bytes[at])) {
+      if (bytes[at] === LINE_FEED) current += 1;
+      at += 1;
+      continue;
+    }
+    const feed = isLines ? bytes.indexOf(LINE_FEED, at) : endOf(bytes, at, true);
+    const end = feed < 0 ? bytes.length : feed;
+    yield { start: at, end, line: current };
+    current += linesIn(bytes, at, end);
+    at = end;
+  }
+}
+
+function linesIn(bytes: Buffer, from: number, to: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LINE_FEED, from); at >= 0 && at < to; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+  return count;
+}

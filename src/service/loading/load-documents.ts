@@ -1,0 +1,221 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../../contract/errors.ts';
+import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
+import { endOfItem } from '../../contract/json/json-scan.ts';
+import { enterBody } from '../../contract/turns/long-bodies.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { FieldNews, NewDocument } from '../../engine/engine.ts';
+import type { CollectionRecord } from '../catalog/records.ts';
+import { write } from '../collections/documents.ts';
+import type { CallContext } from '../context.ts';
+import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
+import { takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { textIntake } from '../ingest/text-intake.ts';
+import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
+import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
+import { type LoadOptions, type LoadOutcome, newOutcome, refuse } from './loading.ts';
+
+const OPEN = 0x7b;
+/** A longer text that does not end is not parsed to say why. */
+const CHECKED_BYTES_MAX = 64 * 1024;
+/** Documents that are looked at one by one are stored so many at a time. */
+const BATCH_MAX = 2_000;
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+
+interface Loading {
+  ctx: CallContext;
+  collection: CollectionRecord;
+  options: LoadOptions;
+  outcome: LoadOutcome;
+  /** What is told of fields, and of documents, at the end. */
+  news: FieldNews[];
+  tooOld: number;
+  near1970: number;
+}
+
+/**
+ * Adds the documents of a stream of JSON to a collection, part by part, each durable at once: as `addDocuments` would.
+ * The bytes of documents that are like those before them go to the engine as they are; the others are parsed.
+ */
+export async function loadDocuments(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  body: AsyncIterable<Buffer>,
+  options: LoadOptions,
+): Promise<LoadOutcome> {
+  const loading: Loading = { ctx, collection, options, outcome: newOutcome(), news: [], tooOld: 0, near1970: 0 };
+  const { outcome } = loading;
+  try {
+    for await (const part of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+      if (ctx.signal.aborted) throw new ApiError('aborted', 'The load was given up by its caller.');
+      await addPart(loading, part);
+      if (outcome.stopped !== null) break;
+      options.tell(outcome);
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || outcome.added + outcome.replaced === 0) throw error;
+    outcome.stopped = error.message;
+  }
+  const { news, tooOld, near1970 } = loading;
+  outcome.warnings.push(
+    ...fieldWarnings(ctx.catalog, collection, news),
+    ...near1970Warnings(near1970),
+    ...tooOldWarnings(collection, tooOld),
+  );
+  return outcome;
+}
+
+async function addPart(loading: Loading, part: JsonPart): Promise<void> {
+  const { ctx, options, outcome } = loading;
+  const { length } = part.bytes;
+  const leave = await enterBody({ length, isWrite: true, caller: ctx.caller.keyHash, signal: ctx.signal });
+  try {
+    const left = outcome.entries < options.skip ? skipped(loading, part) : part;
+    if (left.bytes.length === 0 || (await addText(loading, left.bytes))) return;
+    await addItems(loading, left);
+  } finally {
+    leave();
+  }
+}
+
+/** A part without the documents that are to be left out. */
+function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
+  for (const { start, line } of itemsOf(part)) {
+    if (outcome.entries === options.skip) return { ...part, bytes: part.bytes.subarray(start), line };
+    outcome.entries += 1;
+  }
+  return { ...part, bytes: part.bytes.subarray(part.bytes.length) };
+}
+
+/** Adds documents without parsing them; false, with nothing done, if some need a closer look. */
+async function addText(loading: Loading, bytes: Buffer): Promise<boolean> {
+  const { ctx, collection, options, outcome } = loading;
+  if (!takesAsGiven(collection) || !isUtf8(bytes)) return false;
+  const intake = textIntake(collection, options.idField);
+  const text = { ...intake, bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
+  const news: FieldNews[] = [];
+  const outcomes = await write(ctx, collection, () =>
+    ctx.engine.addText(collection.table, text, (one) => news.push(one)),
+  );
+  if (outcomes === undefined) return false;
+  const told = intake.told(outcomes);
+  outcome.withoutId += told.withoutId;
+  loading.tooOld += told.tooOld;
+  loading.near1970 += told.near1970;
+  loading.news.push(...news);
+  outcome.entries += outcomes.length;
+  count(loading, outcomes);
+  return true;
+}
+
+/** Counts documents that are in. */
+function count({ ctx, collection, outcome }: Loading, stored: readonly { status: string; bytes: number }[]): void {
+  const size = { inserted: 0, overwritten: 0 };
+  for (const { status, bytes } of stored) {
+    size.inserted += bytes;
+    if (status === 'replaced') {
+      size.overwritten += bytes;
+      outcome.replaced += 1;
+    } else outcome.added += 1;
+  }
+  if (stored.length > 0) ctx.usage.wrote(collection, size);
+}
+
+/** A document of a part, or why it is none. */
+type Entry = { line: number } & ({ document: JsonObject } | { problem: string });
+
+async function addItems(loading: Loading, part: JsonPart): Promise<void> {
+  const { options, outcome } = loading;
+  let batch: Entry[] = [];
+  let from = 0;
+  const pace = createPace();
+  for (const item of itemsOf(part)) {
+    batch.push(await entryOf(part.bytes, item, options));
+    const turn = pace();
+    if (turn !== undefined) await turn;
+    if (batch.length < BATCH_MAX && item.end - from < BATCH_BYTES_MAX) continue;
+    await store(loading, batch);
+    if (outcome.stopped !== null) return;
+    batch = [];
+    from = item.end;
+  }
+  await store(loading, batch);
+}
+
+async function entryOf(bytes: Buffer, { start, end, line }: JsonItem, { idField }: LoadOptions): Promise<Entry> {
+  const own = bytes.subarray(start, end);
+  if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
+  // An object's limits first, so that neither parsing it nor walking over it takes long.
+  const isWhole = own[0] !== OPEN || endOfItem(own, 0) > 0;
+  if (!isWhole && own.length > CHECKED_BYTES_MAX)
+    return { line, problem: 'does not end, or is nested too deeply, or holds too many values' };
+  try {
+    const value = await parseJsonInTurns(own.toString());
+    if (!isWhole) return { line, problem: 'is nested too deeply, or holds too many values' };
+    if (!isObject(value)) return { line, problem: 'is no JSON object' };
+    const problem = problemOfIdField(value, idField);
+    return problem === undefined ? { line, document: withIdField(value, idField) as JsonObject } : { line, problem };
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError)
+      return { line, problem: `is no JSON: ${error.message}` };
+    throw error;
+  }
+}
+
+/** An entry as the collection takes it. */
+type Ready = { line: number } & (
+  | { document: NewDocument; bytes: number; isNear1970: boolean; made: boolean }
+  | { id: string | null; problem: string }
+);
+
+/** Stores some documents; if the load is to end at the first entry that is refused, those before it. */
+async function store(loading: Loading, entries: readonly Entry[]): Promise<void> {
+  const { ctx, collection, options, outcome } = loading;
+  const given = entries.flatMap((entry) => ('document' in entry ? [entry.document] : []));
+  const prepared = await takeIn(ctx, collection, given);
+  let next = 0;
+  const ready = entries.map((entry): Ready => {
+    const { line } = entry;
+    if ('problem' in entry) return { line, id: null, problem: entry.problem };
+    const one = prepared[next++];
+    if (one === undefined) throw new ApiError('internal', 'A document of the load was lost.');
+    return 'document' in one ? { line, made: (entry.document['_id'] ?? null) === null, ...one } : { line, ...one };
+  });
+  const bad = options.onError === 'stop' ? ready.findIndex((one) => 'problem' in one) : -1;
+  const taken = bad < 0 ? ready : ready.slice(0, bad);
+  const accepted = taken.flatMap((one) => ('document' in one ? [one] : []));
+  const news: FieldNews[] = [];
+  const outcomes =
+    accepted.length === 0
+      ? []
+      : await write(ctx, collection, () =>
+          ctx.engine.addDocuments(
+            collection.table,
+            accepted.map(({ document }) => document),
+            (one) => news.push(one),
+          ),
+        );
+  loading.news.push(...news);
+  outcome.entries += taken.length;
+  const stored = accepted.flatMap(({ line, document, bytes, made, isNear1970 }, index) => {
+    const { status, ...rest } = outcomes[index] ?? { status: 'error', message: 'the engine gave no answer for it' };
+    if ('message' in rest) {
+      refuse(outcome, { at: line, id: document.id, why: rest.message });
+      return [];
+    }
+    if (made) outcome.withoutId += 1;
+    if (isNear1970) loading.near1970 += 1;
+    if (isTooOld(collection, document.eventTimeMicros)) loading.tooOld += 1;
+    return [{ status, bytes }];
+  });
+  count(loading, stored);
+  for (const one of bad < 0 ? taken : [...taken, ready[bad]]) {
+    if (one !== undefined && 'problem' in one) refuse(outcome, { at: one.line, id: one.id, why: one.problem });
+  }
+  if (bad >= 0) outcome.stopped = stoppedBy(outcome);
+}
+
+function stoppedBy({ refused }: LoadOutcome): string {
+  const [first] = refused;
+  return first === undefined ? 'an entry was refused' : `line ${first.at}: ${first.why}`;
+}

@@ -1,0 +1,49 @@
+import { ApiError } from '../../contract/errors.ts';
+import { isObject, parseJson } from '../../contract/json/json.ts';
+import type { LoadFormat } from '../../contract/load.ts';
+import { requireCollection } from '../catalog/not-found.ts';
+import type { CallContext } from '../context.ts';
+import { loadDocuments } from './load-documents.ts';
+import { loadRows } from './load-rows.ts';
+import type { LoadOptions, LoadOutcome } from './loading.ts';
+
+/** The arguments of a load, checked (`contract/load.ts`). */
+interface LoadInput {
+  workspace: string;
+  collection: string;
+  format: LoadFormat;
+  id_field?: string;
+  skip?: number;
+  line?: number;
+  on_error?: 'stop' | 'skip';
+  csv?: string;
+}
+
+/** Adds the documents of a stream to a collection; `tell` is called after each step that is durable. */
+export async function load(
+  ctx: CallContext,
+  given: Record<string, unknown>,
+  body: AsyncIterable<Buffer>,
+  tell: LoadOptions['tell'],
+): Promise<LoadOutcome> {
+  const input = given as unknown as LoadInput;
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  const { format, id_field: idField, skip = 0, line, on_error: onError = 'stop' } = input;
+  const options: LoadOptions = { format, idField, skip, line, onError, csv: csvOf(input.csv), tell };
+  const isRows = format === 'csv' || format === 'parquet';
+  return isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
+}
+
+function csvOf(text: string | undefined): LoadOptions['csv'] {
+  if (text === undefined) return undefined;
+  try {
+    const value = parseJson(text);
+    if (isObject(value)) return value as LoadOptions['csv'];
+  } catch {
+    // Said below.
+  }
+  throw new ApiError(
+    'invalid_input',
+    'Cannot load documents: "csv" is not a JSON object of the fields of format_params.csv.',
+  );
+}
