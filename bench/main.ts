@@ -15,6 +15,7 @@ import { benchGrowth } from './growth.ts';
 import { benchHostile } from './hostile.ts';
 import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
 import { benchLoad } from './load.ts';
+import { benchLoads } from './loads.ts';
 import { startService, stopService } from './local-service.ts';
 import { interleaved, median, ms, printHeading, printRow } from './measure.ts';
 import { benchPeers } from './peers.ts';
@@ -28,7 +29,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p', 'q']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -90,9 +91,10 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   if (sections.includes('n')) await benchHostile(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('o')) await benchCrowds(bin, folder, join(outdir, 'thread-held.mjs'));
   if (sections.includes('p')) await benchShortcuts(join(folder, 'shortcuts'), QUERY_DOCUMENTS);
+  if (sections.includes('r')) await benchLoads(bin, join(folder, 'loads'), sections.slice(1));
   if (sections.includes('q')) await benchSmallWrites(bin, join(folder, 'small'));
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
-  if (sections.length > 0 && sections.every((section) => OWN_SERVICE.has(section))) {
+  if (sections.length > 0 && (sections[0] === 'r' || sections.every((section) => OWN_SERVICE.has(section)))) {
     return await rm(folder, { recursive: true, force: true });
   }
   const data = join(folder, 'data');
