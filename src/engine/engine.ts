@@ -208,6 +208,8 @@ export interface DocumentsText {
   idField?: string | undefined;
   /** Maximum number of documents. */
   max: number;
+  /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
+  after?: Promise<unknown> | undefined;
   /** Generates the id of a document without `_id`: one that no document ever had. */
   makeId(): string;
   /** Reads an `_event_time`, in microseconds since 1970; undefined if it needs a closer look. */

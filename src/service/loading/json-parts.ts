@@ -5,7 +5,7 @@ import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 
 /** Documents one after the other, with white space between them. */
 export interface JsonPart {
-  /** Valid until the next part is asked for. */
+  /** Valid until the part after the next is asked for. */
   bytes: Buffer;
   /** Number of the line in which it begins. */
   line: number;
@@ -45,6 +45,8 @@ export async function* jsonParts(
 
 class Cutter {
   #room = Buffer.allocUnsafe(2 * FIRST_BYTES);
+  /** The room of the part before. */
+  #other = Buffer.alloc(0);
   #filled = 0;
   #wanted = FIRST_BYTES;
   /** Of the first byte in the room. */
@@ -66,6 +68,14 @@ class Cutter {
       this.#room = wider;
     }
     this.#filled += chunk.copy(this.#room, this.#filled);
+  }
+
+  /** Goes on in the other room, with what is left of this one. */
+  #turnOver(rest: Buffer): void {
+    const used = this.#room;
+    this.#room = this.#other.length >= used.length ? this.#other : Buffer.allocUnsafe(used.length);
+    this.#other = used;
+    this.#filled = rest.copy(this.#room);
   }
 
   get isFull(): boolean {
@@ -94,8 +104,11 @@ class Cutter {
     if (failure !== undefined) throw failure;
     if (end === begin && all.length - begin > ITEM_BYTES_MAX) throw this.#tooLong(begin);
     this.#line += linesIn(all, 0, end);
-    this.#room.copyWithin(0, end, this.#filled);
-    this.#filled -= end;
+    if (end > begin) this.#turnOver(all.subarray(end));
+    else {
+      this.#room.copyWithin(0, end, this.#filled);
+      this.#filled -= end;
+    }
     // What does not end within the part wanted is looked at again when there is twice as much.
     this.#wanted = end > begin ? PART_BYTES : 2 * this.#filled;
   }

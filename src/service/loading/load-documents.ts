@@ -46,15 +46,10 @@ export async function loadDocuments(
   const loading: Loading = { ctx, collection, options, outcome: newOutcome(), news: [], tooOld: 0, near1970: 0 };
   const { outcome } = loading;
   try {
-    for await (const part of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
-      if (ctx.signal.aborted) throw new ApiError('aborted', 'The load was given up by its caller.');
-      await addPart(loading, part);
-      if (outcome.stopped !== null) break;
-      options.tell(outcome);
-    }
+    await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
   } catch (error) {
     if (!(error instanceof ApiError) || outcome.added + outcome.replaced === 0) throw error;
-    outcome.stopped = error.message;
+    outcome.stopped ??= error.message;
   }
   const { news, tooOld, near1970 } = loading;
   outcome.warnings.push(
@@ -65,13 +60,48 @@ export async function loadDocuments(
   return outcome;
 }
 
-async function addPart(loading: Loading, part: JsonPart): Promise<void> {
+/** Each part is looked at while the one before it is stored, and stored after that. */
+async function addParts(loading: Loading, parts: AsyncIterable<JsonPart>): Promise<void> {
+  const { ctx, options, outcome } = loading;
+  let before: Promise<void> = Promise.resolve();
+  let isFirst = true;
+  try {
+    for await (const part of parts) {
+      const { signal } = ctx;
+      if (signal.aborted) throw new ApiError('aborted', 'The load was given up by its caller.');
+      const adding = addPart(loading, part, before);
+      const stored = adding.then(() => {
+        if (outcome.stopped !== null) throw STOPPED;
+        options.tell(outcome);
+      });
+      // It rejects while the next part is awaited, and is awaited only then.
+      stored.catch(() => undefined);
+      await before;
+      before = stored;
+      // What it teaches of the documents is needed to look at the next.
+      if (isFirst) await before;
+      isFirst = false;
+    }
+    await before;
+  } catch (error) {
+    await before.catch(() => undefined);
+    if (error !== STOPPED) throw error;
+  }
+}
+
+/** Why nothing more is stored, once `outcome.stopped` says it. */
+const STOPPED = new Error('the load has stopped');
+
+async function addPart(loading: Loading, part: JsonPart, before: Promise<void>): Promise<void> {
   const { ctx, options, outcome } = loading;
   const { length } = part.bytes;
   const leave = await enterBody({ length, isWrite: true, caller: ctx.caller.keyHash, signal: ctx.signal });
   try {
+    // How many are left to be skipped, only the part before it tells.
+    if (options.skip > 0) await before;
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
-    if (left.bytes.length === 0 || (await addText(loading, left.bytes))) return;
+    if (left.bytes.length > 0 && (await addText(loading, left.bytes, before))) return;
+    await before;
     await addItems(loading, left);
   } finally {
     leave();
@@ -88,14 +118,14 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 }
 
 /** Adds documents without parsing them; false, with nothing done, if some need a closer look. */
-async function addText(loading: Loading, bytes: Buffer): Promise<boolean> {
+async function addText(loading: Loading, bytes: Buffer, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
   if (!takesAsGiven(collection) || !isUtf8(bytes)) return false;
   const intake = textIntake(collection, options.idField);
-  const text = { ...intake, bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
+  const place = { bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>
-    ctx.engine.addText(collection.table, text, (one) => news.push(one)),
+    ctx.engine.addText(collection.table, { ...intake, ...place, after }, (one) => news.push(one)),
   );
   if (outcomes === undefined) return false;
   const told = intake.told(outcomes);

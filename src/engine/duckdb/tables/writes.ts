@@ -88,6 +88,7 @@ export function createWrites(context: WritesContext): Writes {
       // Scanned while other writes to the table go on: after them its shape is nearly always still the same.
       const { shape } = requireTable(catalog, id);
       const scanned = await shortcuts.unparsed.try(text, shape);
+      await text.after;
       if (scanned === undefined) return undefined;
       const added = { text, shape, scanned, onNews };
       return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
