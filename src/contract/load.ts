@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CollectionParam, WorkspaceParam } from './fields.ts';
+import type { JsonObject } from './json/json.ts';
 import type { Row } from './row.ts';
 
 /*
@@ -24,6 +25,9 @@ export const LOAD = {
   query: z.object({
     format: z.enum(LOAD_FORMATS),
     id_field: z.string().min(1).optional().describe('The field whose text or number is the _id, too'),
+    sample: Count.optional().describe(
+      'Only read this many entries, answer them, and write nothing; the collection may be missing',
+    ),
     skip: Count.optional().describe('Entries to leave out at the beginning'),
     line: Count.optional().describe('Number of the first line, for a part of a file'),
     on_error: z
@@ -53,6 +57,9 @@ export interface LoadResult extends LoadProgress {
   warnings: string[];
   /** Why it ended before the end; null: it did not. */
   stopped: string | null;
+  /** The documents that were asked for, and whether they are all. */
+  sample?: JsonObject[];
+  is_all?: boolean;
 }
 
 /** The type of a load's body. */

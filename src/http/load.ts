@@ -12,6 +12,7 @@ export interface LoadCall {
   collection: string;
   format: string;
   id_field?: string | undefined;
+  sample?: number | undefined;
   skip?: number | undefined;
   line?: number | undefined;
   on_error?: 'stop' | 'skip' | undefined;

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ApiError } from '../../contract/errors.ts';
+import type { FilePiece } from '../../mcp/tools/file.ts';
 
 const PIECE_BYTES = 512 * 1024;
 const HEAD_BYTES = 64 * 1024;
@@ -11,12 +12,6 @@ const ZSTD_PIECE_BYTES = 2 * 1024;
 const FREE_BYTES = 64 * 1024 * 1024;
 const RATIO_MAX = 250;
 
-export interface Piece {
-  piece: Buffer;
-  /** Bytes of the file read so far. */
-  bytesRead: number;
-}
-
 /** What is in a file, decompressed if it is compressed. */
 export interface FileBytes {
   compression: Compression | undefined;
@@ -25,7 +20,7 @@ export interface FileBytes {
   /** Whether `head` is all there is. */
   isWhole: boolean;
   /** All bytes from the beginning, each time it is called. */
-  pieces(): AsyncGenerator<Piece>;
+  pieces(): AsyncGenerator<FilePiece>;
 }
 
 type Compression = 'gzip' | 'zstd';
@@ -56,7 +51,7 @@ function compressionOf(begin: Buffer): Compression | undefined {
   return begin.length === 4 && begin.readUInt32LE() === 0xfd2fb528 ? 'zstd' : undefined;
 }
 
-async function* plain(handle: FileHandle, size: number): AsyncGenerator<Piece> {
+async function* plain(handle: FileHandle, size: number): AsyncGenerator<FilePiece> {
   for (let bytesRead = 0; ; ) {
     const { buffer, bytesRead: count } = await handle.read(Buffer.allocUnsafe(size), 0, size, bytesRead);
     if (count === 0) return;
@@ -65,7 +60,7 @@ async function* plain(handle: FileHandle, size: number): AsyncGenerator<Piece> {
   }
 }
 
-async function* gunzipped(handle: FileHandle): AsyncGenerator<Piece> {
+async function* gunzipped(handle: FileHandle): AsyncGenerator<FilePiece> {
   let bytesRead = 0;
   const source = Readable.from(
     (async function* () {
@@ -92,7 +87,7 @@ async function* gunzipped(handle: FileHandle): AsyncGenerator<Piece> {
   }
 }
 
-async function* unzstd(handle: FileHandle): AsyncGenerator<Piece> {
+async function* unzstd(handle: FileHandle): AsyncGenerator<FilePiece> {
   const { Decompress } = await import('fzstd');
   let [bytesRead, expanded] = [0, 0];
   let ready: Buffer[] = [];

@@ -1,17 +1,12 @@
 import { ApiError } from '../../contract/errors.ts';
-import { stringifyJson } from '../../contract/json/json.ts';
-import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../../mcp/tools/file.ts';
+import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
-import { type FileBytes, type Piece as FilePiece, fileBytes } from './file-bytes.ts';
+import { type FileBytes, fileBytes } from './file-bytes.ts';
 import { formatByName } from './formats.ts';
-import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
 import { type ObjectList, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
 import { separatorOf } from './separator.ts';
 
-/** A request may have 10 MiB, and numbers can be longer when sent than in the file. */
-const BATCH_BYTES = 3 * 1024 * 1024;
-const BATCH_ENTRIES = 5_000;
 const LISTS_SHOWN = 10;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
@@ -20,10 +15,7 @@ export async function openDocuments(allowed: AllowedFolders, request: FileReques
   try {
     const format = request.format ?? formatByName(file.path);
     const bytes = await fileBytes(file.handle);
-    if (format === 'parquet') {
-      if (bytes.compression === undefined) return await parquetFile(file);
-      throw refused(request, `it is Parquet compressed with ${bytes.compression}. Decompress it first.`);
-    }
+    if (format === 'parquet') return parquetFile(file, bytes);
     refuseOtherBytes(bytes.head);
     if (format !== undefined) return await textFile(file, bytes, format, request);
     const name = JSON.stringify(request.path);
@@ -43,34 +35,37 @@ function refused({ path }: FileRequest, why: string): ApiError {
 
 type TextFormat = Exclude<FileFormat, 'parquet'>;
 
+function parquetFile(file: AllowedFile, bytes: FileBytes): DocumentFile {
+  return {
+    path: file.path,
+    format: 'parquet',
+    bytes: file.bytes,
+    unit: 'row',
+    sentAs: 'parquet',
+    pieces: () => bytes.pieces(),
+    close: () => file.handle.close(),
+  };
+}
+
 async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
   const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
   const separator = format === 'csv' ? separatorFor(file.path, bytes, request) : undefined;
-  const reader = await readerOf(format, { ...request.csv, separator }, list?.line);
-  const pieces = list === undefined ? bytes.pieces() : part(bytes, list);
   const isRecognized = request.csv?.separator === undefined && separator !== usualSeparator(file.path);
   const opened: DocumentFile = {
     path: file.path,
     format,
     bytes: file.bytes,
     unit: 'line',
-    batches: batchesOf(textEntries(pieces, reader)),
-    unwritable: () => 0,
-    asText: () => [],
-    ...(reader.rows === undefined ? {} : { rows: reader.rows }),
+    sentAs: format,
+    ...(list === undefined ? {} : { firstLine: list.line }),
+    pieces: () => (list === undefined ? bytes.pieces() : part(bytes, list)),
+    ...(separator === undefined ? {} : { csvSeparator: separator }),
     ...(isRecognized && separator !== undefined ? { separator } : {}),
     ...(list === undefined ? {} : { list: { path: list.path, beside: list.beside } }),
     ...(lists === undefined ? {} : { lists: lists.map(({ path, items }) => ({ path, items })) }),
     close: () => file.handle.close(),
   };
   return opened;
-}
-
-async function readerOf(format: TextFormat, csv: NonNullable<FileRequest['csv']>, line = 1): Promise<EntryReader> {
-  if (format === 'json') return jsonReader(line);
-  if (format === 'jsonl') return linesReader();
-  const { csvReader } = await import('./csv-entries.ts');
-  return csvReader(csv);
 }
 
 function separatorFor(path: string, { head, isWhole }: FileBytes, { csv }: FileRequest): string {
@@ -125,87 +120,4 @@ async function* part(bytes: FileBytes, { begin, end }: ObjectList): AsyncGenerat
     if (inside.length > 0) yield { piece: inside, bytesRead };
     if (offset >= end) return;
   }
-}
-
-interface Piece {
-  entries: { entry: FileEntry; bytes: number }[];
-  bytesRead: number;
-}
-
-/** Rejects, after all entries before that, if the rest cannot be read. */
-async function* textEntries(pieces: AsyncGenerator<FilePiece>, reader: EntryReader): AsyncGenerator<Piece> {
-  let read = 0;
-  for await (const { piece, bytesRead } of pieces) {
-    read = bytesRead;
-    const { entries, failure } = await reader.read(piece);
-    yield { entries, bytesRead };
-    if (failure !== undefined) throw failure;
-  }
-  const { entries, failure } = await reader.end();
-  yield { entries, bytesRead: read };
-  if (failure !== undefined) throw failure;
-}
-
-async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
-  if (/[*?[\]]/.test(file.path)) {
-    throw new ApiError(
-      'invalid_input',
-      `Cannot read ${JSON.stringify(file.path)}: the path of a Parquet file must not hold *, ?, [ or ]. Rename it.`,
-    );
-  }
-  // The reader for Parquet is the engine, native code that no other format needs.
-  const { openParquet } = await import('../../engine/duckdb/results/parquet.ts');
-  const parquet = await openParquet(file.path);
-  return {
-    path: file.path,
-    format: 'parquet',
-    bytes: file.bytes,
-    unit: 'row',
-    batches: batchesOf(parquetEntries(file, parquet)),
-    unwritable: parquet.unwritable,
-    asText: parquet.asText,
-    async close() {
-      parquet.close();
-      await file.handle.close();
-    },
-  };
-}
-
-type Parquet = Awaited<ReturnType<typeof import('../../engine/duckdb/results/parquet.ts')['openParquet']>>;
-
-async function* parquetEntries({ bytes }: AllowedFile, parquet: Parquet): AsyncGenerator<Piece> {
-  let at = 0;
-  for await (const documents of parquet.documents) {
-    const entries = documents.map((document) => {
-      at += 1;
-      return { entry: { at, document }, bytes: stringifyJson(document).length };
-    });
-    yield { entries, bytesRead: Math.floor((bytes * at) / Math.max(parquet.rows, at)) };
-  }
-}
-
-/** The entries in batches that each fit into one request. */
-async function* batchesOf(pieces: AsyncGenerator<Piece>): AsyncGenerator<FileBatch> {
-  let batch: FileEntry[] = [];
-  let batchBytes = 0;
-  let bytesRead = 0;
-  try {
-    for await (const piece of pieces) {
-      bytesRead = piece.bytesRead;
-      for (const { entry, bytes } of piece.entries) {
-        if (batch.length > 0 && (batch.length === BATCH_ENTRIES || batchBytes + bytes > BATCH_BYTES)) {
-          yield { entries: batch, bytesRead };
-          batch = [];
-          batchBytes = 0;
-        }
-        batch.push(entry);
-        batchBytes += bytes;
-      }
-    }
-  } catch (error) {
-    // The entries before the failure are good.
-    if (batch.length > 0) yield { entries: batch, bytesRead };
-    throw error;
-  }
-  if (batch.length > 0) yield { entries: batch, bytesRead };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/json/json.ts';
+import type { LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
@@ -54,45 +55,39 @@ export type FindFiles = (request: { paths: readonly string[]; format?: FileForma
 /** The most files that one call loads. */
 export const FILES_MAX = 1_000;
 
-/** One entry of a file; `at` counts from 1, in lines or, if the file has no lines, in rows. */
+/** One entry of a file that is read entry by entry; `at` counts from 1, in lines or, if the file has no lines, in rows. */
 export type FileEntry = { at: number } & ({ document: JsonObject } | { problem: string });
 
-export interface FileBatch {
-  entries: FileEntry[];
+export interface FilePiece {
+  piece: Buffer;
   /** Bytes of the file read so far. */
   bytesRead: number;
 }
 
-export interface CsvRows {
-  /** Rows with fewer fields than there are columns; `shortLines` are the lines of the first ones. */
-  short: number;
-  shortLines: readonly number[];
-  /** The probable separator of a file that was read as a single column; undefined if there is none. */
-  separator: string | undefined;
-}
-
-/** A file opened for reading; `batches` can be read once, and rejects `invalid_input` if it cannot go on. */
+/** A file opened for reading. */
 export interface DocumentFile {
   /** The path with symbolic links resolved. */
   path: string;
   format: FileFormat;
   bytes: number;
-  /** What `at` counts. */
+  /** What the entries are counted in. */
   unit: 'line' | 'row';
-  /** In the order of the file; each fits into one request. */
-  batches: AsyncIterable<FileBatch>;
-  /** Number of values so far that JSON cannot express (NaN, infinities); they become null. */
-  unwritable(): number;
-  /** For CSV: how the rows so far fit the columns. */
-  rows?(): CsvRows;
-  /** The separator of CSV, if it was recognized and is no comma. */
+  /** In which format it is sent to the service: that of the file, or JSON lines, of which line `at` has the entry `at`. */
+  sentAs: LoadFormat;
+  /** Number of the first line that is sent, in the file. */
+  firstLine?: number;
+  /** What is sent, from its beginning each time it is called. Rejects `invalid_input` if it cannot go on. */
+  pieces(): AsyncIterable<FilePiece>;
+  /** Entries so far that were no document, of a file that is read entry by entry. */
+  problems?(): readonly { at: number; problem: string }[];
+  /** The separator of CSV. */
+  csvSeparator?: string;
+  /** The same, if it was recognized and is no comma. */
   separator?: string;
   /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
   list?: { path: string; beside: readonly string[] };
   /** For JSON that is one document: the lists of objects in it. */
   lists?: readonly { path: string; items: number }[];
-  /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
-  asText(): readonly string[];
   close(): Promise<void>;
 }
 

@@ -3,7 +3,6 @@ import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing } from './addressing.ts';
-import type { CsvRows } from './file.ts';
 import { identifier } from './infer.ts';
 import { count, type FileFacts, insideOf, type Load, type LoadInput, type Target } from './load.ts';
 import { type LoadedFields, loadedFields } from './loaded-fields.ts';
@@ -23,7 +22,6 @@ export async function presentLoad(
 ): Promise<Fenced> {
   const { failed, failedAt, failures, stopped } = load;
   const inside = insideOf(load);
-  const { nulled, asText, rows } = file;
   const table = tableOf(load.target);
   const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
   const warnings = [...withoutIdWarning(load.withoutId, load.target.before), ...(load.warnings.shown().warnings ?? [])];
@@ -50,9 +48,6 @@ export async function presentLoad(
           }
         : {}),
       ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
-      ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
-      ...(nulled > 0 ? { values_made_null: nulled } : {}),
-      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
       ...(fields === undefined ? {} : { fields: fields.text }),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
@@ -121,43 +116,21 @@ function rangesText(numbers: readonly number[]): string {
 }
 
 /** How to continue after a load that stopped. */
-function stopHint({ stopped, sending, entries, failures, isCreated }: Load, inside: number): string[] {
+function stopHint({ stopped, entries, failures, isCreated, target }: Load, inside: number): string[] {
   if (stopped === undefined) return [];
   const { isUnsure, isBroken } = stopped;
   const texts = [
     `the load stopped, ${counted(inside, 'documents')} ${inside === 1 ? 'is in and stays' : 'are in and stay'}`,
   ];
   if (isCreated && inside === 0) texts.push('the collection was created, and is empty as far as it is known');
-  const next = isUnsure ? entries + sending.entries : entries;
-  if (isUnsure) texts.push(`whether entries ${entries + 1} to ${next} are in too is not known`);
-  if (isUnsure && sending.withoutId > 0) {
-    texts.push(
-      `they have no _id, so that sending them again may add them twice: first count the documents of the collection, or look for one of these, with run_query; if they are in, call again with "skip": ${next}, otherwise with "skip": ${entries}`,
-    );
-  } else {
-    const again = isUnsure ? ', which replaces those of them that are in' : '';
-    const first = isBroken === true ? 'correct the file behind them and ' : '';
-    const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
-    texts.push(`to go on, ${first}call again with "skip": ${entries}${again}${leaving}`);
-  }
-  return texts;
-}
-
-/** What is unusual about the rows of a CSV file. */
-function rowHints(rows: CsvRows | undefined): string[] {
-  if (rows === undefined) return [];
-  const texts: string[] = [];
-  if (rows.short > 0) {
-    texts.push(
-      `${rows.short} rows have fewer fields than there are columns, and lack the last fields: look at short_at_lines`,
-    );
-  }
-  if (rows.separator !== undefined) {
-    texts.push(
-      `the file has one column, whose name holds ${JSON.stringify(rows.separator)}: if that separates the columns, delete what was loaded and load again with it as "csv_separator"`,
-    );
-  }
-  return texts;
+  const first = isBroken === true ? 'correct the file behind them and ' : '';
+  const leaving = isBroken === true && failures > 0 ? '; "on_error": "skip" leaves out what is refused' : '';
+  if (!isUnsure) return [...texts, `to go on, ${first}call again with "skip": ${entries}${leaving}`];
+  const held = target.before + inside;
+  return [
+    ...texts,
+    `whether some of the entries after number ${entries} are in too is not known; to go on, call again with "skip": ${entries}, which replaces those of them that are in; if they have no _id, first count the documents of the collection, and add to "skip" how many more than ${held} there are`,
+  ];
 }
 
 /** Which refused entries are shown, and how. */
@@ -189,27 +162,17 @@ function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadIn
 }
 
 function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
-  const { format, asText, rows, unit, nulled } = file;
+  const { unit } = file;
   const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
     ...stopHint(load, inside),
-    ...rowHints(rows),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
-  if (asText.length > 0) {
-    texts.push(
-      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
-    );
-  }
-  if (format === 'csv' && input.csv_types === undefined && inside > 0) {
-    texts.push('columns of CSV are text unless "csv_types" says otherwise: CAST them in SQL');
-  }
   if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
   else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);

@@ -30,7 +30,7 @@ import type { Tool, ToolContext } from './tool.ts';
 
 const NAME = 'load_file';
 
-/** Loads the documents of files into collections, batch by batch; stored batches remain, whatever happens later. */
+/** Loads the documents of files into collections; what the service has stored stays, whatever happens later. */
 export async function loadFile(context: ToolContext, input: LoadInput): Promise<Fenced> {
   const { openFile, findFiles } = context.means;
   if (openFile === undefined || findFiles === undefined) {
@@ -109,9 +109,6 @@ function factsOf(file: DocumentFile): FileFacts {
     ...(separator === undefined ? {} : { separator }),
     ...(list === undefined ? {} : { list }),
     ...(lists === undefined ? {} : { lists }),
-    nulled: file.unwritable(),
-    asText: file.asText(),
-    rows: file.rows?.(),
   };
 }
 
@@ -148,7 +145,7 @@ export function loadFileTool(): Tool {
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
       .optional(),
     csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default STRING'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default: inferred'),
   };
   return handTool<LoadInput>({
     name: NAME,

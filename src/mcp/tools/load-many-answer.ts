@@ -76,7 +76,6 @@ export async function presentLoads(
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
       ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
-      ...csvHints(loaded, input),
       ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.list_path === undefined
         ? ['of a file with a list_path, the items of that list are the documents']
         : []),
@@ -90,23 +89,17 @@ function brokenFile({ found, load }: LoadedFile): object {
   return { file: found.name, error: cutText(load.stopped?.why ?? '', REASON_CHARS_MAX), documents_in: insideOf(load) };
 }
 
-function csvHints(loaded: readonly LoadedFile[], input: LoadInput): string[] {
-  const isText = loaded.some(({ facts, load }) => facts?.format === 'csv' && insideOf(load) > 0);
-  return isText && input.csv_types === undefined ? ['columns of CSV are text: CAST them in SQL'] : [];
-}
-
 function stopHints(stopped: LoadedFile | undefined, inside: number): string[] {
   if (stopped?.load.stopped === undefined) return [];
   const { load } = stopped;
-  const { entries, sending } = load;
+  const { entries } = load;
   const { isUnsure, isBroken } = stopped.load.stopped;
   const texts = [
     `the load stopped in the file that stopped_in names; ${inside.toLocaleString('en-US')} documents are in and stay`,
   ];
   if (isUnsure) {
-    const next = entries + sending.entries;
     texts.push(
-      `whether its entries ${entries + 1} to ${next} are in too is not known${sending.withoutId > 0 ? ' (they have no _id: count the documents first)' : ''}`,
+      `whether some of its entries after number ${entries} are in too is not known: if they have no _id, count the documents first`,
     );
   }
   texts.push(
@@ -148,17 +141,13 @@ function lineOf(target: Target, files: readonly LoadedFile[], fields: string | u
     replaced: sum(files, ({ load }) => count(load, 'REPLACED')),
     failed: sum(files, ({ load }) => load.failures),
     without_id: sum(files, ({ load }) => load.withoutId),
-    short_rows: sum(files, ({ facts }) => facts?.rows?.short ?? 0),
-    values_made_null: sum(files, ({ facts }) => facts?.nulled ?? 0),
   }).filter(([, number]) => number > 0);
-  const asText = [...new Set(files.flatMap(({ facts }) => facts?.asText ?? []))];
   return {
     collection: tableOf(target),
     ...(files.length === 1 ? { file: first?.found.name } : { files: files.length }),
     ...(files.length === 1 && first?.facts !== undefined ? readAs(first.facts) : {}),
     ...(files.some(({ load }) => load.isCreated) ? { created: true } : {}),
     ...Object.fromEntries(numbers),
-    ...(asText.length > 0 ? { decimals_as_text: asText.slice(0, NAMES_MAX) } : {}),
     ...(fields === undefined ? {} : { fields }),
   };
 }

@@ -6,13 +6,12 @@ import { type Fenced, visibleValue } from '../fence.ts';
 import type { Means } from '../means.ts';
 import { cutText, Room } from '../room.ts';
 import { linesOf } from './field-lines.ts';
-import type { DocumentFile, FileEntry, FoundFile } from './file.ts';
+import type { DocumentFile, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
 import { inferFields } from './infer.ts';
-import type { LoadInput } from './load.ts';
+import type { LoadInput, Target } from './load.ts';
 import { readAs, tableOf } from './load-answer.ts';
 import type { Planned } from './load-plan.ts';
-import { requireIdField } from './load-run.ts';
 import { cutList } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -37,9 +36,24 @@ export async function openAs({ openFile }: Means, { path }: FoundFile, input: Lo
   return file;
 }
 
+/** How a file is sent to the service. */
+export function sentAs(file: DocumentFile, { id_field, csv_columns, csv_types }: LoadInput) {
+  const csv = {
+    separator: file.csvSeparator,
+    ...(csv_columns === undefined ? {} : { columnNames: csv_columns, firstLineAsColumnNames: false }),
+    columnTypes: csv_types,
+  };
+  return {
+    format: file.sentAs,
+    line: file.firstLine,
+    id_field,
+    csv: file.sentAs === 'csv' ? JSON.stringify(csv) : undefined,
+  };
+}
+
 /** The answer of a dry run; rejects if the only file cannot be read. */
 export async function previewOf(
-  { means, signal }: Pick<ToolContext, 'means' | 'signal'>,
+  context: Pick<ToolContext, 'means' | 'client' | 'signal'>,
   { plan, leftOut }: { plan: readonly Planned[]; leftOut: readonly string[] },
   input: LoadInput,
 ): Promise<Fenced> {
@@ -48,10 +62,10 @@ export async function previewOf(
   const each = Math.max(least, Math.min(most, Math.floor(all / plan.length)));
   const shown: Record<string, unknown>[] = [];
   for (const planned of plan) {
-    signal?.throwIfAborted();
+    context.signal?.throwIfAborted();
     let one: Record<string, unknown>;
     try {
-      one = await previewed(means, planned, input, each);
+      one = await previewed(context, planned, input, each);
     } catch (error) {
       if (plan.length === 1) throw error;
       one = { file: planned.found.name, error: cutText(toApiError(error).message, ERROR_CHARS_MAX) };
@@ -73,18 +87,42 @@ export async function previewOf(
   };
 }
 
-async function previewed(means: Means, { found, target }: Planned, input: LoadInput, tokensMax: number) {
+/** The first documents of a file, as the service reads them; those before the first that is refused, unless these are skipped. */
+export async function sampleOf(
+  { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
+  { file, target: { workspace, collection } }: { file: DocumentFile; target: Target },
+  input: LoadInput,
+) {
+  async function* bytes() {
+    for await (const { piece } of file.pieces()) yield piece;
+  }
+  const { id_field: idField, ...sent } = sentAs(file, input);
+  const { on_error } = input;
+  const read = await client.load({ workspace, collection, ...sent, sample: SAMPLE, on_error }, bytes(), { signal });
+  const documents = read.sample ?? [];
+  requireIdField(documents, idField);
+  const problems = (file.problems?.() ?? []).map(({ at, problem }) => ({ at, error: problem }));
+  const refused = [...read.refused, ...problems].sort((one, other) => one.at - other.at);
+  return { documents, refused, isAll: read.is_all === true, failure: read.stopped };
+}
+
+async function previewed(
+  { means, client, signal }: Pick<ToolContext, 'means' | 'client' | 'signal'>,
+  { found, target }: Planned,
+  input: LoadInput,
+  tokensMax: number,
+) {
   const file = await openAs(means, found, input);
   try {
-    const { entries, isAll, failure } = await beginningOf(file);
-    requireIdField(entries, input.id_field);
-    const documents = entries.flatMap((entry) => ('document' in entry ? [entry.document] : []));
-    if (documents.length === 0 && failure !== undefined) throw failure;
-    const problems = entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
+    const { documents, refused, isAll, failure } = await sampleOf(
+      { client, signal },
+      { file, target },
+      { ...input, on_error: 'skip' },
+    );
     const { fields } = inferFields(documents, FIELDS_MAX);
     const lines = linesOf(fields, new Map(), undefined, { sampled: documents.length, counted: documents.length });
     const folded = foldLines(lines, lines.filter(({ depth }) => depth === 0).length);
-    const [first] = problems;
+    const [first] = refused;
     const id = input.id_field ?? '_id';
     return {
       file: found.name,
@@ -101,10 +139,10 @@ async function previewed(means: Means, { found, target }: Planned, input: LoadIn
       ...(first === undefined
         ? {}
         : {
-            refused: problems.length,
-            first_refused: { [file.unit]: first.at, error: cutText(first.problem, ERROR_CHARS_MAX) },
+            refused: refused.length,
+            first_refused: { [file.unit]: first.at, error: cutText(first.error, ERROR_CHARS_MAX) },
           }),
-      ...(failure === undefined ? {} : { error: cutText(failure.message, ERROR_CHARS_MAX) }),
+      ...(failure === null ? {} : { error: cutText(failure, ERROR_CHARS_MAX) }),
       ...(documents.some((document) => !Object.hasOwn(document, id)) ? { without_id: true } : {}),
     };
   } finally {
@@ -112,18 +150,19 @@ async function previewed(means: Means, { found, target }: Planned, input: LoadIn
   }
 }
 
-/** The first entries of a file, and what is wrong with the next. */
-async function beginningOf(file: DocumentFile) {
-  const entries: FileEntry[] = [];
-  try {
-    for await (const batch of file.batches) {
-      entries.push(...batch.entries);
-      if (entries.length > SAMPLE) return { entries: entries.slice(0, SAMPLE), isAll: false, failure: undefined };
-    }
-    return { entries, isAll: true, failure: undefined };
-  } catch (error) {
-    return { entries: entries.slice(0, SAMPLE), isAll: false, failure: toApiError(error) };
-  }
+const FIELDS_CHARS_MAX = 500;
+
+/** Throws `invalid_input` if none of the first documents has the field. */
+function requireIdField(documents: readonly JsonObject[], idField: string | undefined): void {
+  const [document] = documents;
+  if (idField === undefined || document === undefined || documents.some((one) => Object.hasOwn(one, idField))) return;
+  const among = documents.length === 1 ? 'The first document' : `None of the first ${documents.length} documents`;
+  const has = documents.length === 1 ? 'does not have' : 'has';
+  const fields = Object.keys(document).map((key) => JSON.stringify(key));
+  throw new ApiError(
+    'invalid_input',
+    `${among} ${has} the field ${JSON.stringify(idField)} that "id_field" names. Fields of the first one: ${cutText(fields.join(', '), FIELDS_CHARS_MAX)}.`,
+  );
 }
 
 /** Documents as a table of their fields at the top; as many as there is room for. */

@@ -1,7 +1,7 @@
 import { refusalOf } from '../../contract/documents.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
-import type { CSV_TYPES, CsvRows, DocumentFile, FileRequest, FoundFile } from './file.ts';
+import type { CSV_TYPES, DocumentFile, FileRequest, FoundFile } from './file.ts';
 
 /** The state of a load while it runs. */
 
@@ -64,18 +64,11 @@ export interface Load {
   warnings: Warnings;
   /** Whether this load created the collection. */
   isCreated: boolean;
-  /** The batch being sent: its number of entries, and how many of its documents have no `_id`. */
-  sending: { entries: number; withoutId: number };
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
 /** What is known of a file once it is read. */
-export interface FileFacts
-  extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists'> {
-  nulled: number;
-  asText: readonly string[];
-  rows: CsvRows | undefined;
-}
+export type FileFacts = Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists'>;
 
 export interface LoadedFile {
   found: FoundFile;
@@ -102,7 +95,6 @@ export function newLoad(target: Target, shared: Shared): Load {
     failures: 0,
     ...shared,
     isCreated: false,
-    sending: { entries: 0, withoutId: 0 },
   };
 }
 

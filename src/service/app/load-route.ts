@@ -43,7 +43,7 @@ export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admi
 /** Answers with lines as work goes on; an error before the first of them is answered as everywhere. */
 async function answer(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Logger },
-  work: (tell: (outcome: Readonly<LoadOutcome>) => void) => Promise<LoadOutcome>,
+  work: (tell: (outcome: Readonly<LoadOutcome>) => void) => Promise<LoadResult>,
 ): Promise<FastifyReply> {
   const lines = new Readable({ read: () => undefined });
   const put = (line: object) => lines.push(`${stringifyJson(line)}\n`);
@@ -62,8 +62,8 @@ async function answer(
       begin();
     };
     work(tell).then(
-      (outcome) => {
-        end({ data: resultOf(outcome) });
+      (data) => {
+        end({ data });
         begin();
       },
       (error: unknown) => {
@@ -74,12 +74,6 @@ async function answer(
     );
   });
   return reply.type(LOAD_ANSWER_TYPE).send(lines);
-}
-
-function resultOf(outcome: LoadOutcome): LoadResult {
-  const { entries, added, replaced, withoutId, refusedCount, warnings, stopped } = outcome;
-  const refused = outcome.refused.map(({ at, id, why }) => ({ at, _id: id, error: why }));
-  return { entries, added, replaced, without_id: withoutId, refused_count: refusedCount, refused, warnings, stopped };
 }
 
 async function* bytesOf({ raw }: FastifyRequest): AsyncGenerator<Buffer> {

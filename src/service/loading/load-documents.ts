@@ -13,11 +13,12 @@ import { takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { textIntake } from '../ingest/text-intake.ts';
 import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
-import { type LoadOptions, type LoadOutcome, newOutcome, refuse } from './loading.ts';
+import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
 const OPEN = 0x7b;
 /** A longer text that does not end is not parsed to say why. */
 const CHECKED_BYTES_MAX = 64 * 1024;
+const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 /** Documents that are looked at one by one are stored so many at a time. */
 const BATCH_MAX = 2_000;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
@@ -58,6 +59,31 @@ export async function loadDocuments(
     ...tooOldWarnings(collection, tooOld),
   );
   return outcome;
+}
+
+/** Reads the first documents of a stream of JSON. */
+export async function sampleDocuments(
+  body: AsyncIterable<Buffer>,
+  options: LoadOptions,
+  max: number,
+): Promise<LoadSample> {
+  const sample: LoadSample = { documents: [], refused: [], isAll: true, stopped: null };
+  try {
+    for await (const part of jsonParts(body, { isLines: options.format === 'jsonl', line: options.line })) {
+      for (const item of itemsOf(part)) {
+        const isFull = sample.documents.length + sample.refused.length === max || item.start > SAMPLE_BYTES_MAX;
+        if (isFull) return { ...sample, isAll: false };
+        const entry = await entryOf(part.bytes, item, options);
+        if ('document' in entry) sample.documents.push(entry.document);
+        else sample.refused.push({ at: entry.line, id: null, why: entry.problem });
+        if (sample.refused.length > 0 && options.onError === 'stop') return { ...sample, isAll: false };
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || sample.documents.length === 0) throw error;
+    sample.stopped = error.message;
+  }
+  return sample;
 }
 
 /** Each part is looked at while the one before it is stored, and stored after that. */
@@ -172,7 +198,11 @@ async function addItems(loading: Loading, part: JsonPart): Promise<void> {
   await store(loading, batch);
 }
 
-async function entryOf(bytes: Buffer, { start, end, line }: JsonItem, { idField }: LoadOptions): Promise<Entry> {
+async function entryOf(
+  bytes: Buffer,
+  { start, end, line }: JsonItem,
+  { idField }: Pick<LoadOptions, 'idField'>,
+): Promise<Entry> {
   const own = bytes.subarray(start, end);
   if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
   // An object's limits first, so that neither parsing it nor walking over it takes long.

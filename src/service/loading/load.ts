@@ -1,11 +1,11 @@
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, parseJson } from '../../contract/json/json.ts';
-import type { LoadFormat } from '../../contract/load.ts';
+import type { LoadFormat, LoadResult } from '../../contract/load.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CallContext } from '../context.ts';
-import { loadDocuments } from './load-documents.ts';
-import { loadRows } from './load-rows.ts';
-import type { LoadOptions, LoadOutcome } from './loading.ts';
+import { loadDocuments, sampleDocuments } from './load-documents.ts';
+import { loadRows, sampleRows } from './load-rows.ts';
+import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
 
 /** The arguments of a load, checked (`contract/load.ts`). */
 interface LoadInput {
@@ -13,6 +13,7 @@ interface LoadInput {
   collection: string;
   format: LoadFormat;
   id_field?: string;
+  sample?: number;
   skip?: number;
   line?: number;
   on_error?: 'stop' | 'skip';
@@ -25,13 +26,35 @@ export async function load(
   given: Record<string, unknown>,
   body: AsyncIterable<Buffer>,
   tell: LoadOptions['tell'],
-): Promise<LoadOutcome> {
+): Promise<LoadResult> {
   const input = given as unknown as LoadInput;
-  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const { format, id_field: idField, skip = 0, line, on_error: onError = 'stop' } = input;
   const options: LoadOptions = { format, idField, skip, line, onError, csv: csvOf(input.csv), tell };
   const isRows = format === 'csv' || format === 'parquet';
-  return isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options);
+  if (input.sample !== undefined) {
+    const sampled = isRows
+      ? sampleRows(ctx, body, options, input.sample)
+      : sampleDocuments(body, options, input.sample);
+    return sampleResult(await sampled);
+  }
+  const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
+  return resultOf(
+    await (isRows ? loadRows(ctx, collection, body, options) : loadDocuments(ctx, collection, body, options)),
+  );
+}
+
+function resultOf({ refused, withoutId, refusedCount, ...rest }: LoadOutcome): LoadResult {
+  return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
+}
+
+function sampleResult({ documents, refused, isAll, stopped }: LoadSample): LoadResult {
+  const entries = documents.length + refused.length;
+  const outcome = { ...newOutcome(), entries, refused, refusedCount: refused.length, stopped };
+  return { ...resultOf(outcome), sample: documents, is_all: isAll };
+}
+
+function shown({ at, id, why }: RefusedEntry): LoadResult['refused'][number] {
+  return { at, _id: id, error: why };
 }
 
 function csvOf(text: string | undefined): LoadOptions['csv'] {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
 import type { FileFormat } from '../catalog/records.ts';
 
@@ -40,6 +41,16 @@ export interface LoadOutcome {
   refusedCount: number;
   warnings: string[];
   /** Why it ended before the end of the file; null: it did not. */
+  stopped: string | null;
+}
+
+/** The first documents of a stream. */
+export interface LoadSample {
+  documents: JsonObject[];
+  refused: RefusedEntry[];
+  /** Whether there are no more, but for what cannot be read. */
+  isAll: boolean;
+  /** Why the rest cannot be read. */
   stopped: string | null;
 }
 
