@@ -206,14 +206,19 @@ export interface DocumentsText {
   isList?: boolean | undefined;
   /** The field whose text or number is the `_id`, too; documents then have no `_id` of their own. */
   idField?: string | undefined;
+  /** The field whose value is the event time, too, where a document has it. */
+  timeField?: string | undefined;
   /** Maximum number of documents. */
   max: number;
   /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
   after?: Promise<unknown> | undefined;
   /** Generates the id of a document without `_id`: one that no document ever had. */
   makeId(): string;
-  /** Reads an `_event_time`, in microseconds since 1970; undefined if it needs a closer look. */
-  readTime(value: string | number): bigint | undefined;
+  /**
+   * Reads an event time, that of `timeField` if it `isField`, in microseconds since 1970; undefined if it needs a closer
+   * look.
+   */
+  readTime(value: string | number, isField: boolean): bigint | undefined;
   /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
   read(document: JsonValue): NewDocument | undefined;
 }

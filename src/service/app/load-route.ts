@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ApiError, toErrorBody } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
-import { LOAD, LOAD_ANSWER_TYPE, LOAD_TYPE, type LoadResult } from '../../contract/load.ts';
+import { LOAD, LOAD_ANSWER_TYPE, type LoadResult } from '../../contract/load.ts';
 import type { CallContext } from '../context.ts';
 import { load } from '../loading/load.ts';
 import type { LoadOutcome } from '../loading/loading.ts';
@@ -24,8 +24,8 @@ interface Admission {
 export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admission): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // The body stays unread.
-    scope.addContentTypeParser(LOAD_TYPE, async () => undefined);
+    // The body stays unread, whatever type it is said to have.
+    scope.addContentTypeParser('*', async () => undefined);
     scope.route({
       method: LOAD.method,
       url: routerPath(LOAD.path),

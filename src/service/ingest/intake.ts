@@ -43,11 +43,6 @@ export async function takeIn(
   return mapInTurns(drafts, (draft, index) => prepare(draft, times[index] ?? null));
 }
 
-/** Whether a collection stores documents as received, without field mappings or event time settings. */
-export function takesAsGiven({ fieldMappings, eventTimeInfo }: CollectionRecord): boolean {
-  return fieldMappings.length === 0 && eventTimeInfo === null;
-}
-
 /** A document as the engine takes it; undefined if it cannot be stored. */
 export function readGiven(document: JsonValue): NewDocument | undefined {
   if (!isObject(document)) return undefined;

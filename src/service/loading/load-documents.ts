@@ -9,7 +9,7 @@ import type { CollectionRecord } from '../catalog/records.ts';
 import { write } from '../collections/documents.ts';
 import type { CallContext } from '../context.ts';
 import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
-import { takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { takeIn } from '../ingest/intake.ts';
 import { textIntake } from '../ingest/text-intake.ts';
 import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
@@ -49,7 +49,9 @@ export async function loadDocuments(
   try {
     await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
   } catch (error) {
-    if (!(error instanceof ApiError) || outcome.added + outcome.replaced === 0) throw error;
+    // What is wrong with the stream ends the load; after any other error it is known from what was told.
+    const isBroken = error instanceof ApiError && error.code === 'invalid_input';
+    if (!isBroken || outcome.added + outcome.replaced === 0) throw error;
     outcome.stopped ??= error.message;
   }
   const { news, tooOld, near1970 } = loading;
@@ -146,8 +148,8 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 /** Adds documents without parsing them; false, with nothing done, if some need a closer look. */
 async function addText(loading: Loading, bytes: Buffer, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
-  if (!takesAsGiven(collection) || !isUtf8(bytes)) return false;
   const intake = textIntake(collection, options.idField);
+  if (intake === undefined || !isUtf8(bytes)) return false;
   const place = { bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>

@@ -66,7 +66,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   const { bytes } = text;
   const widening = widenTable(shape);
   let known = shape;
-  let scanner = createScanner(bytes, patternOf(known, text.idField));
+  let scanner = createScanner(bytes, patternOf(known, text));
   let fields = fieldsIn({ fields: known.columns });
   let { changes } = widening;
   let parsedBytes = 0;
@@ -85,7 +85,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
-      scanner = createScanner(bytes, patternOf(known, text.idField));
+      scanner = createScanner(bytes, patternOf(known, text));
       fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;
@@ -123,7 +123,7 @@ function fitting(text: DocumentsText, scanner: Scanner, start: number): TextDocu
   if (end < 0) return undefined;
   const { id, eventTime } = scanner;
   if (id === null && text.idField !== undefined) return undefined;
-  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime);
+  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime.value, eventTime.isField);
   if (eventTimeMicros === undefined) return undefined;
   return { id: id ?? text.makeId(), start, end, isMade: id === null, eventTimeMicros, parsed: null };
 }
