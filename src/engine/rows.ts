@@ -29,7 +29,7 @@ export interface CsvRows {
   types: readonly (CellType | undefined)[];
   separator: string;
   quote: string;
-  escape: string;
+  escaping: string;
   /** Bytes of the longest record. */
   recordBytes: number;
 }

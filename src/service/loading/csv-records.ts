@@ -6,7 +6,7 @@ import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 export interface Dialect {
   separator: Buffer;
   quote: number;
-  escape: number;
+  escaping: number;
   /** Whether a carriage return alone ends a line. */
   isCarriageReturn: boolean;
 }
@@ -138,11 +138,11 @@ export class CsvRecords {
 
   /** The place after the quote that ends a cell, whose text begins at `from`; negative: there is none so far. */
   #quoted(bytes: Buffer, from: number, isEnd: boolean): number {
-    const { quote, escape } = this.#dialect;
+    const { quote, escaping } = this.#dialect;
     const size = bytes.length;
     for (let at = from; at < size; at++) {
       const byte = bytes[at] as number;
-      if (byte === escape && (bytes[at + 1] === quote || bytes[at + 1] === escape)) at += 1;
+      if (byte === escaping && (bytes[at + 1] === quote || bytes[at + 1] === escaping)) at += 1;
       else if (byte === quote) {
         if (at + 1 === size && !isEnd) return -1;
         const next = at + 1 < size ? this.#classes[bytes[at + 1] as number] : LINE_FEED;
@@ -191,13 +191,13 @@ function classesOf({ separator, quote }: Dialect): Uint8Array {
 /** The cells of a record, without their quotes. */
 export function cellsOf(
   { bytes, start, end }: RawRecord,
-  { separator, quote, escape }: Dialect,
+  { separator, quote, escaping }: Dialect,
 ): { text: string; isQuoted: boolean }[] {
   const cells: { text: string; isQuoted: boolean }[] = [];
   const [between, mark, escaped] = [
     separator.toString('latin1'),
     String.fromCharCode(quote),
-    String.fromCharCode(escape),
+    String.fromCharCode(escaping),
   ];
   // Byte by byte: the characters that count are all ASCII but for a separator.
   const text = bytes.subarray(start, end).toString('latin1');

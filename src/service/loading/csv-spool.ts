@@ -204,8 +204,11 @@ class RecordTaker {
     const names = this.#names ?? [];
     this.#entries += 1;
     if (this.#entries <= this.#skip) return;
-    if (why !== undefined) return this.#refuse(line, why);
-    if (cells > names.length) return this.#refuse(line, `has ${cells} values for ${counted(names.length, 'columns')}`);
+    const fault = cells > names.length ? `has ${cells} values for ${counted(names.length, 'columns')}` : undefined;
+    if (why !== undefined || fault !== undefined) {
+      this.#refuse(line, why ?? fault ?? '');
+      return;
+    }
     if (cells < names.length) {
       this.#short += 1;
       if (this.#shortLines.length < SHORT_SHOWN) this.#shortLines.push(line);
@@ -231,7 +234,7 @@ class RecordTaker {
 
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */
   #respelled(record: RawRecord): Buffer {
-    const [quote, escaping] = [String.fromCharCode(this.dialect.quote), String.fromCharCode(this.dialect.escape)];
+    const [quote, escaping] = [String.fromCharCode(this.dialect.quote), String.fromCharCode(this.dialect.escaping)];
     const cells = cellsOf(record, this.dialect).map(({ text, isQuoted }) => {
       if (text === '' && !isQuoted) return '';
       const escaped = quote === escaping ? text : text.replaceAll(escaping, escaping + escaping);
@@ -250,7 +253,7 @@ class RecordTaker {
       throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
     const names = this.#names;
     const types = this.#csv.columnTypes ?? [];
-    const { quote, escape: escaping } = this.dialect;
+    const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
     return {
@@ -261,7 +264,7 @@ class RecordTaker {
         types: names.map((_, at) => types[at]),
         separator: this.#separatorText,
         quote: String.fromCharCode(quote),
-        escape: String.fromCharCode(escaping),
+        escaping: String.fromCharCode(escaping),
         recordBytes: this.#recordBytes,
       },
       entries: this.#entries,
@@ -316,7 +319,7 @@ function dialectOf(text: string, isWhole: boolean, csv: CsvOptions): Dialect {
   return {
     separator: Buffer.from(csv.separator ?? separatorOf(text, isWhole)),
     quote,
-    escape: csv.escapeChar === undefined ? (quote ?? QUOTE) : byteOf(csv.escapeChar, 'escape character'),
+    escaping: csv.escapeChar === undefined ? (quote ?? QUOTE) : byteOf(csv.escapeChar, 'escape character'),
     isCarriageReturn: endsWithCarriageReturn(text),
   };
 }

@@ -41,7 +41,7 @@ export function isOfKind(cell: string, kind: CellKind): string {
 }
 
 /** SQL for the value of a cell that is of a kind. */
-export function valueOf(cell: string, kind: CellKind): string {
+export function cellSql(cell: string, kind: CellKind): string {
   if (isTimeShape(kind)) return `TRY_CAST(${cell} AS ${timeType(kind)})`;
   return `TRY_CAST(${cell} AS ${{ integer: 'BIGINT', huge: 'HUGEINT', double: 'DOUBLE', boolean: 'BOOLEAN' }[kind]})`;
 }
@@ -100,8 +100,8 @@ export function givenValue(cell: string, type: Exclude<CellType, 'STRING'>): { v
   const text = `trim(${cell})`;
   const value = `TRY_CAST(ltrim(${text}, '+') AS ${GIVEN_SQL_TYPES[type]})`;
   const fits = `regexp_full_match(${text}, ${quoteText(GIVEN_PATTERNS[type])})`;
-  const isFinite = type === 'FLOAT' ? ` AND coalesce(isfinite(${value}), false)` : ` AND ${value} IS NOT NULL`;
-  return { value, isNone: `(${cell} IS NOT NULL AND ${text} <> '' AND NOT (${fits}${isFinite}))` };
+  const isHeld = type === 'FLOAT' ? ` AND coalesce(isfinite(${value}), false)` : ` AND ${value} IS NOT NULL`;
+  return { value, isNone: `(${cell} IS NOT NULL AND ${text} <> '' AND NOT (${fits}${isHeld}))` };
 }
 
 /** What a document has of it; null: nothing, and undefined if it is no value of the type. */

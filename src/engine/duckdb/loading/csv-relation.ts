@@ -4,7 +4,7 @@ import type { CellType, CsvPart, CsvRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
-import { cellValue, cellValueFor, givenCellValue, givenValue, valueOf } from './csv-cells.ts';
+import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
 import { cellKinds, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
@@ -38,7 +38,7 @@ export async function csvRelation(
     const given = types[at];
     if (given === undefined) {
       const { kind, shape } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
-      const value = kind === undefined ? sql : valueOf(sql, kind);
+      const value = kind === undefined ? sql : cellSql(sql, kind);
       columns.push({ name, shape, sql: value, cell: { sql, kind, given } });
     } else columns.push(await givenColumn(ask, all, { name, sql, given }, noValues, rows.parts.length === 0));
   }
@@ -67,14 +67,14 @@ function partOf(rows: CsvRows, part: CsvPart): Part {
 }
 
 /** SQL for the records of some parts, all of them text. */
-function readCsv({ names, separator, quote, escape, recordBytes }: CsvRows, parts: readonly CsvPart[]): string {
+function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, parts: readonly CsvPart[]): string {
   const columns = ["'l': 'BIGINT'", ...names.map((_, at) => `'${cellAt(at)}': 'VARCHAR'`)];
   const options = [
     'auto_detect = false',
     'header = false',
     `delim = ${quoteText(separator)}`,
     `quote = ${quoteText(quote)}`,
-    `escape = ${quoteText(escape)}`,
+    `escape = ${quoteText(escaping)}`,
     "nullstr = ''",
     'allow_quoted_nulls = false',
     "new_line = '\\n'",

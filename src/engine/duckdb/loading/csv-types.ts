@@ -1,7 +1,7 @@
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import type { TimeShape } from '../values/time-text.ts';
-import { type CellKind, isOfKind, timeKindOf, valueOf } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind, timeKindOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -81,7 +81,7 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
   if (open.length === 0) return [];
   const figures = open.flatMap(({ column: { sql }, kind }) => [
     areAll(sql, kind),
-    kind === 'integer' ? `bool_and(${isSafe(valueOf(sql, kind))})` : 'NULL',
+    kind === 'integer' ? `bool_and(${isSafe(cellSql(sql, kind))})` : 'NULL',
   ]);
   const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
   const left: Open[] = [];

@@ -5,7 +5,7 @@ import { isShortDecimal, isTypedShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
 import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
 import { typeOf } from '../values/types.ts';
-import { type CellKind, isOfKind, valueOf } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
 import { isSafe } from './csv-types.ts';
 import { noneOf, type RowColumn, type RowKey } from './relation.ts';
 
@@ -101,7 +101,7 @@ function fitCell(cell: string, kind: CellKind | undefined, held: Shape): Fit | u
   const isShort = wanted === 'integer' ? ` AND length(${cell}) <= 15` : '';
   return {
     shape: held,
-    value: valueOf(cell, wanted),
+    value: cellSql(cell, wanted),
     fits: `(${cell} IS NULL OR (${isOfKind(cell, wanted)}${isShort}))`,
   };
 }
