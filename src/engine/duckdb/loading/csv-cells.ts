@@ -66,6 +66,16 @@ export function timeKindOf(text: string): TimeShape | undefined {
   return shape !== undefined && text.length === templateOf(shape).length ? shape : undefined;
 }
 
+/** The kinds that a cell may be of, narrower ones first; the engine decides whether it is. */
+export function possibleKinds(text: string, times: boolean): readonly CellKind[] {
+  if (text === 'true' || text === 'false') return ['boolean'];
+  if (DOCUMENT_NUMBER.test(text)) return INTEGER.test(text) ? ['integer', 'huge', 'double'] : ['double'];
+  const time = times ? timeKindOf(text) : undefined;
+  return time === undefined ? [] : [time];
+}
+
+const INTEGER = /^-?\d+$/;
+
 /** What a document has of a cell of a column: of this kind, or given this type. */
 export function cellValue(text: string, kind: CellKind | undefined): JsonValue {
   if (kind === undefined || isTimeShape(kind)) return text;

@@ -1,7 +1,7 @@
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import type { TimeShape } from '../values/time-text.ts';
-import { type CellKind, cellSql, isOfKind, timeKindOf } from './csv-cells.ts';
+import { type CellKind, cellSql, isOfKind, possibleKinds, timeKindOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';
 
 /** What all cells of a column are. */
@@ -11,18 +11,17 @@ export interface CellsAre {
   shape: Shape;
 }
 
-/** Narrower kinds come first. */
-const KINDS: readonly CellKind[] = ['integer', 'huge', 'double', 'boolean'];
-/** Rows whose cells are tried for every kind, before those of all rows are tried for one. */
-const SAMPLE = 2_000;
-/** Columns that one statement looks at. */
+/** Rows, and cells, that are looked at before those of all rows are tried for one kind each. */
+const SAMPLE_ROWS = 2_000;
+const SAMPLE_CELLS = 200_000;
+/** Columns that one statement looks at: planning one for more takes longer than it takes for each. */
 const AT_ONCE = 200;
 
 /** A column whose kind is not known yet. */
 interface Open {
   sql: string;
   /** The kinds that no cell so far has ruled out; undefined: no cell has been seen. */
-  kinds: CellKind[] | undefined;
+  kinds: readonly CellKind[] | undefined;
 }
 
 /**
@@ -36,17 +35,41 @@ export async function cellKinds(
   times: boolean,
 ): Promise<Map<string, CellsAre>> {
   const found = new Map<string, CellsAre>();
-  for (let at = 0; at < cells.length; at += AT_ONCE) {
-    const some = cells.slice(at, at + AT_ONCE).map((sql): Open => ({ sql, kinds: undefined }));
-    const sample = `(SELECT * FROM ${from} LIMIT ${SAMPLE})`;
-    await seeFirst(ask, sample, some, times);
-    await ruleOut(ask, sample, some);
+  if (cells.length === 0) return found;
+  const limit = Math.max(1, Math.min(SAMPLE_ROWS, Math.floor(SAMPLE_CELLS / cells.length)));
+  const sample = await ask(`SELECT ${cells.join(', ')} FROM ${from} LIMIT ${limit}`);
+  const all = cells.map(
+    (sql, index): Open => ({
+      sql,
+      kinds: kindsOfAll(
+        sample.map((row) => row[index]),
+        times,
+      ),
+    }),
+  );
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    const some = all.slice(at, at + AT_ONCE);
     // A column may be empty at the beginning.
-    const unseen = some.filter(({ kinds }) => kinds === undefined);
-    await seeFirst(ask, from, unseen, times);
+    await seeFirst(
+      ask,
+      from,
+      some.filter(({ kinds }) => kinds === undefined),
+      times,
+    );
     for (let left = some; left.length > 0; ) left = await settle(ask, from, left, found);
   }
   return found;
+}
+
+function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKind[] | undefined {
+  let kinds: readonly CellKind[] | undefined;
+  for (const cell of cells) {
+    if (typeof cell !== 'string') continue;
+    const own = possibleKinds(cell, times);
+    kinds = kinds?.filter((kind) => own.includes(kind)) ?? own;
+    if (kinds.length === 0) break;
+  }
+  return kinds;
 }
 
 /** The kinds that the first cell of each column may be of. */
@@ -55,19 +78,8 @@ async function seeFirst(ask: Ask, from: string, columns: readonly Open[], times:
   const [row = []] = await ask(`SELECT ${columns.map(({ sql }) => `any_value(${sql})`).join(', ')} FROM ${from}`);
   for (const [index, column] of columns.entries()) {
     const text = row[index];
-    if (typeof text !== 'string') continue;
-    const time = times ? timeKindOf(text) : undefined;
-    column.kinds = time === undefined ? [...KINDS] : [time];
+    if (typeof text === 'string') column.kinds = possibleKinds(text, times);
   }
-}
-
-/** Takes away the kinds that not all cells are of. */
-async function ruleOut(ask: Ask, from: string, columns: readonly Open[]): Promise<void> {
-  const tried = columns.flatMap(({ sql, kinds = [] }) => kinds.map((kind) => areAll(sql, kind)));
-  if (tried.length === 0) return;
-  const [row = []] = await ask(`SELECT ${tried.join(', ')} FROM ${from}`);
-  let at = 0;
-  for (const column of columns) column.kinds = column.kinds?.filter(() => row[at++] !== false);
 }
 
 /** Tries all rows for the narrowest kind that is left of each column; returns the columns that are not of that. */
