@@ -9,6 +9,7 @@ export type { DeclaredType, NewDocument } from './documents.ts';
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
+export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { createPace } from '../../contract/turns/turns.ts';
-import type { CsvPart, CsvRows } from '../../engine/rows.ts';
+import type { CsvPart, CsvRows } from '../../engine/engine.ts';
 import { CsvRecords, cellsOf, type Dialect, type RawRecord } from './csv-records.ts';
 import { endsWithCarriageReturn, separatorOf } from './dialect.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';

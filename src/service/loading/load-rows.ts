@@ -1,7 +1,14 @@
 import { counted } from '../../contract/in-words.ts';
 import { isObject } from '../../contract/json/json.ts';
-import type { FieldNews, NewDocument } from '../../engine/engine.ts';
-import type { CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from '../../engine/rows.ts';
+import type {
+  CsvRows,
+  FieldNews,
+  NewDocument,
+  ParquetRows,
+  RowDocument,
+  RowsOptions,
+  RowsProgress,
+} from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { reserveDocumentIds } from '../ingest/document-id.ts';

@@ -41,7 +41,9 @@ export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows'
       try {
         await load(context, id, rows, options, outcome);
       } catch (error) {
-        throw rows.kind === 'parquet' && isOfFile(error) ? unreadable(error) : error;
+        options.signal.throwIfAborted();
+        if (rows.kind === 'parquet' && isOfFile(error)) throw unreadable(error);
+        throw writeError('add the rows of the file', context.file, error);
       }
       return outcome;
     },
