@@ -1,11 +1,15 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
+import type { DeclaredType, NewDocument } from './documents.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { Keeping, KeepRequest, Results } from './results.ts';
+import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
+export type { DeclaredType, NewDocument } from './documents.ts';
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
+export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.
@@ -38,6 +42,19 @@ export interface Engine {
    * `addDocuments`.
    */
   addText(table: string, text: DocumentsText, onNews?: OnFieldNews): Promise<TextOutcome[] | undefined>;
+
+  /** The folder of files whose rows `addRows` can add: only for their owner, and emptied when the engine opens. */
+  readonly spool: string;
+
+  /**
+   * Adds the rows of a file as `addDocuments` would add their documents, a later one with the same id included, in
+   * several durable steps. Their types are those of all rows, and rows that are refused are found before any is stored.
+   * Rejects `invalid_input` for a file that cannot be read, and with the signal's reason between two steps.
+   */
+  addRows(table: string, rows: CsvRows | ParquetRows, options: RowsOptions): Promise<RowsOutcome>;
+
+  /** The first rows of a file as documents. Rejects as `addRows` does. */
+  sampleRows(rows: CsvRows | ParquetRows, max: number, signal: AbortSignal): Promise<JsonObject[]>;
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
@@ -184,16 +201,6 @@ export type Change =
   | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
   | { do: 'dropAlias'; workspace: string; name: string };
 
-export interface NewDocument {
-  id: string;
-  /** Microseconds since the epoch; null: the replaced document's, or else now. */
-  eventTimeMicros: bigint | null;
-  /** The document's fields, without `_id`, `_event_time` and `_meta`. */
-  fields: JsonObject;
-  /** The fields that have another type than JSON gives them, if their values fit it. */
-  declared?: ReadonlyMap<string, DeclaredType> | undefined;
-}
-
 /** Documents as JSON text. */
 export interface DocumentsText {
   /** Valid UTF-8. */
@@ -281,9 +288,6 @@ export interface Expression {
 
 /** An expression's value for one row; integers that a double cannot hold are `bigint`. */
 export type Computed = { value: JsonValue; declared?: DeclaredType } | { error: string };
-
-/** `time`: a date or timestamp; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions. */
-export type DeclaredType = 'time' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
 
 export interface TimeFormat {
   /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */

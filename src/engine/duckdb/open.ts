@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { endProcess } from './connections/end-process.ts';
 import { isDamage } from './connections/engine-error.ts';
+import { createRowLoads } from './loading/row-loads.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
 import { createResultStore } from './results/result-store.ts';
 import { createShortcuts, type ShortcutName } from './shortcuts/shortcuts.ts';
+import { spoolFolder } from './storage/database.ts';
 import { createLocks } from './storage/locks.ts';
 import { damageError, resizeError, writeError } from './storage/storage-errors.ts';
 import { Store } from './storage/store.ts';
@@ -104,6 +107,10 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     },
   });
   const records = catalog.records;
+  // Only now: until the file is open it may be another process that reads these.
+  const spool = spoolFolder(file);
+  for (const left of existsSync(spool) ? readdirSync(spool) : [])
+    rmSync(join(spool, left), { recursive: true, force: true });
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
   const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });
@@ -151,7 +158,9 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     },
     definitionOf: (names) => hash('sha256', names.map((name) => catalog.names.definitionOf(name)).join('\n'), 'hex'),
     commit,
+    spool,
     ...createWrites(context),
+    ...createRowLoads({ ...context, connect: () => store.connect(), reading: store.reading.bind(store) }),
     ...createExpressions(queries, limits),
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);

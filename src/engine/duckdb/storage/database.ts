@@ -27,6 +27,11 @@ export const DEFAULT_SCHEMA = 'commons';
  */
 const VACUUM_TASKS = 2;
 
+/** Folder beside the database file for files whose rows are being added. */
+export function spoolFolder(file: string): string {
+  return join(dirname(file), 'spool');
+}
+
 /** An open database file. */
 export interface Database {
   readonly instance: DuckDBInstance;
@@ -85,7 +90,11 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
-    // Not earlier, since it shuts out every file but the attached one.
+    const spool = spoolFolder(file);
+    if (readOnlyCause === undefined) mkdirSync(spool, { recursive: true, mode: 0o700 });
+    // The engine reads these files itself; the gate lets no SQL of a caller name a file.
+    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spool)}]`);
+    // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
     await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);
