@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { Engine } from '../../engine.ts';
-import type { CsvRows, ParquetRows, RowsOutcome } from '../../rows.ts';
+import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
 import { engineErrorText, isDiskFull, isFatal } from '../connections/engine-error.ts';
 import { writeError } from '../storage/storage-errors.ts';
 import { requireTable, type Table } from '../tables/catalog.ts';
