@@ -3,7 +3,7 @@ import { stringifyJson } from '../../contract/json/json.ts';
 import type { DocumentFile, FileBatch, FileEntry, FileFormat, FileRequest } from '../../mcp/tools/file.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, type Piece as FilePiece, fileBytes } from './file-bytes.ts';
-import { formatByName } from './formats.ts';
+import { ALL_FORMATS, formatByName } from './formats.ts';
 import { type EntryReader, jsonReader, linesReader } from './json-entries.ts';
 import { type ObjectList, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
@@ -29,7 +29,7 @@ export async function openDocuments(allowed: AllowedFolders, request: FileReques
     const name = JSON.stringify(request.path);
     throw new ApiError(
       'invalid_input',
-      `Cannot tell the format of the file ${name} by its name. Give "format": json, jsonl, csv or parquet.`,
+      `Cannot tell the format of the file ${name} by its name. Give "format": ${ALL_FORMATS}.`,
     );
   } catch (error) {
     await file.handle.close();
@@ -41,12 +41,14 @@ function refused({ path }: FileRequest, why: string): ApiError {
   return new ApiError('invalid_input', `Cannot read the file ${JSON.stringify(path)}: ${why}`);
 }
 
+/** Formats that are read from the beginning on, and so also if they are compressed. */
 type TextFormat = Exclude<FileFormat, 'parquet'>;
 
 async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
   const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
   const separator = format === 'csv' ? separatorFor(file.path, bytes, request) : undefined;
-  const reader = await readerOf(format, { ...request.csv, separator }, list?.line);
+  const xml = format === 'xml' ? await (await import('./xml-entries.ts')).openXml(bytes, request.xml) : undefined;
+  const reader = xml?.reader ?? (await readerOf(format, { ...request.csv, separator }, list?.line));
   const pieces = list === undefined ? bytes.pieces() : part(bytes, list);
   const isRecognized = request.csv?.separator === undefined && separator !== usualSeparator(file.path);
   const opened: DocumentFile = {
@@ -61,6 +63,7 @@ async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat,
     ...(isRecognized && separator !== undefined ? { separator } : {}),
     ...(list === undefined ? {} : { list: { path: list.path, beside: list.beside } }),
     ...(lists === undefined ? {} : { lists: lists.map(({ path, items }) => ({ path, items })) }),
+    ...(xml === undefined ? {} : { docTag: xml.docTag, lists: xml.lists }),
     close: () => file.handle.close(),
   };
   return opened;

@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
 import { FILE_NOT_FOUND, FILES_MAX, type FindFiles, type FoundFile, type FoundFiles } from '../../mcp/tools/file.ts';
 import { type AllowedFolders, allowedFolders, isInside, openAllowed, real, rootsOf, shown } from './file-access.ts';
-import { formatByName } from './formats.ts';
+import { ALL_FORMATS, formatByName } from './formats.ts';
 
 /** Names that are looked at for one pattern. */
 const NAMES_MAX = 50_000;
@@ -159,7 +159,7 @@ async function nothing(
   if (others.length > 0) {
     return new ApiError(
       'invalid_input',
-      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": json, jsonl, csv or parquet.`,
+      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": ${ALL_FORMATS}.`,
     );
   }
   const there = await Promise.all(places.map(({ folder }) => entriesOf(folder).then((all) => [folder, all] as const)));

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json/json.ts';
 
 /** Formats of files that documents are loaded from. */
-export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
+export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 export const CSV_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
@@ -26,6 +26,19 @@ export interface FileRequest {
         types?: readonly (typeof CSV_TYPES)[number][] | undefined;
       }
     | undefined;
+  /** As `format_params.xml` of a collection. */
+  xml?:
+    | {
+        /** The elements that are the documents; absent: the children of the root, if all have one name. */
+        docTag?: string | undefined;
+        /** The element that holds the documents; absent: the outermost one. */
+        rootTag?: string | undefined;
+        valueTag?: string | undefined;
+        attributePrefix?: string | undefined;
+      }
+    | undefined;
+  /** The name of a sheet of a workbook; absent: the first. */
+  sheet?: string | undefined;
 }
 
 /** A file that was asked for, by itself or by a folder or pattern that it is in. */
@@ -81,7 +94,7 @@ export interface DocumentFile {
   unit: 'line' | 'row';
   /** In the order of the file; each fits into one request. */
   batches: AsyncIterable<FileBatch>;
-  /** Number of values so far that JSON cannot express (NaN, infinities); they become null. */
+  /** Number of values so far that JSON cannot express (NaN, infinities) and become null, or of cells with an error. */
   unwritable(): number;
   /** For CSV: how the rows so far fit the columns. */
   rows?(): CsvRows;
@@ -89,8 +102,13 @@ export interface DocumentFile {
   separator?: string;
   /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
   list?: { path: string; beside: readonly string[] };
-  /** For JSON that is one document: the lists of objects in it. */
-  lists?: readonly { path: string; items: number }[];
+  /** For JSON or XML that is one document: the lists of objects, or the elements that are there several times, in it. */
+  lists?: readonly { path: string; items: number }[] | undefined;
+  /** For XML: the name of the elements that are the documents, if it was found. */
+  docTag?: string | undefined;
+  /** For a workbook: the sheet that is read, and the names of the others. */
+  sheet?: string | undefined;
+  sheets?: readonly string[] | undefined;
   /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
   asText(): readonly string[];
   close(): Promise<void>;

@@ -51,7 +51,7 @@ export async function presentLoad(
         : {}),
       ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
       ...(rows !== undefined && rows.short > 0 ? { short_rows: rows.short, short_at_lines: rows.shortLines } : {}),
-      ...(nulled > 0 ? { values_made_null: nulled } : {}),
+      ...(nulled > 0 ? { [file.format === 'xlsx' ? 'error_cells' : 'values_made_null']: nulled } : {}),
       ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
       ...(fields === undefined ? {} : { fields: fields.text }),
       ...(warnings.length > 0 ? { warnings } : {}),
@@ -62,10 +62,13 @@ export async function presentLoad(
 }
 
 /** What was recognized in a file. */
-export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separator' | 'list' | 'lists'>): object {
+export function readAs({ separator, list, lists = [], docTag, sheet, sheets = [] }: ReadAs): object {
   const short = (text: string) => cutText(text, FIELD_CHARS_MAX);
   return {
     ...(separator === undefined ? {} : { csv_separator: separator }),
+    ...(docTag === undefined ? {} : { doc_tag: short(docTag) }),
+    ...(sheet === undefined ? {} : { sheet: short(sheet) }),
+    ...(sheets.length === 0 ? {} : { other_sheets: sheets.slice(0, LISTS_MAX).map(short) }),
     ...(list === undefined ? {} : { list_path: short(list.path) }),
     ...(list === undefined || list.beside.length === 0
       ? {}
@@ -75,6 +78,8 @@ export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separat
       : { lists: lists.slice(0, LISTS_MAX).map(({ path, items }) => `${short(path)}: ${counted(items, 'items')}`) }),
   };
 }
+
+type ReadAs = Pick<FileFacts, 'separator' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'>;
 
 /** The collection as SQL spells it. */
 export function tableOf({ workspace, collection }: Target): string {
@@ -175,7 +180,7 @@ function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileF
 }
 
 /** Which objects of a file that is a single one are the documents. */
-function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
+function listHints({ format, list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
   if (list !== undefined && asked === undefined) {
     return [
       'the file is one object, and the items of its list at list_path are the documents ("list_path": "." makes the object the document)',
@@ -183,13 +188,18 @@ function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadIn
   }
   if (lists.length === 0) return [];
   const isIn = inside > 0 ? 'delete this document and ' : '';
+  if (format === 'xml') {
+    return [
+      `one element was taken as a document, and others are in it several times (lists): if these are to be the documents, ${isIn}load again with their name as "doc_tag"`,
+    ];
+  }
   return [
     `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path"`,
   ];
 }
 
 function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
-  const { format, asText, rows, unit, nulled } = file;
+  const { format, asText, rows, unit, nulled, sheets = [] } = file;
   const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
@@ -201,7 +211,14 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
-  if (nulled > 0) texts.push(`${nulled} values were NaN or infinite, which JSON has not, and are null`);
+  if (nulled > 0) {
+    texts.push(
+      format === 'xlsx'
+        ? `${nulled} cells held an error such as #DIV/0! and are left out`
+        : `${nulled} values were NaN or infinite, which JSON has not, and are null`,
+    );
+  }
+  if (sheets.length > 0) texts.push('only one sheet was read: "sheet" names another');
   if (asText.length > 0) {
     texts.push(
       'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',

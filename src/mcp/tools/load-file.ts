@@ -100,7 +100,7 @@ async function loadOne(
 }
 
 function factsOf(file: DocumentFile): FileFacts {
-  const { path, format, bytes, unit, separator, list, lists } = file;
+  const { path, format, bytes, unit, separator, list, lists, docTag, sheet, sheets } = file;
   return {
     path,
     format,
@@ -109,6 +109,9 @@ function factsOf(file: DocumentFile): FileFacts {
     ...(separator === undefined ? {} : { separator }),
     ...(list === undefined ? {} : { list }),
     ...(lists === undefined ? {} : { lists }),
+    docTag,
+    sheet,
+    sheets,
     nulled: file.unwritable(),
     asText: file.asText(),
     rows: file.rows?.(),
@@ -134,21 +137,24 @@ export function loadFileTool(): Tool {
       .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
       .describe('File, folder, pattern (in/**/*.csv) or JSON list of these, below a folder the operator allows'),
     workspace: workspace.optional().describe('Default commons'),
-    collection: collection.optional().describe('For all files; default: one each, named after it'),
+    collection: collection.optional().describe('For all files; default: named after each'),
     format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),
-    create_collection: z.boolean().optional().describe('Default true'),
+    create_collection: z.boolean().optional(),
     id_field: z.string().min(1).optional().describe('Its value becomes the _id'),
     dry_run: z.boolean().optional().describe('Only show fields and rows'),
     on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
-    from: z.string().min(1).optional().describe('File to begin with, to go on after a stop'),
+    from: z.string().min(1).optional().describe('File to begin with'),
     skip: z.int().min(0).optional().describe('Leave out its first entries'),
     list_path: z.string().min(1).optional(),
+    doc_tag: z.string().min(1).optional(),
+    root_tag: z.string().min(1).optional(),
+    sheet: z.string().min(1).optional(),
     csv_separator: z
       .string()
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
       .optional(),
     csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default STRING'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional(),
   };
   return handTool<LoadInput>({
     name: NAME,
@@ -158,7 +164,7 @@ export function loadFileTool(): Tool {
     needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
     title: 'Load files',
     description:
-      "Add the documents of JSON, JSON lines, CSV or Parquet files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
+      "Add the documents of files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
     shape,
     output: {
       complete: { type: 'boolean' },

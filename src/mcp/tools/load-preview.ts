@@ -32,7 +32,9 @@ const TOKENS = { all: 2_500, most: 1_200, least: 60 };
 /** Opens a file as the arguments say. */
 export async function openAs({ openFile }: Means, { path }: FoundFile, input: LoadInput): Promise<DocumentFile> {
   const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
-  const file = await openFile?.({ path, format: input.format, listPath: input.list_path, csv });
+  const xml = { docTag: input.doc_tag, rootTag: input.root_tag };
+  const { format, list_path: listPath, sheet } = input;
+  const file = await openFile?.({ path, format, listPath, csv, xml, sheet });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
