@@ -24,6 +24,11 @@ export async function openDocuments(allowed: AllowedFolders, request: FileReques
       if (bytes.compression === undefined) return await parquetFile(file);
       throw refused(request, `it is Parquet compressed with ${bytes.compression}. Decompress it first.`);
     }
+    if (format === 'avro') return await avroFile(file, bytes);
+    if (format === 'xlsx') {
+      if (bytes.compression === undefined) return await xlsxFile(file, bytes, request.sheet);
+      throw refused(request, `it is a workbook compressed with ${bytes.compression}. Decompress it first.`);
+    }
     refuseOtherBytes(bytes.head);
     if (format !== undefined) return await textFile(file, bytes, format, request);
     const name = JSON.stringify(request.path);
@@ -41,8 +46,7 @@ function refused({ path }: FileRequest, why: string): ApiError {
   return new ApiError('invalid_input', `Cannot read the file ${JSON.stringify(path)}: ${why}`);
 }
 
-/** Formats that are read from the beginning on, and so also if they are compressed. */
-type TextFormat = Exclude<FileFormat, 'parquet'>;
+type TextFormat = Exclude<FileFormat, 'parquet' | 'avro' | 'xlsx'>;
 
 async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
   const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
@@ -171,6 +175,39 @@ async function parquetFile(file: AllowedFile): Promise<DocumentFile> {
       parquet.close();
       await file.handle.close();
     },
+  };
+}
+
+async function avroFile(file: AllowedFile, bytes: FileBytes): Promise<DocumentFile> {
+  const { openAvro } = await import('./avro-entries.ts');
+  const { entries, unwritable, asText } = openAvro(bytes);
+  return {
+    path: file.path,
+    format: 'avro',
+    bytes: file.bytes,
+    unit: 'row',
+    batches: batchesOf(entries),
+    unwritable,
+    asText,
+    close: () => file.handle.close(),
+  };
+}
+
+async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: string | undefined): Promise<DocumentFile> {
+  refuseOtherBytes(head, 'xlsx');
+  const { openXlsx } = await import('./xlsx-entries.ts');
+  const { entries, sheet, sheets, unwritable } = await openXlsx(file.handle, file.bytes, asked);
+  return {
+    path: file.path,
+    format: 'xlsx',
+    bytes: file.bytes,
+    unit: 'row',
+    batches: batchesOf(entries),
+    unwritable,
+    asText: () => [],
+    sheet,
+    sheets,
+    close: () => file.handle.close(),
   };
 }
 
