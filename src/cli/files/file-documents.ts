@@ -16,7 +16,11 @@ const LISTS_SHOWN = 10;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
-  const file = await openAllowed(allowed, request.path);
+  return documentsOf(await openAllowed(allowed, request.path), request);
+}
+
+/** The documents of an open file, which is closed with them, or if they cannot be read. */
+export async function documentsOf(file: AllowedFile, request: FileRequest): Promise<DocumentFile> {
   try {
     const format = request.format ?? formatByName(file.path);
     const bytes = await fileBytes(file.handle);

@@ -7,7 +7,7 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 export const CSV_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 
 export interface FileRequest {
-  /** Absolute, or relative to a folder that the operator allows. */
+  /** Absolute, or relative to a folder that the operator allows; or an https URL of a host that the operator allows. */
   path: string;
   /** Absent: taken from the file name's extension. */
   format?: FileFormat | undefined;
@@ -39,14 +39,17 @@ export interface FileRequest {
     | undefined;
   /** The name of a sheet of a workbook; absent: the first. */
   sheet?: string | undefined;
+  /** Ends waiting for a server. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A file that was asked for, by itself or by a folder or pattern that it is in. */
 export interface FoundFile {
-  /** With symbolic links resolved. */
+  /** With symbolic links resolved; or a URL. */
   path: string;
   /** Below the folder that the operator allows; the path if there are several of these. */
   name: string;
+  /** 0 if it is known only once it is read. */
   bytes: number;
 }
 

@@ -56,8 +56,8 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
   const tell = (bytesRead: number, inside: number) => {
     const all = insideBefore + inside;
     context.progress(
-      Math.min(bytesBefore + bytesRead, bytes),
-      bytes,
+      bytesBefore + bytesRead,
+      Math.max(bytes, bytesBefore + bytesRead),
       `${all.toLocaleString('en-US')} documents are in`,
     );
   };
@@ -90,7 +90,7 @@ async function loadOne(
   input: LoadInput,
   tell: Tell,
 ): Promise<FileFacts> {
-  const file = await openAs(means, found, input);
+  const file = await openAs({ means, signal }, found, input);
   try {
     await run(file, load, { client, signal, tell, input });
     return factsOf(file);
@@ -124,8 +124,9 @@ function named(error: unknown, name: string): ApiError {
   return new ApiError(code, `${JSON.stringify(name)}: ${message}`, { ...details, cause: error });
 }
 
-const ABSENT = 'the operator allows no folder to load files from (--allow-dirs)';
-const REMEDY = '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files may be read from';
+const ABSENT = 'the operator allows no folder or host to load files from (--allow-dirs, --allow-hosts)';
+const REMEDY =
+  '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files may be read from, --allow-hosts (COLLOQUY_ALLOW_HOSTS) hosts of https URLs';
 const MISSING =
   'Give "path" relative to a folder that the operator allows (--allow-dirs), or as an absolute path below one; a human may have to put the file there.';
 
@@ -135,7 +136,7 @@ export function loadFileTool(): Tool {
   const shape = {
     path: z
       .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-      .describe('File, folder, pattern (in/**/*.csv) or JSON list of these, below a folder the operator allows'),
+      .describe('File, folder, pattern (in/**/*.csv), https URL the operator allows, or JSON list of these'),
     workspace: workspace.optional().describe('Default commons'),
     collection: collection.optional().describe('For all files; default: named after each'),
     format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),

@@ -3,7 +3,6 @@ import { counted } from '../../contract/in-words.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import type { Means } from '../means.ts';
 import { cutText, Room } from '../room.ts';
 import { linesOf } from './field-lines.ts';
 import type { DocumentFile, FileEntry, FoundFile } from './file.ts';
@@ -30,18 +29,22 @@ const ROOM = { bytesMax: 16_000, tokensMax: 5_000 };
 const TOKENS = { all: 2_500, most: 1_200, least: 60 };
 
 /** Opens a file as the arguments say. */
-export async function openAs({ openFile }: Means, { path }: FoundFile, input: LoadInput): Promise<DocumentFile> {
+export async function openAs(
+  { means: { openFile }, signal }: Pick<ToolContext, 'means' | 'signal'>,
+  { path }: FoundFile,
+  input: LoadInput,
+): Promise<DocumentFile> {
   const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
   const xml = { docTag: input.doc_tag, rootTag: input.root_tag };
   const { format, list_path: listPath, sheet } = input;
-  const file = await openFile?.({ path, format, listPath, csv, xml, sheet });
+  const file = await openFile?.({ path, format, listPath, csv, xml, sheet, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
 
 /** The answer of a dry run; rejects if the only file cannot be read. */
 export async function previewOf(
-  { means, signal }: Pick<ToolContext, 'means' | 'signal'>,
+  context: Pick<ToolContext, 'means' | 'signal'>,
   { plan, leftOut }: { plan: readonly Planned[]; leftOut: readonly string[] },
   input: LoadInput,
 ): Promise<Fenced> {
@@ -50,10 +53,10 @@ export async function previewOf(
   const each = Math.max(least, Math.min(most, Math.floor(all / plan.length)));
   const shown: Record<string, unknown>[] = [];
   for (const planned of plan) {
-    signal?.throwIfAborted();
+    context.signal?.throwIfAborted();
     let one: Record<string, unknown>;
     try {
-      one = await previewed(means, planned, input, each);
+      one = await previewed(context, planned, input, each);
     } catch (error) {
       if (plan.length === 1) throw error;
       one = { file: planned.found.name, error: cutText(toApiError(error).message, ERROR_CHARS_MAX) };
@@ -75,8 +78,13 @@ export async function previewOf(
   };
 }
 
-async function previewed(means: Means, { found, target }: Planned, input: LoadInput, tokensMax: number) {
-  const file = await openAs(means, found, input);
+async function previewed(
+  context: Pick<ToolContext, 'means' | 'signal'>,
+  { found, target }: Planned,
+  input: LoadInput,
+  tokensMax: number,
+) {
+  const file = await openAs(context, found, input);
   try {
     const { entries, isAll, failure } = await beginningOf(file);
     requireIdField(entries, input.id_field);

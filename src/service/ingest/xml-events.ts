@@ -42,7 +42,8 @@ export class XmlEvents {
   constructor({ open, close, text }: XmlHandlers) {
     const parser = this.#parser;
     parser.on('opentagstart', () => {
-      this.#line = parser.line;
+      // The parser has read the character behind the name, which may have ended the line.
+      this.#line = parser.columnIndex === 0 ? parser.line - 1 : parser.line;
       this.#attributes = 0;
       this.#levels += 1;
       this.#waiting = 0;
