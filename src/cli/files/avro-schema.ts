@@ -135,7 +135,7 @@ function recordReader(schema: Record<string, unknown>, scope: Scope): Read {
   scope.named.set(name, read);
   const { fields: given } = schema;
   if (!Array.isArray(given)) throw new AvroError(`its schema has the record ${JSON.stringify(name)} without fields`);
-  const namespace = name.replace(/\.?[^.]*$/, '');
+  const namespace = name.slice(0, Math.max(0, name.lastIndexOf('.')));
   for (const field of given) {
     const key = isObject(field) ? field['name'] : undefined;
     if (typeof key !== 'string') throw new AvroError('its schema has a field without a name');

@@ -31,6 +31,7 @@ export async function findFiles(
     if (isUrl(asked)) {
       const url = allowedUrl(asked, allowed.hosts ?? []);
       files.set(asked, { path: asked, name: fileNameIn(url), bytes: 0 });
+      if (files.size > FILES_MAX) throw tooMany(asked);
       continue;
     }
     const places = await placesOf(allowed, asked);

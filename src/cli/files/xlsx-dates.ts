@@ -25,7 +25,7 @@ export function kindOf(code: string): TimeKind | undefined {
   const [first = ''] = code.slice(0, 1_000).split(';', 1);
   const plain = first.replace(/"[^"]*"|\\.|[_*]./g, '').toLowerCase();
   if (/\[[hms]{1,9}\]/.test(plain)) return undefined;
-  const signs = plain.replace(/\[[^\]]*\]/g, '').replace(/general/g, '');
+  const signs = plain.replace(/\[[^[\]]*\]/g, '').replace(/general/g, '');
   const hasTime = /[hs]/.test(signs);
   // "m" is a month, or minutes beside hours or seconds.
   const hasDate = /[dy]/.test(signs) || (/m/.test(signs) && !hasTime);

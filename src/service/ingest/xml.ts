@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
 import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import { DEPTH_MAX } from '../../contract/json/measure.ts';
 import type { FileFormat } from '../catalog/records.ts';
@@ -189,8 +189,7 @@ function jsonOf({ members, texts }: Open, valueTag: string): JsonValue {
   const text = texts.join('').trim();
   if (members.size === 0) return text;
   if (text !== '') put(members, valueTag, text);
-  // fromEntries treats a name such as __proto__ like any other.
-  return Object.fromEntries(
-    [...members].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? null) : values]),
-  );
+  const object: JsonObject = {};
+  for (const [name, values] of members) setField(object, name, values.length === 1 ? (values[0] ?? null) : values);
+  return object;
 }
