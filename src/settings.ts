@@ -193,6 +193,18 @@ export const SETTINGS = {
     defaultShown: 'none',
     meaning: 'Folders that load_file may read from, with all below them; separated by commas',
   },
+  allowHosts: {
+    schema: names(
+      /^(\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?(:\d{1,5})?$/i,
+      'expected host names such as data.example.org or *.example.org, separated by commas',
+    ),
+    env: 'COLLOQUY_ALLOW_HOSTS',
+    flag: '--allow-hosts <names>',
+    commands: OFFER,
+    defaultShown: 'none',
+    meaning:
+      'Hosts that load_file may read https URLs of, never at private addresses; *.example.org: those below it; separated by commas',
+  },
   requestTimeoutMs: {
     schema: integer(1, 86_400_000),
     env: 'COLLOQUY_REQUEST_TIMEOUT_MS',
