@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
-import { endOfItem } from '../../contract/json/json-scan.ts';
+import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { FieldNews, NewDocument } from '../../engine/engine.ts';
@@ -205,6 +205,8 @@ async function entryOf(
 ): Promise<Entry> {
   const own = bytes.subarray(start, end);
   if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
+  if (own.length > ITEM_BYTES_MAX)
+    return { line, problem: `has more than ${ITEM_BYTES_MAX} bytes (10 MiB), the most that one document may have` };
   // An object's limits first, so that neither parsing it nor walking over it takes long.
   const isWhole = own[0] !== OPEN || endOfItem(own, 0) > 0;
   if (!isWhole && own.length > CHECKED_BYTES_MAX)
