@@ -31,7 +31,7 @@ async function read(text: string | Buffer, { chunks = [7], ...options }: Cut = {
     for await (const part of jsonParts(chunksOf(Buffer.from(text), chunks), options)) {
       parts += 1;
       for (const { start, end, line } of itemsOf(part)) {
-        items.push({ at: line, text: part.bytes.toString('utf8', start, end).trim() });
+        items.push({ at: line, text: part.bytes.toString('utf8', start, end).replace(/\s*\r$/, '') });
       }
     }
   } catch (error) {
@@ -230,13 +230,17 @@ describe('jsonParts()', () => {
     }
   });
 
-  it('counts the lines of many documents on one line in no more than a moment', async () => {
-    const text = `[${Array.from({ length: 200_000 }, (_, n) => `{"n":${n},"text":"some text of it"}`).join(',')}]`;
-    const began = performance.now();
-    const { items } = await read(text, { chunks: [64 * 1024] });
-    expect(items).toHaveLength(200_000);
-    expect(new Set(linesOf(items))).toEqual(new Set([1]));
-    // A search of the next line for each document takes minutes.
-    expect(performance.now() - began).toBeLessThan(20_000);
+  it('counts the lines of many documents on one line about as fast as those on many', () => {
+    const took = (gap: string) => {
+      const bytes = Buffer.from(Array.from({ length: 150_000 }, (_, n) => `{"n":${n},"text":"some text"}`).join(gap));
+      const began = performance.now();
+      let count = 0;
+      for (const { line } of itemsOf({ bytes, line: 1, isLines: false })) count += line > 0 ? 1 : 0;
+      expect(count).toBe(150_000);
+      return performance.now() - began;
+    };
+    took('\n');
+    // A search of the next line behind each document takes twenty times as long.
+    expect(took(' ')).toBeLessThan(5 * took('\n') + 500);
   });
 });
