@@ -126,7 +126,7 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
     // How many are left to be skipped, only the part before it tells.
     if (options.skip > 0) await before;
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
-    if (left.bytes.length > 0 && (await addText(loading, left.bytes, before))) return;
+    if (left.bytes.length > 0 && (await addText(loading, left, before))) return;
     await before;
     await addItems(loading, left);
   } finally {
@@ -144,11 +144,11 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 }
 
 /** Adds documents without parsing them; false, with nothing done, if some need a closer look. */
-async function addText(loading: Loading, bytes: Buffer, after: Promise<void>): Promise<boolean> {
+async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
   if (!takesAsGiven(collection) || !isUtf8(bytes)) return false;
   const intake = textIntake(collection, options.idField);
-  const place = { bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
+  const place = { bytes, start: 0, end: bytes.length, isList: false, isLines, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.addText(collection.table, { ...intake, ...place, after }, (one) => news.push(one)),
