@@ -26,6 +26,10 @@ export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admi
     scope.removeAllContentTypeParsers();
     // The body stays unread.
     scope.addContentTypeParser(LOAD_TYPE, async () => undefined);
+    scope.addContentTypeParser('*', async () => {
+      const why = `The body of a load is not declared as bytes. Send the header "Content-Type: ${LOAD_TYPE}".`;
+      throw new ApiError('unsupported_media_type', why);
+    });
     scope.route({
       method: LOAD.method,
       url: routerPath(LOAD.path),
