@@ -51,7 +51,7 @@ export async function* jsonParts(
 class Cutter {
   #room: Buffer;
   /** The room of the part before. */
-  #other = Buffer.alloc(0);
+  #other: Buffer = Buffer.alloc(0);
   #filled = 0;
   #wanted: number;
   readonly #partBytes: number;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LoadBench, startBench } from './loads.ts';
+import { type LoadBench, startBench } from './load-bench.ts';
 
 let bench: LoadBench;
 

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../../src/http/client.ts';
 import { addUser } from '../people.ts';
-import { COLLECTIONS, chunksOf, type LoadBench, startBench } from './loads.ts';
+import { COLLECTIONS, chunksOf, type LoadBench, startBench } from './load-bench.ts';
 
 let bench: LoadBench;
 
@@ -254,7 +254,6 @@ describe('a load is refused', () => {
     ['format=jsonl', { 'content-encoding': 'gzip' }, 415, 'Content-Encoding "gzip"'],
     ['format=jsonl', { 'content-type': 'application/json' }, 415, 'application/octet-stream'],
     ['format=jsonl', { 'content-type': 'text/csv' }, 415, 'application/octet-stream'],
-    ['format=jsonl', { 'content-type': '' }, 415, 'application/octet-stream'],
     ['', {}, 400, 'format'],
     ['format=xml', {}, 400, 'format'],
     ['format=jsonl&id_feild=id', {}, 400, 'id_feild'],

@@ -4,7 +4,7 @@ import { type JsonObject, stringifyJson } from '../../../src/contract/json/json.
 import { exactText } from '../../../src/engine/duckdb/values/exact-text.ts';
 import { keyedDocument, nastyDocument } from '../../engine/documents.ts';
 import { propertyRuns } from '../../property.ts';
-import { type LoadBench, startBench } from './loads.ts';
+import { type LoadBench, startBench } from './load-bench.ts';
 
 let bench: LoadBench;
 const started = new Date().toISOString();
@@ -13,6 +13,12 @@ beforeAll(async () => {
   bench = await startBench();
 });
 afterAll(() => bench.remove());
+
+/** The answer of a write. */
+interface Added {
+  data: { _id: string | null; status: string; error: { message: string } | null }[];
+  warnings?: string[];
+}
 
 /** What became of documents that were written in several steps. */
 interface Outcome {
@@ -34,7 +40,7 @@ async function byAdding(steps: readonly (readonly string[])[], settings: object)
     if (texts.length === 0) continue;
     const { status, text, body } = await bench.add(name, ...texts);
     if (status !== 200) throw new Error(text);
-    const { data, warnings = [] } = body as Awaited<ReturnType<LoadBench['client']['addDocuments']>>;
+    const { data, warnings = [] } = body as Added;
     const has = (wanted: string) => data.filter((row) => row.status === wanted).length;
     outcome.counts.push({
       entries: data.length,
