@@ -211,6 +211,8 @@ export interface DocumentsText {
   end: number;
   /** False: they stand one after the other, with white space between them, from the offset `start` to the end of the bytes. */
   isList?: boolean | undefined;
+  /** Without a list: whether there is one on each line, and on no other. */
+  isLines?: boolean | undefined;
   /** The field whose text or number is the `_id`, too; documents then have no `_id` of their own. */
   idField?: string | undefined;
   /** The field whose value is the event time, too, where a document has it. */

@@ -81,7 +81,9 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && isInRows(file));
     // Nothing was done, so the error says everything.
     if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw error;
-    load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken: code === 'invalid_input' };
+    // What is sent of a list that is cut does not end it, which says nothing of the file.
+    const isBroken = !isCancelled && code === 'invalid_input';
+    load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
   } finally {
     ending.stop();
   }

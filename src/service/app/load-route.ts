@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ApiError, toErrorBody } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
-import { LOAD, LOAD_ANSWER_TYPE, type LoadResult } from '../../contract/load.ts';
+import { LOAD, LOAD_ANSWER_TYPE, LOAD_TYPE, type LoadResult } from '../../contract/load.ts';
 import type { CallContext } from '../context.ts';
 import { load } from '../loading/load.ts';
 import type { LoadOutcome } from '../loading/loading.ts';
@@ -20,12 +20,18 @@ interface Admission {
   guarded<T>(request: FastifyRequest, work: (call: CallContext) => Promise<T>): Promise<T>;
 }
 
+const FORM = /^(?:application\/x-www-form-urlencoded|multipart\/)/i;
+
 /** The endpoint that takes a stream of bytes (`contract/load.ts`). */
 export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admission): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // The body stays unread, whatever type it is said to have.
-    scope.addContentTypeParser('*', async () => undefined);
+    // The body stays unread, whatever it is said to be; but forms are not what the file was.
+    scope.addContentTypeParser('*', async ({ headers }: FastifyRequest) => {
+      if (!FORM.test(headers['content-type'] ?? '')) return;
+      const why = `The body of a load is sent as a form. Send the file as it is, with the header "Content-Type: ${LOAD_TYPE}".`;
+      throw new ApiError('unsupported_media_type', why);
+    });
     scope.route({
       method: LOAD.method,
       url: routerPath(LOAD.path),

@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDocuments } from '../../../src/cli/files/file-documents.ts';
+import { type JsonObject, parseJson } from '../../../src/contract/json/json.ts';
 import type { DocumentFile, FileEntry, FileRequest } from '../../../src/mcp/tools/file.ts';
 
 /** What was read of a file: its documents, or why they are none, and why reading ended. */
@@ -13,6 +14,24 @@ export interface Opened {
   file: DocumentFile | undefined;
   nulled: number;
   asText: readonly string[];
+}
+
+/** Reads what is sent of a file as lines, of which line `at` has the entry `at`; those before a failure are kept. */
+export async function readEntries(file: DocumentFile, entries: FileEntry[]): Promise<void> {
+  let text = '';
+  const take = () => {
+    for (const [index, line] of text.split('\n').entries()) {
+      if (line.trim() === '') continue;
+      const at = index + 1;
+      const problem = file.problemAt?.(at);
+      entries.push(problem === undefined ? { at, document: parseJson(line) as JsonObject } : { at, problem });
+    }
+  };
+  try {
+    for await (const { piece } of file.pieces()) text += piece.toString();
+  } finally {
+    take();
+  }
 }
 
 /** A folder of files to read, for one test file. */
@@ -36,7 +55,7 @@ export function filesFolder() {
       let error: string | undefined;
       try {
         file = await openDocuments({ folders: [root], dataDir: join(root, 'none') }, { path, ...request });
-        for await (const batch of file.batches) entries.push(...batch.entries);
+        await readEntries(file, entries);
       } catch (caught) {
         if ((caught as { code?: string }).code !== 'invalid_input') throw caught;
         error = (caught as Error).message;
@@ -48,8 +67,8 @@ export function filesFolder() {
         places: entries.map(({ at }) => at),
         error,
         file,
-        nulled: file?.unwritable() ?? 0,
-        asText: file?.asText() ?? [],
+        nulled: file?.unwritable?.() ?? 0,
+        asText: file?.asText?.() ?? [],
       };
     },
   };

@@ -12,6 +12,8 @@ import { fileMeans } from '../../../src/cli/means.ts';
 import { DOWNLOAD_LIMITS, type Network } from '../../../src/http/download.ts';
 import { isPublic } from '../../../src/http/public-addresses.ts';
 import type { FileEntry, FileRequest } from '../../../src/mcp/tools/file.ts';
+import { piecesOf } from './entries.ts';
+import { readEntries } from './opened.ts';
 
 const TLS = join(import.meta.dirname, '../tls');
 const pem = (name: string) => readFileSync(join(TLS, `${name}.pem`));
@@ -86,8 +88,9 @@ async function read(path: string, more: Partial<FileRequest> & { limits?: typeof
   const file = await openUrl({ hosts, network, limits: own }, { path, ...request });
   const entries: FileEntry[] = [];
   try {
-    for await (const batch of file.batches) entries.push(...batch.entries);
-    return { path: file.path, format: file.format, entries, leftDuring: leftovers() };
+    const bytes = file.sentAs === 'jsonl' ? Buffer.alloc(0) : Buffer.concat(await piecesOf(file));
+    if (file.sentAs === 'jsonl') await readEntries(file, entries);
+    return { path: file.path, format: file.format, entries, bytes, text: bytes.toString(), leftDuring: leftovers() };
   } finally {
     await file.close();
   }
@@ -107,7 +110,7 @@ describe('openUrl()', () => {
     expect(await read(url('a.jsonl'))).toMatchObject({ path: url('a.jsonl'), format: 'jsonl', entries: LINES });
     for (const path of ['a.jsonl.gz', 'encoded.jsonl']) expect((await read(url(path))).entries).toEqual(LINES);
     expect((await read(url('a.jsonl', 'x.sub.example.org'))).entries).toEqual(LINES);
-    expect(await read(url('typed'))).toMatchObject({ format: 'csv', entries: [{ at: 2, document: { a: '1' } }] });
+    expect(await read(url('typed'))).toMatchObject({ format: 'csv', text: 'a\n1\n' });
     expect((await read(url('p.parquet'))).entries).toHaveLength(3);
   });
 
