@@ -6,7 +6,7 @@ export class AvroError extends Error {}
 /** How deep a record may be nested: what is read next is checked against what a document may have. */
 const LEVELS_MAX = 1_000;
 /** Values of one record; nothing that a document may hold comes near. Many may have no bytes at all. */
-const VALUES_MAX = 2_000_000;
+const VALUES_MAX = 500_000;
 
 /** Reads the primitives of Avro from the bytes of a block; throws an `AvroError` instead of reading past their end. */
 export class AvroCursor {

@@ -124,10 +124,10 @@ describe('hostile Avro', () => {
 
   it.each([
     ['endless records', { type: 'record', name: 'R', fields: [] }, block(2 ** 40, Buffer.alloc(0)), '0 bytes'],
-    ['an endless array', record({ type: 'array', items: 'null' }), block(1, long(2n ** 50n)), '2000000 values'],
+    ['an endless array', record({ type: 'array', items: 'null' }), block(1, long(2n ** 50n)), '500000 values'],
     ['a record in itself', record('R'), block(1, Buffer.alloc(1)), 'nested without end'],
     ['a list without end', record(['null', 'R']), block(1, Buffer.alloc(5_000_000, 2)), 'nested without end'],
-    ['values of no bytes', fan(), block(1, Buffer.alloc(1)), '2000000 values'],
+    ['values of no bytes', fan(), block(1, Buffer.alloc(1)), '500000 values'],
     ['a long text', record('string'), block(1, long(2n ** 40n)), 'claims 1099511627776 bytes'],
     ['a negative text', record('string'), block(1, long(-5)), 'claims -5 bytes'],
     ['a long integer', record('long'), block(1, Buffer.alloc(11, 0xff)), 'more than 10 bytes'],
@@ -140,7 +140,7 @@ describe('hostile Avro', () => {
     const begun = performance.now();
     const { error } = await read('h.avro', Buffer.concat([head(schema), blocks]));
     expect(error).toContain(why);
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
   it('with a block that expands without end is refused, and an unknown codec named', async () => {

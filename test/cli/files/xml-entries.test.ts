@@ -101,7 +101,7 @@ describe('files of XML', () => {
     expect(error).toMatch(new RegExp(`^The file is not XML, at line ${line}: `));
     expect(error).toContain(why);
     expect(documents[0]).toEqual({ '#text': '1' });
-    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
   it('leave out a document that is too deep or too large, and go on behind it', async () => {
