@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
-import type { JsonValue } from '../../contract/json/json.ts';
+import { csvLine, jsonLine } from '../../contract/json/file-lines.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../contract/results.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { KeptEntry } from './kept-results.ts';
@@ -268,37 +268,4 @@ async function writeText(
   } finally {
     await handle.close();
   }
-}
-
-/** Cells as in answers: nested values as JSON text, NULL as an empty cell, an empty text as `""`. */
-export function csvLine(row: readonly JsonValue[]): string {
-  return row.map(csvCell).join(',');
-}
-
-function csvCell(value: JsonValue): string {
-  if (value === null) return '';
-  if (typeof value === 'string') return value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value;
-  return typeof value === 'object' ? quoted(JSON.stringify(value)) : String(value);
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
-}
-
-/**
- * An object on one line. Integers have all their digits. Doubles that JSON would write like such integers are written
- * in exponent notation, so that a reader gets the same double. Longer decimals are text, as in answers.
- */
-export function jsonLine(names: readonly string[], row: readonly JsonValue[]): string {
-  return `{${names.map((name, index) => `${JSON.stringify(name)}:${jsonText(row[index] ?? null)}`).join(',')}}`;
-}
-
-function jsonText(value: JsonValue): string {
-  if (typeof value === 'bigint') return value.toString();
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    return value.toExponential();
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
-  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`);
-  return `{${members.join(',')}}`;
 }

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
+import { exportsFolder } from '../connections/exports-folder.ts';
 import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
@@ -85,6 +86,8 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
+    // The engine writes exported collections as Parquet itself; the gate lets no SQL of a caller name a file.
+    await first.run(`SET GLOBAL allowed_directories = [${quoteText(exportsFolder(file))}]`);
     // Not earlier, since it shuts out every file but the attached one.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
