@@ -127,8 +127,17 @@ function jsonCell(sql: string): string {
 }
 
 function csvText(sql: string): string {
-  return `CASE WHEN ${sql} = '' OR regexp_matches(${sql}, '[",\\r\\n]|^\\s|\\s$') THEN ${quotedSql(sql)} ELSE ${sql} END`;
+  // One regular expression for all of it would take several times as long.
+  const odd = [
+    ...[`'"'`, "','", 'chr(10)', 'chr(13)'].map((part) => `contains(${sql}, ${part})`),
+    `${sql} = ''`,
+    `${sql} <> trim(${sql}, ${SPACES})`,
+  ];
+  return `CASE WHEN ${odd.join(' OR ')} THEN ${quotedSql(sql)} ELSE ${sql} END`;
 }
+
+/** Line breaks are quoted anyway. */
+const SPACES = "' ' || chr(9) || chr(11) || chr(12)";
 
 function quotedSql(sql: string): string {
   return `'"' || replace(${sql}, '"', '""') || '"'`;
