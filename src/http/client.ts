@@ -39,8 +39,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Asks to keep the query's whole result, and to return at most this many of its rows; see `KEEP_HEADER`. */
-  keepResult?: number | undefined;
+  /** Asks to keep the query's whole result, and to return at most this many of its rows, or none; see `KEEP_HEADER`. */
+  keepResult?: number | 'whole' | undefined;
 }
 
 /** The API as functions, one per contract row; each rejects with `ApiError`. */
@@ -129,7 +129,7 @@ async function once(
   row: Row,
   request: WireRequest,
   signal: AbortSignal,
-  keepResult: number | undefined,
+  keepResult: CallOptions['keepResult'],
 ) {
   const { options, address, transport } = context;
   const apiKey = checkKey(typeof options.apiKey === 'string' ? options.apiKey : options.apiKey());

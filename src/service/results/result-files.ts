@@ -23,6 +23,7 @@ const EXPORTED = z.object({
   expiresAt: z.number(),
 });
 export type ExportedFile = z.infer<typeof EXPORTED> & { path: string };
+export type FileOnDisk = Pick<ExportedFile, 'path' | 'bytes'>;
 
 const LIMITS = {
   /** Most files in the folder. */
@@ -52,7 +53,7 @@ export interface ResultFiles {
   /** Undefined if this key exported no such file, or the file is gone. */
   find(owner: string, queryId: string, format: string): Promise<ExportedFile | undefined>;
   /** `length` bytes from `offset`; fewer at the end. */
-  read(file: ExportedFile, offset: number, length: number): Promise<Buffer>;
+  read(file: FileOnDisk, offset: number, length: number): Promise<Buffer>;
   /** Removes expired files, those of earlier runs included. */
   sweep(): Promise<void>;
   stop(): void;
@@ -150,7 +151,7 @@ export function createResultFiles(
       return { queryId, owner, format, rows, isWhole, retyped, bytes, path, createdAt, expiresAt: createdAt + ageMs };
     } catch (error) {
       await rm(part, { force: true }).catch(() => undefined);
-      throw exportError(error);
+      throw exportError(error, 'the result');
     }
   }
 
@@ -220,19 +221,20 @@ async function writeIndex(folder: string, files: readonly ExportedFile[]): Promi
   await rename(`${path}.part`, path);
 }
 
-function exportError(error: unknown): unknown {
+/** What to tell of a failed export of `what`. */
+export function exportError(error: unknown, what: string): unknown {
   const cause = error instanceof ApiError && error.cause !== undefined ? error.cause : error;
   if (isOutOfSpace(error) || /No space left|disk full/i.test(String(cause))) {
     return new ApiError(
       'storage_full',
-      'Cannot export the result: the disk of the data folder is full. Free some space there and try again.',
+      `Cannot export ${what}: the disk of the data folder is full. Free some space there and try again.`,
       { cause: error },
     );
   }
   if (error instanceof ApiError && error.code !== 'internal') return error;
   return new ApiError(
     'internal',
-    'Cannot export the result: the file could not be written. Another format may do; the log of the service has the reason.',
+    `Cannot export ${what}: the file could not be written. Another format may do; the log of the service has the reason.`,
     { cause: error },
   );
 }
