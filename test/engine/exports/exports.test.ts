@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { csvLine } from '../../../src/contract/json/file-lines.ts';
 import { type JsonObject, parseJson, setField } from '../../../src/contract/json/json.ts';
 import { openParquet } from '../../../src/engine/duckdb/results/parquet.ts';
 import type { Engine, TableExport } from '../../../src/engine/engine.ts';
@@ -114,10 +115,17 @@ describe('an export as JSON lines', () => {
 
 describe('an export as CSV', () => {
   it('has a header, and the same cells whether the engine wrote them or not', async () => {
-    await fill(ODD);
+    const ids = await fill(ODD);
     const before = records(readFileSync(await exported('csv'), 'utf8'));
     expect(before[0]?.slice(0, 2)).toEqual(['_id', '_event_time']);
     expect(before.map((cells) => cells.length)).toEqual(Array(ODD.length + 1).fill(before[0]?.length));
+    const [names = [], ...rows] = before;
+    for (const [index, document] of (await readBack(engine, 't', ids)).entries()) {
+      const own = names.slice(2).filter((name) => name !== '_extra');
+      const [expected = []] = records(`${csvLine(own.map((name) => document?.[name] ?? null))}\n`);
+      const found = own.map((name) => rows[index]?.[names.indexOf(name)]);
+      expect(found.map(numeric)).toEqual(expected.map(numeric));
+    }
     const column = (name: string) => before.map((cells) => cells[before[0]?.indexOf(name) ?? -1]);
     expect(column('l')).toEqual([
       'l',
@@ -220,6 +228,13 @@ function withoutNulls(document: JsonObject | undefined): JsonObject {
 
 function isPlain(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A double, however its exponent is written. */
+function numeric(cell: string | undefined): string | number | undefined {
+  return cell !== undefined && /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/.test(cell) && !Number.isSafeInteger(Number(cell))
+    ? Number(cell)
+    : cell;
 }
 
 /** The records of CSV. */
