@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../contract/json/json.ts';
 import type { DeclaredType, NewDocument } from './documents.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
-import type { Keeping, KeepRequest, Results } from './results.ts';
+import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
 export type { DeclaredType, NewDocument } from './documents.ts';
@@ -152,6 +152,14 @@ export interface Engine {
    * signal's reason; partial copies are left for the caller to remove.
    */
   copyTo(folder: string, options?: CopyOptions): Promise<StoredCopy>;
+
+  /**
+   * Writes the visible documents of a table, as of one moment, to a new file of the exports folder
+   * (`Results.exportsFolder`, which the caller creates), however many there are; queries and writes go on meanwhile. Two
+   * are written at a time. Rejects `not_found` if the table is gone or in the trash, `storage_full`, and with the signal's
+   * reason; nothing is left of the file then.
+   */
+  exportTable(request: TableExport): Promise<ExportedTable>;
 
   /** Counts what is stored. */
   counts(): Promise<StoredCounts>;
@@ -378,6 +386,27 @@ export interface QueryOutcome {
   keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
+}
+
+export interface TableExport {
+  table: string;
+  /**
+   * `jsonl`: a document per line, as it was written, with `_id` and `_event_time`. `csv`: a header and a record for each;
+   * nested values are JSON text. `parquet`: the columns in the engine's types; values that do not fit these are in the
+   * column `_strays`, as JSON.
+   */
+  format: 'csv' | 'jsonl' | 'parquet';
+  /** Name of the file. */
+  name: string;
+  /** Told how many documents are written; not for Parquet. */
+  onRows?: ((written: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ExportedTable {
+  rows: number;
+  /** Columns with a type that the format lacks. */
+  retyped: Retyped[];
 }
 
 export interface CopyOptions {

@@ -32,7 +32,7 @@ const OWNED: Record<string, readonly string[]> = {
 /** The layers of `engine/duckdb` that know only connections, wherever the data are: each may import those before it. */
 const SHARED_LAYERS = ['sql', 'values', 'connections', 'gate', 'results', 'queries'];
 /** Those that know that the data are in one file of the engine. */
-const FILE_LAYERS = ['sql', 'values', 'connections', 'storage', 'tables', 'loading'];
+const FILE_LAYERS = ['sql', 'values', 'connections', 'storage', 'tables', 'loading', 'exports'];
 /** Beside the layers: these use them, and they may use all. */
 const SHORTCUTS = 'shortcuts';
 const SHORTCUT_USERS = ['queries', 'tables'];

@@ -47,8 +47,8 @@ export async function openUrl(allowed: AllowedHosts, request: FileRequest): Prom
     const format = request.format ?? formatByName(fileNameIn(url)) ?? formatOf(content);
     const spooled = join(folder, spoolName(fileNameIn(url)));
     handle = await open(spooled, 'wx+', 0o600);
-    // The engine, which reads Parquet, opens the file again; any other needs no name, and so leaves nothing behind.
-    if (format !== 'parquet' && process.platform !== 'win32') remove();
+    // It needs no name any more, and so leaves nothing behind.
+    if (process.platform !== 'win32') remove();
     const bytes = await spool(content, handle);
     const opened = await documentsOf({ path: spooled, bytes, handle }, { ...request, format });
     return {

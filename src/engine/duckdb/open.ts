@@ -8,10 +8,13 @@ import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { endProcess } from './connections/end-process.ts';
 import { isDamage } from './connections/engine-error.ts';
+import { exportsFolder } from './connections/exports-folder.ts';
+import { createExports } from './exports/exports.ts';
 import { createRowLoads } from './loading/row-loads.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
+import { writeParquet } from './results/parquet-write.ts';
 import { createResultStore } from './results/result-store.ts';
 import { createShortcuts, type ShortcutName } from './shortcuts/shortcuts.ts';
 import { spoolFolder } from './storage/database.ts';
@@ -133,6 +136,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     memoryBytes: () => store.size.memoryBytes,
     giveUp,
   });
+  const exports = createExports({ store, folder: exportsFolder(file), writeParquet });
   void queries.warm();
   let closing: Promise<void> | undefined;
 
@@ -185,6 +189,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
       await syncCopy(folder, copy.files);
       return copy;
     },
+    exportTable: exports.write,
     counts: () => store.read(countStored),
     resize: (size) =>
       resizes.hold(['size'], () =>
@@ -194,6 +199,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
       ),
     close() {
       closing ??= (async () => {
+        await exports.close();
         const stuck = await queries.close();
         // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
-import { openParquet } from '../../../src/engine/duckdb/results/parquet.ts';
 import { columnsOf, rowsOf, temporaryFolder } from '../../engine/harness.ts';
+import { openParquet } from '../../engine/parquet-file.ts';
 import { type Loads, openLoads } from './loads.ts';
 
 let loads: Loads;

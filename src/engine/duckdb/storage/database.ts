@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
+import { exportsFolder } from '../connections/exports-folder.ts';
 import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
@@ -92,8 +93,9 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const readOnlyCause = await attach(first, file, { cause, unread });
     const spool = spoolFolder(file);
     if (readOnlyCause === undefined) mkdirSync(spool, { recursive: true, mode: 0o700 });
-    // The engine reads these files itself; the gate lets no SQL of a caller name a file.
-    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spool)}]`);
+    // The engine reads files that are loaded, and writes exported collections as Parquet, itself; the gate lets no SQL of a
+    // caller name a file.
+    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spool)}, ${quoteText(exportsFolder(file))}]`);
     // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
