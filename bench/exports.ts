@@ -33,7 +33,7 @@ function* documents(count: number) {
   }
 }
 
-/** (r) A whole collection to a file, by the command, beside COPY of the same table by DuckDB alone. */
+/** (s) A whole collection to a file, by the command, beside COPY of the same table by DuckDB alone. */
 export async function benchExports(bin: string, folder: string, count: number): Promise<void> {
   const service = await startService(bin, join(folder, 'data'));
   const file = (name: string) => join(folder, name);
@@ -50,7 +50,7 @@ export async function benchExports(bin: string, folder: string, count: number): 
     await load(service.client, 'big', documents(count), 5_000);
     await write('jsonl');
     await baseline.run(`CREATE TABLE big AS SELECT * FROM read_json('${file('own.jsonl')}')`);
-    printHeading(`(r) ${count} documents to a file, median of ${ROUNDS}`, 'export', 'COPY');
+    printHeading(`(s) ${count} documents to a file, median of ${ROUNDS}`, 'export', 'COPY');
     for (const [format, options] of [
       ['jsonl', 'FORMAT json'],
       ['csv', 'FORMAT csv, HEADER'],

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { csvLine } from '../../../src/contract/json/file-lines.ts';
 import { type JsonObject, parseJson, setField } from '../../../src/contract/json/json.ts';
-import { openParquet } from '../../../src/engine/duckdb/results/parquet.ts';
 import type { Engine, TableExport } from '../../../src/engine/engine.ts';
 import { createDocs, doc, openSmall, readBack, temporaryFolder } from '../harness.ts';
+import { openParquet } from '../parquet-file.ts';
 
 let home: ReturnType<typeof temporaryFolder>;
 let engine: Engine;
