@@ -179,10 +179,13 @@ function isVisible({ retentionSecs }: Table, time: string): string {
   return oldest === null ? 'true' : `${time} >= make_timestamptz(${oldest})`;
 }
 
-/** SQL for the id of a number: a version 7 UUID that sorts by it. The rest of a random one keeps its variant. */
+/**
+ * SQL for the id of a number: a version 7 UUID that sorts by it. The rest is that of a random one, with its variant.
+ * The numbers are so large that they have the same count of digits for centuries.
+ */
 function madeId(number: string): string {
-  const digits = `printf('%015x', ${number})`;
-  return `concat(${digits}[1:8], '-', ${digits}[9:12], '-7', ${digits}[13:15], '-', CAST(uuid() AS VARCHAR)[20:])`;
+  const upper = `concat('0', hex((((${number}) >> 12) << 16) + ((${number}) & 4095) + 28672))`;
+  return `CAST(CAST(concat(${upper}, substring(CAST(uuid() AS VARCHAR), 20)) AS UUID) AS VARCHAR)`;
 }
 
 /** Stores rows of which a value does not fit as documents, which decides by majority what becomes of the column. */

@@ -124,9 +124,17 @@ function shapeOf(kind: CellKind, isSmall: boolean): Shape {
 export async function timesAmong(ask: Ask, from: string, columns: readonly string[]): Promise<Map<string, TimeShape>> {
   const found = new Map<string, TimeShape>();
   if (columns.length === 0) return found;
-  const [first = []] = await ask(`SELECT ${columns.map((sql) => `any_value(${sql})`).join(', ')} FROM ${from}`);
+  // Only a column whose first rows have no value is read for one.
+  const sample = await ask(`SELECT ${columns.join(', ')} FROM ${from} LIMIT ${SAMPLE_ROWS}`);
+  const first = columns.map((_, index) => sample.find((row) => row[index] !== null)?.[index] ?? null);
+  const unseen = columns.filter((_, index) => first[index] === null);
+  const [rest = []] =
+    unseen.length === 0 || sample.length < SAMPLE_ROWS
+      ? []
+      : await ask(`SELECT ${unseen.map((sql) => `any_value(${sql})`).join(', ')} FROM ${from}`);
   const open = columns.flatMap((sql, index) => {
-    const shape = timeKindOf(String(first[index] ?? ''));
+    const text = first[index] ?? rest[unseen.indexOf(sql)];
+    const shape = timeKindOf(String(text ?? ''));
     return shape === undefined ? [] : [{ sql, shape }];
   });
   if (open.length === 0) return found;
