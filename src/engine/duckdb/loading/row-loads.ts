@@ -8,6 +8,7 @@ import { requireTable, type Table } from '../tables/catalog.ts';
 import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
+import type { Shape } from '../values/shape.ts';
 import { addPart, type PartToAdd } from './add-part.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
@@ -20,6 +21,8 @@ export interface RowLoadsContext extends WritesContext {
   connect(): Promise<DuckDBConnection>;
   reading<T>(work: () => Promise<T>): Promise<T>;
 }
+
+const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
 
 /** Rows that are looked at to tell whether objects are maps. */
 const SAMPLE = 1_000;
@@ -58,7 +61,9 @@ async function load(
   outcome: RowsOutcome,
 ): Promise<void> {
   const { catalog } = context;
-  const how = { idField: options.idField, times: requireTable(catalog, id).shape.times };
+  const { times, columns } = requireTable(catalog, id).shape;
+  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
+  const how = { idField: options.idField, times, integers };
   const read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) =>
     onConnection(context, options, work);
   const relation = await read((ask, connection) =>
@@ -70,7 +75,7 @@ async function load(
   if (outcome.isStopped) return;
   const { take, signal } = options;
   if (take !== undefined) {
-    await read((ask) => handOver(ask, relation, refused, take, signal));
+    await read((_, connection) => handOver(connection, relation, refused, take, signal));
     return;
   }
   const parts: readonly (Part | undefined)[] = relation.parts.length === 0 ? [undefined] : relation.parts;
