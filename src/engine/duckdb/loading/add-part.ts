@@ -1,4 +1,5 @@
 import type { DuckDBValue } from '@duckdb/node-api';
+import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewDocument } from '../../documents.ts';
 import type { RowsOptions, RowsProgress } from '../../rows.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
@@ -195,10 +196,13 @@ async function storeOthers(
   others: readonly DuckDBValue[][],
   { relation, options, progress, plan }: PartToAdd,
 ): Promise<void> {
+  const pace = createPace();
   for (let at = 0; at < others.length; at += DOCUMENTS_AT_ONCE) {
     options.signal.throwIfAborted();
     const given: NewDocument[] = [];
     for (const values of others.slice(at, at + DOCUMENTS_AT_ONCE)) {
+      const turn = pace();
+      if (turn !== undefined) await turn;
       const row = relation.document(values, plan.shape.columns);
       const read = readRow(row, relation, options);
       if (typeof read === 'string') refuse(progress, row, read);
