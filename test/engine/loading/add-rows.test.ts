@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
 import type { CsvPart, CsvRows, Engine, RowsOptions } from '../../../src/engine/engine.ts';
 import type { FieldNews } from '../../../src/engine/field-news.ts';
 import { readGiven } from '../../../src/service/ingest/intake.ts';
-import { columnsOf, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
+import { columnsOf, openAfterCrash, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let engine: Engine;
@@ -28,6 +28,7 @@ afterEach(async () => {
 /** Records in the spool, as many in each part; line numbers count from 2. */
 function csvRows(names: string[], records: string[], partRows = 1_000): CsvRows {
   const parts: CsvPart[] = [];
+  mkdirSync(engine.spool, { recursive: true });
   for (let at = 0; at < records.length; at += partRows) {
     const some = records.slice(at, at + partRows);
     const path = join(engine.spool, `part${at}`);
@@ -129,12 +130,37 @@ test('a part that has not the rows that it is said to have stores none', async (
   expect(await rowsOf(engine, 'SELECT count(*) FROM docs')).toEqual([[0]]);
 });
 
-test('rows are there after a restart, and the spool is private and emptied then', async () => {
+test('rows are there after a restart, and the spool is not', async () => {
   await engine.addRows('t', csvRows(['_id', 'v'], ['a,1']), options());
-  expect(statSync(engine.spool).mode & 0o777).toBe(0o700);
-  mkdirSync(join(engine.spool, 'folder'));
   await engine.close();
   engine = await openSmall(folder.file);
-  expect(readdirSync(engine.spool)).toEqual([]);
+  expect(existsSync(engine.spool)).toBe(false);
   expect(await rowsOf(engine, 'SELECT _id, v FROM docs')).toEqual([['a', 1]]);
+});
+
+test('many rows are there after a crash, and their ids are found', async () => {
+  const records = Array.from({ length: 260_000 }, (_, n) => `r${n},${n},text ${n}`);
+  await engine.addRows('t', csvRows(['_id', 'v', 's'], records, 130_000), options());
+  const again = await openAfterCrash(folder.file, join(folder.folder, 'copy'));
+  try {
+    const sums = 'SELECT count(*), count(DISTINCT _id), sum(v) FROM docs';
+    expect(await rowsOf(again, sums)).toEqual([[260_000, 260_000, 33_799_870_000]]);
+    const outcome = await again.addDocuments('t', [{ id: 'r131000', eventTimeMicros: null, fields: { v: 0 } }]);
+    expect(outcome).toEqual([{ status: 'replaced' }]);
+  } finally {
+    await again.close();
+  }
+});
+
+test('a field named rowid is one like others', async () => {
+  await engine.addRows('t', csvRows(['_id', 'rowid'], ['a,1', 'b,2']), options());
+  expect(await engine.addRows('t', csvRows(['_id', 'rowid'], ['b,3', 'c,4', 'c,5']), options())).toMatchObject({
+    added: 1,
+    replaced: 2,
+  });
+  expect(await rowsOf(engine, 'SELECT _id, rowid FROM docs ORDER BY _id')).toEqual([
+    ['a', 1],
+    ['b', 3],
+    ['c', 5],
+  ]);
 });

@@ -90,10 +90,8 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
-    const spool = spoolFolder(file);
-    if (readOnlyCause === undefined) mkdirSync(spool, { recursive: true, mode: 0o700 });
     // The engine reads these files itself; the gate lets no SQL of a caller name a file.
-    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spool)}]`);
+    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spoolFolder(file))}]`);
     // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
