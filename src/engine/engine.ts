@@ -43,7 +43,7 @@ export interface Engine {
    */
   addText(table: string, text: DocumentsText, onNews?: OnFieldNews): Promise<TextOutcome[] | undefined>;
 
-  /** The folder of files whose rows `addRows` can add: only for their owner, and emptied when the engine opens. */
+  /** The folder of files whose rows `addRows` can add: whoever has some makes it, and it is removed when the engine opens. */
   readonly spool: string;
 
   /**

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
 import { ApiError } from '../../contract/errors.ts';
 import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
@@ -112,8 +112,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
   const records = catalog.records;
   // Only now: until the file is open it may be another process that reads these.
   const spool = spoolFolder(file);
-  for (const left of existsSync(spool) ? readdirSync(spool) : [])
-    rmSync(join(spool, left), { recursive: true, force: true });
+  rmSync(spool, { recursive: true, force: true });
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
   const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });

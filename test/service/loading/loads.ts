@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
+import { expect } from 'vitest';
 import type { JsonObject } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { openCatalog } from '../../../src/service/catalog/catalog.ts';
@@ -15,6 +16,7 @@ import { columnsOf, openSmall, rowsOf, temporaryFolder } from '../../engine/harn
 /** A real engine with collections of `commons`, and what loading needs of the service. */
 export interface Loads {
   engine: Engine;
+  /** The files in the spool, which is private. */
   spooled(): string[];
   /** Creates a collection; times are recognized unless said otherwise. */
   create(name: string, settings?: Partial<CollectionRecord>): Promise<CollectionRecord>;
@@ -44,7 +46,12 @@ export async function openLoads(signal = new AbortController().signal): Promise<
   }));
   return {
     engine,
-    spooled: () => readdirSync(join(dirname(folder.file), 'spool')),
+    spooled() {
+      const spool = join(dirname(folder.file), 'spool');
+      if (!existsSync(spool)) return [];
+      expect(statSync(spool).mode & 0o777).toBe(0o700);
+      return readdirSync(spool);
+    },
     async create(name, settings = {}) {
       const record: CollectionRecord = {
         name,

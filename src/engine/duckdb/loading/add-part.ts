@@ -1,4 +1,5 @@
 import type { DuckDBValue } from '@duckdb/node-api';
+import { createPace } from '../../../contract/turns/turns.ts';
 import type { NewDocument } from '../../documents.ts';
 import type { RowsOptions, RowsProgress } from '../../rows.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
@@ -179,10 +180,13 @@ function isVisible({ retentionSecs }: Table, time: string): string {
   return oldest === null ? 'true' : `${time} >= make_timestamptz(${oldest})`;
 }
 
-/** SQL for the id of a number: a version 7 UUID that sorts by it. The rest of a random one keeps its variant. */
+/**
+ * SQL for the id of a number: a version 7 UUID that sorts by it. The rest is that of a random one, with its variant.
+ * The numbers are so large that they have the same count of digits for centuries.
+ */
 function madeId(number: string): string {
-  const digits = `printf('%015x', ${number})`;
-  return `concat(${digits}[1:8], '-', ${digits}[9:12], '-7', ${digits}[13:15], '-', CAST(uuid() AS VARCHAR)[20:])`;
+  const upper = `concat('0', hex((((${number}) >> 12) << 16) + ((${number}) & 4095) + 28672))`;
+  return `CAST(CAST(concat(${upper}, substring(CAST(uuid() AS VARCHAR), 20)) AS UUID) AS VARCHAR)`;
 }
 
 /** Stores rows of which a value does not fit as documents, which decides by majority what becomes of the column. */
@@ -192,10 +196,13 @@ async function storeOthers(
   others: readonly DuckDBValue[][],
   { relation, options, progress, plan }: PartToAdd,
 ): Promise<void> {
+  const pace = createPace();
   for (let at = 0; at < others.length; at += DOCUMENTS_AT_ONCE) {
     options.signal.throwIfAborted();
     const given: NewDocument[] = [];
     for (const values of others.slice(at, at + DOCUMENTS_AT_ONCE)) {
+      const turn = pace();
+      if (turn !== undefined) await turn;
       const row = relation.document(values, plan.shape.columns);
       const read = readRow(row, relation, options);
       if (typeof read === 'string') refuse(progress, row, read);

@@ -14,6 +14,8 @@ export interface CellsAre {
 /** Rows, and cells, that are looked at before those of all rows are tried for one kind each. */
 const SAMPLE_ROWS = 2_000;
 const SAMPLE_CELLS = 200_000;
+/** No number or time is longer; long text need not be read for that. */
+const BEGINNING_CHARS = 64;
 /** Columns that one statement looks at: planning one for more takes longer than it takes for each. */
 const AT_ONCE = 200;
 
@@ -37,7 +39,7 @@ export async function cellKinds(
   const found = new Map<string, CellsAre>();
   if (cells.length === 0) return found;
   const limit = Math.max(1, Math.min(SAMPLE_ROWS, Math.floor(SAMPLE_CELLS / cells.length)));
-  const sample = await ask(`SELECT ${cells.join(', ')} FROM ${from} LIMIT ${limit}`);
+  const sample = await ask(`SELECT ${cells.map(beginning).join(', ')} FROM ${from} LIMIT ${limit}`);
   const all = cells.map(
     (sql, index): Open => ({
       sql,
@@ -61,6 +63,11 @@ export async function cellKinds(
   return found;
 }
 
+/** SQL for as much of a cell as tells what it may be. */
+function beginning(sql: string): string {
+  return `left(${sql}, ${BEGINNING_CHARS})`;
+}
+
 function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKind[] | undefined {
   let kinds: readonly CellKind[] | undefined;
   for (const cell of cells) {
@@ -75,7 +82,9 @@ function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKin
 /** The kinds that the first cell of each column may be of. */
 async function seeFirst(ask: Ask, from: string, columns: readonly Open[], times: boolean): Promise<void> {
   if (columns.length === 0) return;
-  const [row = []] = await ask(`SELECT ${columns.map(({ sql }) => `any_value(${sql})`).join(', ')} FROM ${from}`);
+  const [row = []] = await ask(
+    `SELECT ${columns.map(({ sql }) => `any_value(${beginning(sql)})`).join(', ')} FROM ${from}`,
+  );
   for (const [index, column] of columns.entries()) {
     const text = row[index];
     if (typeof text === 'string') column.kinds = possibleKinds(text, times);
@@ -124,9 +133,17 @@ function shapeOf(kind: CellKind, isSmall: boolean): Shape {
 export async function timesAmong(ask: Ask, from: string, columns: readonly string[]): Promise<Map<string, TimeShape>> {
   const found = new Map<string, TimeShape>();
   if (columns.length === 0) return found;
-  const [first = []] = await ask(`SELECT ${columns.map((sql) => `any_value(${sql})`).join(', ')} FROM ${from}`);
+  // Only a column whose first rows have no value is read for one.
+  const sample = await ask(`SELECT ${columns.map(beginning).join(', ')} FROM ${from} LIMIT ${SAMPLE_ROWS}`);
+  const first = columns.map((_, index) => sample.find((row) => row[index] !== null)?.[index] ?? null);
+  const unseen = columns.filter((_, index) => first[index] === null);
+  const [rest = []] =
+    unseen.length === 0 || sample.length < SAMPLE_ROWS
+      ? []
+      : await ask(`SELECT ${unseen.map((sql) => `any_value(${beginning(sql)})`).join(', ')} FROM ${from}`);
   const open = columns.flatMap((sql, index) => {
-    const shape = timeKindOf(String(first[index] ?? ''));
+    const text = first[index] ?? rest[unseen.indexOf(sql)];
+    const shape = timeKindOf(String(text ?? ''));
     return shape === undefined ? [] : [{ sql, shape }];
   });
   if (open.length === 0) return found;

@@ -49,12 +49,15 @@ interface Source {
   type: DuckDBType;
 }
 
-/** The rows of a Parquet file, with its types. */
+/**
+ * The rows of a Parquet file, with its types. `times`: whether times are recognized; `integers`: the collection's fields
+ * that have integers, which doubles of a file may be, too.
+ */
 export async function parquetRelation(
   connection: DuckDBConnection,
   ask: Ask,
   { path, skip }: ParquetRows,
-  { idField, times }: { idField: string | undefined; times: boolean },
+  { idField, times, integers }: { idField: string | undefined; times: boolean; integers: ReadonlySet<string> },
 ): Promise<Relation> {
   const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}) LIMIT 0`);
   const types = described.columnTypes();
@@ -67,7 +70,7 @@ export async function parquetRelation(
   const all = `(${select} WHERE n >= ${skip})`;
   const fields = sources.filter(({ name }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name));
   const notes: string[] = [];
-  const columns = await columnsOf(ask, all, fields, { times, notes });
+  const columns = await columnsOf(ask, all, fields, { times, integers, notes });
   const find = (name: string) => sources.find((one) => one.name === name);
   const [own, timeColumn] = [find(ID_COLUMN), find(TIME_COLUMN)];
   const idSource = idField === undefined ? undefined : find(idField);
@@ -118,11 +121,11 @@ async function columnsOf(
   ask: Ask,
   from: string,
   sources: readonly Source[],
-  { times, notes }: { times: boolean; notes: string[] },
+  { times, integers, notes }: { times: boolean; integers: ReadonlySet<string>; notes: string[] },
 ): Promise<RowColumn[]> {
   const typed = sources.map((source) => ({ source, values: typedValues(source.type, source.sql, times) }));
-  const figures = typed.map(({ values: { shape, sql, isLost } }) => {
-    const raw = shape === 'double' ? sql : undefined;
+  const figures = typed.map(({ source: { name }, values: { shape, sql, isLost } }) => {
+    const raw = shape === 'double' && integers.has(name) ? sql : undefined;
     return [
       shape === 'int64' || shape === 'hugeint' ? `bool_and(${isSafe(sql)})` : 'NULL',
       shape === 'hugeint' ? `bool_and(TRY_CAST(${sql} AS BIGINT) IS NOT NULL OR ${sql} IS NULL)` : 'NULL',

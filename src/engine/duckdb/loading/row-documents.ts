@@ -1,3 +1,5 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
 import type { DeclaredType, NewDocument } from '../../documents.ts';
 import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
 import type { Shape } from '../values/shape.ts';
@@ -5,8 +7,6 @@ import type { Ask, Part, Relation, RowAsDocument } from './relation.ts';
 
 /** Refused rows that are named. */
 const REFUSED_SHOWN = 100;
-/** Rows that are handed over as documents at once. */
-const TAKEN = 2_000;
 const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 /** The types that documents of rows declare. */
@@ -63,9 +63,9 @@ export function rowsWithout(part: Part, lines: readonly number[] | undefined): s
   return `(SELECT * FROM ${part.from} WHERE l NOT IN (SELECT unnest(from_json('[${lines.join(',')}]', '["BIGINT"]'))))`;
 }
 
-/** Hands over all rows as documents, in order. */
+/** Hands over all rows as documents, in order, and reads no more of them than that takes. */
 export async function handOver(
-  ask: Ask,
+  connection: DuckDBConnection,
   relation: Relation,
   refused: ReadonlyMap<Part, readonly number[]>,
   take: NonNullable<RowsOptions['take']>,
@@ -74,12 +74,14 @@ export async function handOver(
   const declared = declaredOf(relation);
   for (const part of relation.parts) {
     const from = rowsWithout(part, refused.get(part));
-    const rows = await ask(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} ORDER BY l`);
-    for (let at = 0; at < rows.length; at += TAKEN) {
+    const result = await connection.stream(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from}`);
+    for (;;) {
       signal.throwIfAborted();
-      const some = rows.slice(at, at + TAKEN).map((values): RowDocument => {
-        const row = relation.document(values, NO_COLUMNS);
-        return { at: row.at, document: row.document, declared };
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) break;
+      const some = await mapInTurns(chunk.getRows(), (values): RowDocument => {
+        const { at, document } = relation.document(values, NO_COLUMNS);
+        return { at, document, declared };
       });
       await take(some);
     }

@@ -22,6 +22,8 @@ export interface RowLoadsContext extends WritesContext {
   reading<T>(work: () => Promise<T>): Promise<T>;
 }
 
+const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
+
 /** Rows that are looked at to tell whether objects are maps. */
 const SAMPLE = 1_000;
 
@@ -89,7 +91,9 @@ async function load(
   outcome: RowsOutcome,
 ): Promise<void> {
   const { catalog } = context;
-  const how = { idField: options.idField, times: requireTable(catalog, id).shape.times };
+  const { times, columns } = requireTable(catalog, id).shape;
+  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
+  const how = { idField: options.idField, times, integers };
   const read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) =>
     onConnection(context, options.signal, work);
   const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));
@@ -99,7 +103,7 @@ async function load(
   if (outcome.isStopped) return;
   const { take, signal } = options;
   if (take !== undefined) {
-    await read((ask) => handOver(ask, relation, refused, take, signal));
+    await read((_, connection) => handOver(connection, relation, refused, take, signal));
     return;
   }
   const parts: readonly (Part | undefined)[] = relation.parts.length === 0 ? [undefined] : relation.parts;

@@ -91,11 +91,10 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
-    const spool = spoolFolder(file);
-    if (readOnlyCause === undefined) mkdirSync(spool, { recursive: true, mode: 0o700 });
     // The engine reads files that are loaded, and writes exported collections as Parquet, itself; the gate lets no SQL of a
     // caller name a file.
-    await first.run(`SET GLOBAL allowed_directories = [${quoteText(spool)}, ${quoteText(exportsFolder(file))}]`);
+    const folders = [spoolFolder(file), exportsFolder(file)];
+    await first.run(`SET GLOBAL allowed_directories = [${folders.map(quoteText).join(', ')}]`);
     // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
