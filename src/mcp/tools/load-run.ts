@@ -28,7 +28,17 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
   const ending = graceful(signal);
   let [bytesRead, inside] = [0, 0];
   let isCut = false;
+  let broken: ApiError | undefined;
   async function* pieces() {
+    try {
+      yield* read();
+    } catch (error) {
+      broken = toApiError(error);
+      // As when it is cancelled; the service then says what is in.
+      if (IN_ROWS.has(file.sentAs)) throw error;
+    }
+  }
+  async function* read() {
     let rest: Buffer | undefined;
     for await (const one of file.pieces()) {
       if (signal?.aborted === true) {
@@ -64,12 +74,14 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const call = { workspace, collection, ...sentAs(file, input), skip: input.skip, on_error: input.on_error };
     take(load, await client.load(call, pieces(), { signal: ending.signal, onProgress }), file);
     if (isCut) load.stopped = { why: CANCELLED, isUnsure: false };
+    if (broken !== undefined) load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
   } catch (error) {
-    const { code, message } = toApiError(error);
+    const failure = broken ?? toApiError(error);
+    const { code, message } = failure;
     const isCancelled = signal?.aborted === true;
     const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && IN_ROWS.has(file.sentAs));
     // Nothing was done, so the error says everything.
-    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw error;
+    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw failure;
     // What is sent of a list that is cut does not end it, which says nothing of the file.
     const isBroken = !isCancelled && code === 'invalid_input';
     load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
