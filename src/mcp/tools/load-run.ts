@@ -28,14 +28,14 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
   let [bytesRead, inside] = [0, 0];
   let isCut = false;
   /** Why the rest of the file cannot be read. */
-  let failure: string | undefined;
+  let broken: ApiError | undefined;
   async function* pieces() {
     try {
       yield* wholeLines();
     } catch (error) {
-      // Of rows, nothing is stored before all have arrived.
-      if (isInRows(file) || !(error instanceof ApiError)) throw error;
-      failure = error.message;
+      broken = toApiError(error);
+      // As when it is cancelled; the service then says what is in.
+      if (isInRows(file)) throw error;
     }
   }
   /** Documents end with their line, and so does what is sent, wherever it ends. */
@@ -73,14 +73,15 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     }
     const call = { workspace, collection, ...sentAs(file, input), skip: input.skip, on_error: input.on_error };
     take(load, await client.load(call, pieces(), { signal: ending.signal, onProgress }), file);
-    if (failure !== undefined) load.stopped = { why: failure, isUnsure: false, isBroken: true };
     if (isCut) load.stopped = { why: CANCELLED, isUnsure: false };
+    if (broken !== undefined) load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
   } catch (error) {
-    const { code, message } = toApiError(error);
+    const failure = broken ?? toApiError(error);
+    const { code, message } = failure;
     const isCancelled = signal?.aborted === true;
     const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && isInRows(file));
     // Nothing was done, so the error says everything.
-    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw error;
+    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw failure;
     // What is sent of a list that is cut does not end it, which says nothing of the file.
     const isBroken = !isCancelled && code === 'invalid_input';
     load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };

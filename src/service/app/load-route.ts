@@ -46,7 +46,10 @@ export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admi
   });
 }
 
-/** Answers with lines as work goes on; an error before the first of them is answered as everywhere. */
+/**
+ * Answers with lines as work goes on; an error before the first of them is answered as everywhere, unless the body is still
+ * being sent.
+ */
 async function answer(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Logger },
   work: (tell: (outcome: Readonly<LoadOutcome>) => void) => Promise<LoadResult>,
@@ -55,7 +58,7 @@ async function answer(
   const put = (line: object) => lines.push(`${stringifyJson(line)}\n`);
   const end = (line: object) => {
     put(line);
-    lines.push(null);
+    void drain(request).then(() => lines.push(null));
   };
   let hasBegun = false;
   await new Promise<void>((resolve, reject) => {
@@ -73,13 +76,36 @@ async function answer(
         begin();
       },
       (error: unknown) => {
-        if (!hasBegun) return reject(error);
+        const { readableDidRead, readableEnded } = request.raw;
+        if (!hasBegun && (readableEnded || !readableDidRead)) return reject(error);
         const failure = toApiError(error, log, request.id);
         end({ status: failure.status ?? 500, error: toErrorBody(failure, request.id) });
+        begin();
       },
     );
   });
   return reply.type(LOAD_ANSWER_TYPE).send(lines);
+}
+
+/** How long the rest of a body that nobody needs may take. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Reads what is still sent once the last line of the answer is written, at which the sender should end: if the connection
+ * closes before, it learns that this broke, and not the answer.
+ */
+async function drain({ raw }: FastifyRequest): Promise<void> {
+  if (raw.readableEnded || raw.destroyed) return;
+  const until = performance.now() + DRAIN_MS;
+  const read = async () => {
+    for await (const _ of raw.iterator({ destroyOnReturn: false })) if (performance.now() > until) return;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, DRAIN_MS);
+  });
+  await Promise.race([read().catch(() => undefined), waited]);
+  clearTimeout(timer);
 }
 
 async function* bytesOf({ raw }: FastifyRequest): AsyncGenerator<Buffer> {

@@ -43,20 +43,16 @@ describe('load_file that stops', () => {
     await expect(load({ service })).rejects.toThrow('The file is not JSON, at line 1.');
   });
 
-  it('says how to go on where the file breaks off', async () => {
-    const service: Service = async ({ next, tell }) => {
-      await next();
-      tell({ entries: 2, added: 2 });
-      await next();
-      throw new Error('not reached');
-    };
+  it('says how to go on where the file breaks off, with what the service says is in', async () => {
     async function* breaking() {
-      yield '{"_id":"1"}\n{"_id":"2"}\n';
+      yield '{"_id":"1"}\n{"_id":"2"}\n{"_id":';
       throw new ApiError('invalid_input', 'The file cannot be decompressed.');
     }
-    const { data, next, isError } = await load({ pieces: breaking, service });
+    const { data, next, isError, sent } = await load({ pieces: breaking });
+    expect(sent).toEqual(['{"_id":"1"}\n{"_id":"2"}\n']);
     expect(data).toMatchObject({ complete: false, stopped_because: 'The file cannot be decompressed.', entries: 2 });
     expect(next).toContain('2 documents are in and stay');
+    expect(next).not.toContain('not known');
     expect(next).toContain('"skip": 2');
     expect(isError).toBe(true);
   });

@@ -210,6 +210,21 @@ describe('a sample', () => {
   });
 });
 
+describe('a load that ends before its body', () => {
+  it('is answered each time, although much of that is still to be sent', async () => {
+    const rest = some(100_000, line).join('');
+    for (let round = 0; round < 10; round += 1) {
+      const name = await bench.create();
+      const stopped = await bench.load(name, `${line(1)}no JSON\n${rest}`, { size: 500_000 });
+      expect(stopped).toMatchObject({ added: 1, stopped: expect.stringMatching(/^line 2: /) });
+      const sample = await bench.load(name, `${line(1)}${rest}`, { sample: 5, size: 500_000 });
+      expect(sample).toMatchObject({ entries: 5, is_all: false });
+      const broken = bench.load(name, `[}${rest}`, { size: 500_000 });
+      await expect(broken).rejects.toMatchObject({ code: 'invalid_input', status: 400 });
+    }
+  });
+});
+
 describe('an upload of 40 MB in which every twentieth document brings new fields', () => {
   it('takes no more than a moment, and has them all', async () => {
     const name = await bench.create();

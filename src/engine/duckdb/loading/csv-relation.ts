@@ -6,7 +6,7 @@ import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
 import { cellKinds, isSafe, sqlList } from './csv-types.ts';
-import type { Ask, Part, Relation, RowAsDocument, RowColumn } from './relation.ts';
+import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
 /** A cell of a record, as SQL; `l` is the number of its line. */
@@ -19,11 +19,7 @@ const SHOWN_MAX = 80;
 const BUFFER_BYTES_MIN = 8 * 1024 * 1024;
 
 /** The rows of a CSV file, with the types that all of their cells have. */
-export async function csvRelation(
-  ask: Ask,
-  rows: CsvRows,
-  { idField, times }: { idField: string | undefined; times: boolean },
-): Promise<Relation> {
+export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: RelationOptions): Promise<Relation> {
   const { names, types } = rows;
   const all = readCsv(rows, rows.parts);
   const indexOf = (name: string) => names.indexOf(name);

@@ -11,7 +11,7 @@ import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { isSafe, timesAmong } from './csv-types.ts';
 import { type TypedValues, typedValues } from './parquet-types.ts';
-import type { Ask, Part, Relation, RowAsDocument, RowColumn } from './relation.ts';
+import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
 /** A column of the file, as SQL; `l` is the number of its row. */
@@ -49,15 +49,12 @@ interface Source {
   type: DuckDBType;
 }
 
-/**
- * The rows of a Parquet file, with its types. `times`: whether times are recognized; `integers`: the collection's fields
- * that have integers, which doubles of a file may be, too.
- */
+/** The rows of a Parquet file, with its types. */
 export async function parquetRelation(
   connection: DuckDBConnection,
   ask: Ask,
   { path, skip }: ParquetRows,
-  { idField, times, integers }: { idField: string | undefined; times: boolean; integers: ReadonlySet<string> },
+  { idField, times, integers }: RelationOptions,
 ): Promise<Relation> {
   const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}) LIMIT 0`);
   const types = described.columnTypes();

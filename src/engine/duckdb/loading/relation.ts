@@ -34,6 +34,15 @@ export interface Part {
   last: number;
 }
 
+/** How the rows of a file are read. */
+export interface RelationOptions {
+  idField: string | undefined;
+  /** Whether times are recognized. */
+  times: boolean;
+  /** The collection's fields that have integers, which doubles of a file may be, too. */
+  integers: ReadonlySet<string>;
+}
+
 /** The rows of a file. */
 export interface Relation {
   columns: readonly RowColumn[];

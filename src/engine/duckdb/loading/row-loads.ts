@@ -13,7 +13,7 @@ import { addPart, type PartToAdd } from './add-part.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { parquetRelation } from './parquet-relation.ts';
-import type { Ask, Part, Relation } from './relation.ts';
+import type { Ask, Part, Relation, RelationOptions } from './relation.ts';
 import { findRefused, handOver } from './row-documents.ts';
 
 export interface RowLoadsContext extends WritesContext {
@@ -51,7 +51,11 @@ export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows'
     async sampleRows(rows, max, signal) {
       try {
         return await onConnection(context, signal, async (ask, connection) => {
-          const relation = await relationOf(ask, connection, rows, { idField: undefined, times: true });
+          const relation = await relationOf(ask, connection, rows, {
+            idField: undefined,
+            times: true,
+            integers: new Set(),
+          });
           const [first] = relation.parts;
           if (first === undefined) return [];
           const found = await ask(
@@ -78,7 +82,7 @@ function relationOf(
   ask: Ask,
   connection: DuckDBConnection,
   rows: CsvRows | ParquetRows,
-  how: { idField: string | undefined; times: boolean },
+  how: RelationOptions,
 ): Promise<Relation> {
   return rows.kind === 'csv' ? csvRelation(ask, rows, how) : parquetRelation(connection, ask, rows, how);
 }
