@@ -212,14 +212,21 @@ describe('a sample', () => {
 
 describe('a load that ends before its body', () => {
   it('is answered each time, although much of that is still to be sent', async () => {
-    const rest = some(100_000, line).join('');
+    const rest = Buffer.from(some(600, line).join(''));
+    async function* slowly(first: string) {
+      yield Buffer.from(first);
+      for (let sent = 0; sent < 400; sent += 1) {
+        yield rest;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
     for (let round = 0; round < 10; round += 1) {
-      const name = await bench.create();
-      const stopped = await bench.load(name, `${line(1)}no JSON\n${rest}`, { size: 500_000 });
+      const call = { workspace: 'commons', collection: await bench.create(), format: 'json' };
+      const stopped = await bench.client.load(call, slowly(`${line(1)}no JSON\n`));
       expect(stopped).toMatchObject({ added: 1, stopped: expect.stringMatching(/^line 2: /) });
-      const sample = await bench.load(name, `${line(1)}${rest}`, { sample: 5, size: 500_000 });
+      const sample = await bench.client.load({ ...call, sample: 5 }, slowly(line(1)));
       expect(sample).toMatchObject({ entries: 5, is_all: false });
-      const broken = bench.load(name, `[}${rest}`, { size: 500_000 });
+      const broken = bench.client.load(call, slowly('[}'));
       await expect(broken).rejects.toMatchObject({ code: 'invalid_input', status: 400 });
     }
   });
