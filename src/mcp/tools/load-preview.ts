@@ -103,14 +103,14 @@ export async function sampleOf(
   { file, target: { workspace, collection } }: { file: DocumentFile; target: Target },
   input: LoadInput,
 ) {
-  let failure: string | null = null;
+  let broken: ApiError | undefined;
   async function* bytes() {
     try {
       for await (const { piece } of file.pieces()) yield piece;
     } catch (error) {
       if (isInRows(file)) throw error;
       // What comes before that can be read.
-      failure = toApiError(error).message;
+      broken = toApiError(error);
     }
   }
   const { id_field: idField, ...sent } = sentAs(file, input);
@@ -119,7 +119,9 @@ export async function sampleOf(
   const documents = read.sample ?? [];
   requireIdField(documents, idField);
   const refused = read.refused.map(({ at, error }) => ({ at, error: file.problemAt?.(at) ?? error }));
-  return { documents, refused, isAll: read.is_all === true && failure === null, failure: failure ?? read.stopped };
+  if (broken !== undefined && documents.length + refused.length === 0) throw broken;
+  const isAll = read.is_all === true && broken === undefined;
+  return { documents, refused, isAll, failure: broken?.message ?? read.stopped };
 }
 
 async function previewed(

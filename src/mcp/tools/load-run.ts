@@ -148,7 +148,8 @@ function take(load: Load, result: LoadResult, file: DocumentFile): void {
   note(load, result);
   load.withoutId = result.without_id;
   load.warnings.add(result.warnings);
-  for (const { at, _id, error } of result.refused) fail(load, at, _id, file.problemAt?.(at) ?? error);
+  const refused = result.refused.toSorted((one, other) => one.at - other.at);
+  for (const { at, _id, error } of refused) fail(load, at, _id, file.problemAt?.(at) ?? error);
   load.failures = result.refused_count;
   const [first] = load.failed;
   const problem = first && file.problemAt?.(first.at);

@@ -28,8 +28,8 @@ describe('files of XML', () => {
       ['mark.xml', `\ufeff${ORDERS}`],
     ] as const) {
       const { documents, places, file, error } = await read(path, content);
-      expect([documents, places, error]).toEqual([DOCUMENTS, [4, 5, 7], undefined]);
-      expect(file).toMatchObject({ format: 'xml', unit: 'line', docTag: 'order' });
+      expect([documents, places, error]).toEqual([DOCUMENTS, [1, 2, 3], undefined]);
+      expect(file).toMatchObject({ format: 'xml', unit: 'element', docTag: 'order' });
     }
   });
 

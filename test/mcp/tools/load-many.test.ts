@@ -180,7 +180,7 @@ describe('load_file of many files', () => {
       collection: 'dry.orders',
       would_be_created: true,
       fields_of: 'all 2 documents',
-      fields: 'id integer, total number, placed_at text',
+      fields: 'id integer, total number|integer, placed_at text',
       columns: ['id', 'total', 'placed_at'],
       rows: [
         [1, 2.5, '2024-03-01T10:00:00Z'],

@@ -115,10 +115,16 @@ describe('a load, while it runs', () => {
       await bench.client.deleteCollection({ workspace: 'commons', collection: name });
       yield* chunksOf(lines(6_000, 7_000), 64 * 1024);
     }
-    const done = await bench.client.load(target(name), body(), { onProgress: first.open });
-    expect(done.stopped).toBe(`Collection "${name}" does not exist in workspace "commons"`);
-    expect(done.added).toBeGreaterThan(3_000);
-    expect(done.added).toBeLessThan(6_001);
+    let inside = 0;
+    const onProgress = ({ added }: { added: number }) => {
+      inside = added;
+      first.open();
+    };
+    await expect(bench.client.load(target(name), body(), { onProgress })).rejects.toThrow(
+      `Collection "${name}" does not exist in workspace "commons"`,
+    );
+    expect(inside).toBeGreaterThan(3_000);
+    expect(inside).toBeLessThan(6_001);
   });
 
   it('leaves what is in, and no more, when its caller hangs up', async () => {
