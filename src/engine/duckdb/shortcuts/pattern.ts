@@ -2,7 +2,7 @@ import { ID_COLUMN, TIME_COLUMN } from '../sql/names.ts';
 import type { TableShape } from '../tables/columns.ts';
 import { isDeclaredShape } from '../values/declared.ts';
 import { isListShape, isMapShape, isObjectShape, type MapShape, type Shape } from '../values/shape.ts';
-import { isTimeShape, type TimeShape } from '../values/time-text.ts';
+import { isTimeShape, type TimeShape, templateOf } from '../values/time-text.ts';
 
 export const Kind = {
   Null: 0,
@@ -35,7 +35,13 @@ export interface Pattern {
   is: 'id' | 'time' | null;
   /** Of a list's items, or of a map's values. */
   readonly element: Pattern | null;
-  readonly time: TimeShape | null;
+  readonly time: TimePattern | null;
+}
+
+/** How a column's times are spelled; `template`: its bytes. */
+export interface TimePattern {
+  readonly shape: TimeShape;
+  readonly template: Uint8Array;
 }
 
 const SCALARS = {
@@ -71,11 +77,11 @@ function patternOfShape(shape: Shape): Pattern {
   if (isObjectShape(shape)) return objectPattern([...shape.fields].map(([key, one]) => [key, patternOfShape(one)]));
   if (isMapShape(shape)) return mapPattern(shape);
   if (isDeclaredShape(shape)) return pattern(Kind.Other);
-  if (isTimeShape(shape)) return pattern(Kind.Time, null, shape);
+  if (isTimeShape(shape)) return pattern(Kind.Time, null, { shape, template: Buffer.from(templateOf(shape)) });
   return pattern(SCALARS[shape]);
 }
 
-function pattern(kind: Kind, element: Pattern | null = null, time: TimeShape | null = null): Pattern {
+function pattern(kind: Kind, element: Pattern | null = null, time: TimePattern | null = null): Pattern {
   return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time };
 }
 

@@ -1,6 +1,6 @@
 import { ITEM_VALUES_MAX } from '../../../contract/json/json-scan.ts';
-import { type TimeShape, templateOf, timeIn } from '../values/time-text.ts';
-import { Kind, type Pattern } from './pattern.ts';
+import { timeIn } from '../values/time-text.ts';
+import { Kind, type Pattern, type TimePattern } from './pattern.ts';
 
 /**
  * Reads JSON text as bytes, without creating values: checks whether a document is JSON of the shape that its table
@@ -61,6 +61,16 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 const INTEGER = /^-?\d+$/;
+
+const DATE_LENGTH = '0000-00-00'.length;
+
+/** `Z`, or `+00:00`, at the end of a template. */
+function zoneLength(template: Uint8Array): number {
+  if (template.length <= DATE_LENGTH) return 0;
+  if (template.at(-1) === 0x5a) return 1;
+  const sign = template.at(-6);
+  return sign === MINUS || sign === 0x2b ? 6 : 0;
+}
 
 /** Counts objects, to tell whether a field was already seen in the current one. */
 let objects = 0;
@@ -224,11 +234,30 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   }
 
   /** A time that its column gives back as it is spelled. */
-  function time(shape: TimeShape, start: number): number {
-    const end = start + 1 + templateOf(shape).length;
+  function time({ shape, template }: TimePattern, start: number): number {
+    const end = start + 1 + template.length;
     if (bytes[end] !== QUOTE) return -1;
+    if (isUsualTime(template, start + 1)) return end + 1;
     const found = bytes.toString('latin1', start + 1, end);
     return timeIn(found, shape) === found ? end + 1 : -1;
+  }
+
+  /** Most times need no closer look: up to the 28th of a month, and not at an end of all years. */
+  function isUsualTime(template: Uint8Array, start: number): boolean {
+    const zone = template.length - zoneLength(template);
+    for (let index = 0; index < template.length; index += 1) {
+      const byte = bytes[start + index] ?? 0;
+      const isSame = template[index] === ZERO && index < zone ? byte >= ZERO && byte <= NINE : byte === template[index];
+      if (!isSame) return false;
+    }
+    const [century, month, day] = [twoDigits(start), twoDigits(start + 5), twoDigits(start + 8)];
+    if (century < 1 || century > 98 || month < 1 || month > 12 || day < 1 || day > 28) return false;
+    if (template.length <= DATE_LENGTH) return true;
+    return twoDigits(start + 11) < 24 && twoDigits(start + 14) < 60 && twoDigits(start + 17) < 60;
+  }
+
+  function twoDigits(at: number): number {
+    return ((bytes[at] ?? 0) - ZERO) * 10 + (bytes[at + 1] ?? 0) - ZERO;
   }
 
   function list(element: Pattern, start: number): number {
