@@ -102,7 +102,7 @@ export const collections = {
     method: 'POST',
     path: '/v1/orgs/self/ws/{workspace}/collections',
     title: 'Create a collection',
-    summary: 'Create an empty collection. Fields and types come from the documents added to it.',
+    summary: 'Create an empty collection. Fields and types come from its documents.',
     effect: 'create',
     role: 'member',
     params: z.object({ workspace: WorkspaceParam }),
@@ -110,16 +110,11 @@ export const collections = {
       name: NewName.describe('Letters, digits, - and _'),
       description: z.string().optional(),
       sources: z.array(Source).optional().describe('See colloquy://docs/sources'),
-      retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge documents older than this'),
-      recognize_times: z
-        .boolean()
-        .optional()
-        .describe('Store text that is an ISO 8601 date or time as DATE or TIMESTAMP; default: as text'),
-      event_time_info: EventTimeInfo.optional().describe('Which field is the event time'),
-      field_mappings: z.array(FieldMapping).optional().describe('Changes to documents on their way in'),
-      field_mapping_query: FieldMappingQuery.optional().describe(
-        'Or as SQL: SELECT a, upper(b) AS b FROM _input WHERE c > 1',
-      ),
+      retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge older documents'),
+      recognize_times: z.boolean().optional().describe('Store ISO 8601 text as DATE or TIMESTAMP'),
+      event_time_info: EventTimeInfo.optional().describe('Field of the event time'),
+      field_mappings: z.array(FieldMapping).optional().describe('Changes on the way in'),
+      field_mapping_query: FieldMappingQuery.optional().describe('Or SQL: SELECT … FROM _input'),
       clustering_key: z.array(PartitionSpec).optional(),
       field_schemas: z.array(FieldSchema).optional(),
       inverted_index_group_encoding_options: AnyObject.optional(),

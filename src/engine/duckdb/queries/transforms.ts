@@ -2,12 +2,11 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
 import type { InputStep, Transform, TransformOutput } from '../../engine.ts';
-import { passGate } from '../gate/gate.ts';
-import { parse } from '../gate/parse.ts';
+import { checkExpressions, parse } from '../gate/parse.ts';
 import { createTextIndex, type TextIndex } from '../gate/text-index.ts';
 import { isMark } from '../sql/forms/edit.ts';
 import { ownForms, withoutBackticks } from '../sql/forms.ts';
-import { createNames, foldName, quoteName } from '../sql/names.ts';
+import { foldName, quoteName } from '../sql/names.ts';
 import { readStatement, type Statement } from '../sql/statement.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
 import type { Token } from '../sql/tokens.ts';
@@ -63,9 +62,7 @@ export async function readTransform(
   const tree = await parse(connection, statement, signal);
   const shape = transformShape(statement, tree);
   // Each expression goes through the gate again, as what runs; here, positions are those of the whole.
-  const whole = structuredClone(tree);
-  if (isNode(whole) && isNode(whole['node'])) whole['node']['from_table'] = { type: 'EMPTY' };
-  await passGate(statement, whole, createNames());
+  await checkExpressions(connection, statement, signal);
   const { originOf } = await ownForms(text);
   const reading: Reading = {
     statement,
