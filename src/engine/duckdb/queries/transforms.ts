@@ -121,7 +121,7 @@ function endOfField(reading: Reading, first: number, { offset, names, steps }: F
   let at = first;
   const spelled = (isRight: boolean) => {
     if (!isRight)
-      fail(reading, offset, SPELLED, `write the field as ${[...names, ...steps].join('.')}, without brackets`);
+      fail(reading, offset, SPELLED, `write the field as ${writtenAs([...names, ...steps])}, without round brackets`);
   };
   spelled(nameIn(list[at]) === names[0]);
   for (const name of names.slice(1)) {
@@ -139,6 +139,13 @@ function endOfField(reading: Reading, first: number, { offset, names, steps }: F
     }
   }
   return at;
+}
+
+function writtenAs([first = '', ...rest]: readonly InputStep[]): string {
+  return rest.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${quoteName(step)}`),
+    quoteName(String(first)),
+  );
 }
 
 function nameIn(token: Token | undefined): string | undefined {
