@@ -143,7 +143,7 @@ describe('a query over one document', () => {
     ['SELECT t.* FROM _input', '"t.*"'],
     ['SELECT _input FROM _input', 'the document as a whole'],
     ['SELECT _meta.s3.path AS p FROM _input', 'the field _meta'],
-    ['SELECT upper(a) FROM _input', 'an output without a name (the 1. one)'],
+    ['SELECT upper(a) FROM _input', 'no name for output 1'],
     ['SELECT a, b AS a FROM _input', 'the output "a" twice'],
     ["SELECT upper(a) AS 'x' FROM _input", 'a spelling'],
     ['SELECT (a).b AS x FROM _input', 'write the field as "a"."b"'],

@@ -215,7 +215,7 @@ function outputOf(reading: Reading, item: Node, range: Range, index: number): Tr
 /** The name that an output is given; refuses one without. */
 function givenName(reading: Reading, item: Node, index: number, alias: string): string {
   if (alias !== '') return alias;
-  return fail(reading, item, `an output without a name (the ${index + 1}. one)`, 'write ... AS name');
+  return fail(reading, item, `no name for output ${index + 1}`, 'write ... AS name');
 }
 
 /** The tokens of an output before its name. */
