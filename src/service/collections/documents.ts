@@ -37,7 +37,7 @@ const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', chang
 /**
  * Adds documents (docs/api.md #3) according to the collection's settings: one row per document, in order; a document that
  * cannot be stored becomes an ERROR row, and the others are stored. One that the collection's query leaves out is DELETED:
- * clients know no word for it, and that is none of an error. Throws `not_found`, `content_too_large`.
+ * clients know no word for it, and take this one for no error. Throws `not_found`, `content_too_large`.
  */
 export async function addDocuments(
   ctx: CallContext,

@@ -114,9 +114,9 @@ export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRec
 /** Warns of documents that the collection's query left out. */
 export function droppedWarnings({ workspace, name }: CollectionRecord, dropped: number): string[] {
   if (dropped === 0) return [];
-  const [are, them, rows] = dropped === 1 ? ['is', 'it', 'Its row says'] : ['are', 'them', 'Their rows say'];
+  const [are, them] = dropped === 1 ? ['is', 'it'] : ['are', 'them'];
   return [
-    `${counted(dropped, 'documents')} of this write ${are} not stored: the WHERE of the field_mapping_query of ${collectionKey(workspace, name)} is not true for ${them}. ${rows} DELETED; what is stored under the same _id stays as it is.`,
+    `${counted(dropped, 'documents')} of this write ${are} not stored: the WHERE of the field_mapping_query of ${collectionKey(workspace, name)} is not true for ${them}. A row of the answer for such a document says DELETED; what is stored under the same _id stays as it is.`,
   ];
 }
 
