@@ -11,6 +11,7 @@ import { loadSql, openBaseline } from './baseline.ts';
 import { benchCrowds } from './crowds.ts';
 import { benchDeletes } from './deletes.ts';
 import { benchDocument, benchDocuments } from './documents.ts';
+import { benchExports } from './exports.ts';
 import { benchGrowth } from './growth.ts';
 import { benchHostile } from './hostile.ts';
 import { benchAbort, benchCold, benchLongAnswer, benchShort } from './limits.ts';
@@ -29,7 +30,7 @@ const INGEST_DOCUMENTS = 50_000;
 const QUERY_DOCUMENTS = Number(process.env['BENCH_DOCUMENTS'] ?? 200_000);
 const IDLE_MS = 60_000;
 /** Sections that start the services they need. */
-const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r']);
+const OWN_SERVICE: ReadonlySet<string> = new Set(['a', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's']);
 
 async function writeLines(file: string, count: number): Promise<void> {
   const out = createWriteStream(file);
@@ -93,6 +94,7 @@ async function main(root: string, outdir: string, sections: readonly string[]): 
   if (sections.includes('p')) await benchShortcuts(join(folder, 'shortcuts'), QUERY_DOCUMENTS);
   if (sections.includes('r')) await benchLoads(bin, join(folder, 'loads'), sections.slice(1));
   if (sections.includes('q')) await benchSmallWrites(bin, join(folder, 'small'));
+  if (sections.includes('s')) await benchExports(bin, join(folder, 'exports'), QUERY_DOCUMENTS);
   if (sections.includes('m')) await benchDeletes(bin, join(folder, 'deletes'), QUERY_DOCUMENTS);
   if (sections.length > 0 && (sections[0] === 'r' || sections.every((section) => OWN_SERVICE.has(section)))) {
     return await rm(folder, { recursive: true, force: true });

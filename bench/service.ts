@@ -19,11 +19,11 @@ async function loadBatches(client: Client, collection: string, batches: readonly
 export async function load(
   client: Client,
   collection: string,
-  documents: Iterable<BenchDocument>,
+  documents: Iterable<Partial<BenchDocument>>,
   batch: number,
 ): Promise<number> {
   let spent = 0;
-  let data: BenchDocument[] = [];
+  let data: Partial<BenchDocument>[] = [];
   const send = async () => {
     const body = { workspace: 'bench', collection, data };
     spent += await timeMs(() => client.addDocuments(body, { timeoutMs: 600_000 }));

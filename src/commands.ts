@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { type ExportFlags, type ExportRequest, exportRequest } from './cli/exports/export-request.ts';
 import type { ServeRole } from './cli/serve/serve.ts';
 import { commandLine } from './command-line.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
@@ -36,6 +37,7 @@ export type Invocation =
   | { command: 'restore'; config: Config; path: string; yes: boolean }
   /** `path`: a folder of lambdas, or a file with an answer of the API. */
   | { command: 'import-lambdas'; config: Config; path: string; dryRun: boolean }
+  | ({ command: 'export'; config: Config } & ExportRequest)
   | { command: 'exit'; exitCode: 0 | 2; stdout: string; stderr: string };
 
 export type InvocationOf<Command extends Invocation['command']> = Extract<Invocation, { command: Command }>;
@@ -139,7 +141,7 @@ export interface Subcommand {
 }
 
 /** Values of the options below, by their names. */
-interface OwnOptions {
+interface OwnOptions extends ExportFlags {
   local?: boolean;
   command?: string;
   supervised?: string;
@@ -268,6 +270,21 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
       path: folder(path),
       dryRun,
     }),
+  },
+  {
+    name: 'export',
+    description:
+      'write a whole collection, or a result, as JSON lines, CSV or Parquet, to a file or to standard output',
+    args: [['[collection]', 'as workspace.collection; without a workspace, of commons']],
+    options: [
+      new Option('--sql <select>', 'the result of this statement instead'),
+      new Option('--result <id>', 'a kept result instead, by its query_id'),
+      new Option('--format <format>', 'csv, jsonl or parquet; default: by the name of the file, or jsonl'),
+      new Option('--gzip', 'compress it; default: if the name of the file ends in .gz'),
+      new Option('--to <file>', 'the file; -: standard output').default('-'),
+      new Option('--force', 'replace a file that exists'),
+    ],
+    invoke: (config, [collection], options) => ({ command: 'export', config, ...exportRequest(collection, options) }),
   },
   {
     name: 'demo',

@@ -33,6 +33,8 @@ export async function runCommand(invocation: Invocation, bin: string): Promise<n
       return (await import('./cli/backups/restore.ts')).restore(invocation);
     case 'import-lambdas':
       return (await import('./cli/lambdas/import-lambdas.ts')).importLambdas(invocation, bin);
+    case 'export':
+      return (await import('./cli/exports/export.ts')).exportData(invocation, bin);
     case 'audit':
       return (await import('./cli/audit.ts')).audit(invocation);
     case 'open':

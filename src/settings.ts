@@ -21,6 +21,7 @@ export const COMMANDS = [
   'backup',
   'restore',
   'import-lambdas',
+  'export',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
@@ -113,9 +114,20 @@ const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;
 /** What an assistant is offered; setup writes these into the assistants' configurations. */
 const OFFER = [...SERVICE, 'setup'] as const;
-const FOLDER = [...OFFER, 'stop', 'trash', 'open', 'approve', 'audit', 'backup', 'restore', 'import-lambdas'] as const;
+const FOLDER = [
+  ...OFFER,
+  'stop',
+  'trash',
+  'open',
+  'approve',
+  'audit',
+  'backup',
+  'restore',
+  'import-lambdas',
+  'export',
+] as const;
 /** Commands that are clients of a service, which may be a remote one. */
-export const CLIENT = ['stdio', 'setup', 'call', 'doctor', 'import-lambdas'] as const;
+export const CLIENT = ['stdio', 'setup', 'call', 'doctor', 'import-lambdas', 'export'] as const;
 
 /** All settings; the README's table is generated from this. */
 export const SETTINGS = {
@@ -192,6 +204,26 @@ export const SETTINGS = {
     commands: OFFER,
     defaultShown: 'none',
     meaning: 'Folders that load_file may read from, with all below them; separated by commas',
+  },
+  allowHosts: {
+    schema: names(
+      /^(\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?(:\d{1,5})?$/i,
+      'expected host names such as data.example.org or *.example.org, separated by commas',
+    ),
+    env: 'COLLOQUY_ALLOW_HOSTS',
+    flag: '--allow-hosts <names>',
+    commands: OFFER,
+    defaultShown: 'none',
+    meaning:
+      'Hosts that load_file may read https URLs of, never at private addresses; *.example.org: those below it; separated by commas',
+  },
+  exportDirs: {
+    schema: folders,
+    env: 'COLLOQUY_EXPORT_DIRS',
+    flag: '--export-dirs <folders>',
+    commands: OFFER,
+    defaultShown: 'none',
+    meaning: 'Folders that export_result may add files to, with all below them; separated by commas',
   },
   requestTimeoutMs: {
     schema: integer(1, 86_400_000),

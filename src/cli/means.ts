@@ -8,7 +8,11 @@ import type { Means } from '../mcp/means.ts';
 import type { Config } from '../settings.ts';
 
 type Folders = Pick<Config, 'dataDir' | 'secretDir'>;
-type FileFolders = Pick<Config, 'dataDir'> & { allowDirs?: readonly string[] | undefined };
+type FileFolders = Pick<Config, 'dataDir'> & {
+  allowDirs?: readonly string[] | undefined;
+  allowHosts?: readonly string[] | undefined;
+  exportDirs?: readonly string[] | undefined;
+};
 
 /** How secrets get past the assistant that started this process: by files in the data folder, and by references. */
 export function secretMeans({ dataDir, secretDir }: Folders): Required<Pick<Means, 'keepSecret' | 'secretOf'>> {
@@ -39,12 +43,32 @@ export function auditOf(
   return { transport, observe: file.append, settled: file.settled };
 }
 
-/** What tools need to read files: nothing, if the operator allows no folder. */
-export function fileMeans({ allowDirs: folders = [], dataDir }: FileFolders): Pick<Means, 'openFile' | 'findFiles'> {
-  if (folders.length === 0) return {};
+/**
+ * What tools need to read and to write files: nothing, if the operator allows neither a folder nor a host. To read and to
+ * write are two rights: whoever lets an assistant read a folder has not said that files may appear in it, and a folder for
+ * exports need not be read.
+ */
+export function fileMeans({
+  allowDirs: folders = [],
+  allowHosts: hosts = [],
+  exportDirs = [],
+  dataDir,
+}: FileFolders): Pick<Means, 'openFile' | 'findFiles' | 'exportTarget'> {
+  const allowed = { folders, dataDir };
+  const read: Pick<Means, 'openFile' | 'findFiles'> = {
+    async openFile(request) {
+      const { isUrl } = await import('../http/download.ts');
+      if (isUrl(request.path)) return (await import('./files/url-file.ts')).openUrl({ hosts }, request);
+      return (await import('./files/file-documents.ts')).openDocuments(allowed, request);
+    },
+    findFiles: async (request) => (await import('./files/find-files.ts')).findFiles({ ...allowed, hosts }, request),
+  };
+  const write: Pick<Means, 'exportTarget'> = {
+    exportTarget: async (path) =>
+      (await import('./exports/export-folders.ts')).exportTarget({ folders: exportDirs, dataDir }, path),
+  };
   return {
-    openFile: async (request) =>
-      (await import('./files/file-documents.ts')).openDocuments({ folders, dataDir }, request),
-    findFiles: async (request) => (await import('./files/find-files.ts')).findFiles({ folders, dataDir }, request),
+    ...(folders.length === 0 && hosts.length === 0 ? {} : read),
+    ...(exportDirs.length === 0 ? {} : write),
   };
 }

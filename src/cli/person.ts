@@ -4,10 +4,14 @@ import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { errorLine, personLog } from './log.ts';
 
-/** Runs a command for a person: an error goes to standard error, on one line, and makes the exit code 1. */
-export async function forPerson(work: () => Promise<number>): Promise<number> {
-  // The reader of the output may go away (`| head`).
-  process.stdout.once('error', () => process.exit(1));
+/**
+ * Runs a command for a person: an error goes to standard error, on one line, and makes the exit code 1. `endsWithOutput`:
+ * so does the process at once if the reader of its output goes away (`| head`); otherwise `work` has to see to that.
+ */
+export async function forPerson(work: () => Promise<number>, { endsWithOutput = true } = {}): Promise<number> {
+  process.stdout.once('error', () => {
+    if (endsWithOutput) process.exit(1);
+  });
   try {
     return await work();
   } catch (error) {

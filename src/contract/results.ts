@@ -4,7 +4,8 @@ import type { Contract } from './row.ts';
 
 /**
  * For calls that answer with a QueryResponse: asks to keep the whole result, and to return at most this many of its
- * rows: `x-colloquy-keep: 50`. `default_row_limit` is then not applied. Other services ignore the header.
+ * rows: `x-colloquy-keep: 50`. `default_row_limit` is then not applied. `x-colloquy-keep: whole` keeps it however small it
+ * is, and returns no rows. Other services ignore the header.
  */
 export const KEEP_HEADER = 'x-colloquy-keep';
 
@@ -76,7 +77,7 @@ export const ResultExport = resource({
     .array(resource({ name: z.string(), type: z.string(), written_as: z.string() }))
     .describe('Columns with a type that the format lacks; their values are exact'),
   bytes: z.number(),
-  path: z.string().describe("On the service's machine"),
+  path: z.string().describe("On the service's machine; null for a collection, whose file is only to be fetched"),
   expires_at: Timestamp.describe('When the file is removed'),
 });
 export type ResultExport = z.infer<typeof ResultExport>;
@@ -84,11 +85,15 @@ export type ResultExport = z.infer<typeof ResultExport>;
 /** An export that is being written. */
 export const RunningExport = resource({
   query_id: z.string(),
+  collection: z.string().describe('As workspace.collection; null for a result'),
   format: z.enum(EXPORT_FORMATS),
   rows_done: z.number().describe('Null where the format does not say'),
   rows: z.number().describe('Of the whole file'),
 });
 export type RunningExport = z.infer<typeof RunningExport>;
+
+export const RemovedExport = resource({ query_id: z.string(), bytes: z.number() });
+export type RemovedExport = z.infer<typeof RemovedExport>;
 
 export const ExportPart = resource({
   bytes: z.number().describe('Size of the whole file'),
@@ -159,11 +164,24 @@ export const results = {
     result: ResultExport,
     envelope: 'data',
   },
+  exportCollection: {
+    method: 'POST',
+    path: '/v1/colloquy/ws/{workspace}/collections/{collection}/exports',
+    title: 'Export a collection',
+    summary:
+      'Write all documents of a collection, as of one moment, to a file that can be read in parts until it is removed or not read for some minutes. Its id is `query_id`.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ workspace: z.string().min(1), collection: z.string().min(1) }),
+    body: z.object({ format }),
+    result: ResultExport,
+    envelope: 'data',
+  },
   listRunningExports: {
     method: 'GET',
     path: '/v1/colloquy/exports',
     title: 'List running exports',
-    summary: 'The exports that are being written now, of results of the API key.',
+    summary: 'The exports that are being written now, of results and collections, for the API key.',
     effect: 'read',
     role: 'read-only',
     params: z.object({}),
@@ -183,6 +201,18 @@ export const results = {
       length: z.int().min(1).max(PART_BYTES_MAX).optional().describe(`Bytes wanted (default ${PART_BYTES_MAX})`),
     }),
     result: ExportPart,
+    envelope: 'data',
+  },
+  // A `read` as well: it only ends what the caller's own export has begun.
+  removeExport: {
+    method: 'DELETE',
+    path: `${path}/{query_id}/exports/{format}`,
+    title: 'Remove an exported collection',
+    summary: 'Remove the file of an exported collection before its time.',
+    effect: 'read',
+    role: 'read-only',
+    params: z.object({ ...params.shape, format: z.string().min(1) }),
+    result: RemovedExport,
     envelope: 'data',
   },
 } as const satisfies Contract;

@@ -1,13 +1,15 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
-import type { DeclaredType, Expressions } from './expressions.ts';
+import type { NewDocument } from './documents.ts';
+import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
-import type { Keeping, KeepRequest, Results } from './results.ts';
+import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
+import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
+export type { DeclaredType, NewDocument } from './documents.ts';
 export type {
   Computed,
   ComputedAll,
-  DeclaredType,
   Expression,
   Expressions,
   InputStep,
@@ -18,6 +20,7 @@ export type {
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
+export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
 
 /**
  * SQL over JSON documents: what the service needs from an engine, and nothing about which engine it is.
@@ -50,6 +53,19 @@ export interface Engine extends Expressions {
    * `addDocuments`.
    */
   addText(table: string, text: DocumentsText, onNews?: OnFieldNews): Promise<TextOutcome[] | undefined>;
+
+  /** The folder of files whose rows `addRows` can add: whoever has some makes it, and it is removed when the engine opens. */
+  readonly spool: string;
+
+  /**
+   * Adds the rows of a file as `addDocuments` would add their documents, a later one with the same id included, in
+   * several durable steps. Their types are those of all rows, and rows that are refused are found before any is stored.
+   * Rejects `invalid_input` for a file that cannot be read, and with the signal's reason between two steps.
+   */
+  addRows(table: string, rows: CsvRows | ParquetRows, options: RowsOptions): Promise<RowsOutcome>;
+
+  /** The first rows of a file as documents. Rejects as `addRows` does. */
+  sampleRows(rows: CsvRows | ParquetRows, max: number, signal: AbortSignal): Promise<JsonObject[]>;
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
@@ -128,6 +144,14 @@ export interface Engine extends Expressions {
    */
   copyTo(folder: string, options?: CopyOptions): Promise<StoredCopy>;
 
+  /**
+   * Writes the visible documents of a table, as of one moment, to a new file of the exports folder
+   * (`Results.exportsFolder`, which the caller creates), however many there are; queries and writes go on meanwhile. Two
+   * are written at a time. Rejects `not_found` if the table is gone or in the trash, `storage_full`, and with the signal's
+   * reason; nothing is left of the file then.
+   */
+  exportTable(request: TableExport): Promise<ExportedTable>;
+
   /** Counts what is stored. */
   counts(): Promise<StoredCounts>;
 
@@ -176,16 +200,6 @@ export type Change =
   | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
   | { do: 'dropAlias'; workspace: string; name: string };
 
-export interface NewDocument {
-  id: string;
-  /** Microseconds since the epoch; null: the replaced document's, or else now. */
-  eventTimeMicros: bigint | null;
-  /** The document's fields, without `_id`, `_event_time` and `_meta`. */
-  fields: JsonObject;
-  /** The fields that have another type than JSON gives them, if their values fit it. */
-  declared?: ReadonlyMap<string, DeclaredType> | undefined;
-}
-
 /** Documents as JSON text. */
 export interface DocumentsText {
   /** Valid UTF-8. */
@@ -196,16 +210,23 @@ export interface DocumentsText {
   end: number;
   /** False: they stand one after the other, with white space between them, from the offset `start` to the end of the bytes. */
   isList?: boolean | undefined;
+  /** Without a list: whether there is one on each line, and on no other. */
+  isLines?: boolean | undefined;
   /** The field whose text or number is the `_id`, too; documents then have no `_id` of their own. */
   idField?: string | undefined;
+  /** The field whose value is the event time, too, where a document has it. */
+  timeField?: string | undefined;
   /** Maximum number of documents. */
   max: number;
   /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
   after?: Promise<unknown> | undefined;
   /** Generates the id of a document without `_id`: one that no document ever had. */
   makeId(): string;
-  /** Reads an `_event_time`, in microseconds since 1970; undefined if it needs a closer look. */
-  readTime(value: string | number): bigint | undefined;
+  /**
+   * Reads an event time, that of `timeField` if it `isField`, in microseconds since 1970; undefined if it needs a closer
+   * look.
+   */
+  readTime(value: string | number, isField: boolean): bigint | undefined;
   /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
   read(document: JsonValue): NewDocument | undefined;
 }
@@ -339,6 +360,27 @@ export interface QueryOutcome {
   keeping: Keeping | null;
   /** Time in the queue, in microseconds. */
   queuedMicros: number;
+}
+
+export interface TableExport {
+  table: string;
+  /**
+   * `jsonl`: a document per line, as it was written, with `_id` and `_event_time`. `csv`: a header and a record for each;
+   * nested values are JSON text. `parquet`: the columns in the engine's types; values that do not fit these are in the
+   * column `_strays`, as JSON.
+   */
+  format: 'csv' | 'jsonl' | 'parquet';
+  /** Name of the file. */
+  name: string;
+  /** Told how many documents are written; not for Parquet. */
+  onRows?: ((written: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ExportedTable {
+  rows: number;
+  /** Columns with a type that the format lacks. */
+  retyped: Retyped[];
 }
 
 export interface CopyOptions {

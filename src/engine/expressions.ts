@@ -1,4 +1,5 @@
 import type { JsonValue } from '../contract/json/json.ts';
+import type { DeclaredType } from './documents.ts';
 
 /** SQL over values that are given: it reads no collection, and can name none. */
 export interface Expressions {
@@ -49,9 +50,6 @@ export interface Expression {
 
 /** An expression's value for one row; integers that a double cannot hold are `bigint`. */
 export type Computed = { value: JsonValue; declared?: DeclaredType } | { error: string };
-
-/** `time`: a date or timestamp; `clock`: a time of day; `decimal`, with its number of digits and of those in fractions. */
-export type DeclaredType = 'time' | 'clock' | 'uuid' | 'binary' | `decimal ${number} ${number}`;
 
 export interface TimeFormat {
   /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */

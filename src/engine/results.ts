@@ -24,7 +24,7 @@ export interface Results {
 /** How much of a query's result to keep, and under which id. */
 export interface KeepRequest {
   id: string;
-  /** Maximum number of rows in the outcome; `defaultRowLimit` is not applied then. */
+  /** Maximum number of rows in the outcome; `defaultRowLimit` is not applied then. 0: it is kept however small it is. */
   rowsMax: number;
 }
 
@@ -34,7 +34,7 @@ export interface Keeping {
   total: number;
   /** False if reading stopped at a limit of the engine, so that there are more rows. */
   isTotalExact: boolean;
-  /** What is kept; null if the outcome has every row and they are few, or if keeping failed. */
+  /** What is kept; null if the outcome was to have rows, has all, and they are few, or if keeping failed. */
   kept: { rows: number; bytes: number } | null;
   /** Why it is not kept though it should have been. */
   failure: string | null;

@@ -41,8 +41,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time for the whole call, retries included, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Asks to keep the query's whole result, and to return at most this many of its rows; see `KEEP_HEADER`. */
-  keepResult?: number | undefined;
+  /** Asks to keep the query's whole result, and to return at most this many of its rows, or none; see `KEEP_HEADER`. */
+  keepResult?: number | 'whole' | undefined;
 }
 
 export interface LoadCallOptions {
@@ -156,7 +156,7 @@ async function once(
   row: Row,
   request: WireRequest,
   signal: AbortSignal,
-  keepResult: number | undefined,
+  keepResult: CallOptions['keepResult'],
 ) {
   const { options, address, transport } = context;
   const apiKey = keyNow(options);

@@ -49,6 +49,8 @@ export async function sendLoad(
   const lines = new AnswerLines(onProgress);
   async function* sent() {
     for await (const chunk of body) {
+      // What is left is of no use, and the answer ends with the body.
+      if (lines.isLast) return;
       idle.touch();
       yield chunk;
     }
@@ -86,6 +88,11 @@ class AnswerLines {
   readonly #onProgress: ((progress: LoadProgress) => void) | undefined;
   #rest = '';
   last: JsonValue | undefined;
+
+  /** Whether no line follows. */
+  get isLast(): boolean {
+    return isObject(this.last) && ('data' in this.last || 'error' in this.last);
+  }
 
   constructor(onProgress: ((progress: LoadProgress) => void) | undefined) {
     this.#onProgress = onProgress;

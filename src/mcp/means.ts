@@ -13,8 +13,18 @@ export interface Means {
   openFile?: OpenFile;
   /** Present if and only if `openFile` is. */
   findFiles?: FindFiles;
+  /** Checks that a new file may be written at a path; absent: none can. */
+  exportTarget?: (path: string) => Promise<ExportTarget>;
   /** The user of this process is on another machine than the service: paths there are not revealed. */
   isElsewhere?: boolean;
+}
+
+/** A file that does not exist yet, in a folder that the operator allows. */
+export interface ExportTarget {
+  /** With symbolic links resolved. */
+  path: string;
+  /** Writes it whole or not at all, and returns its size. */
+  write(source: AsyncIterable<Buffer>, options: { gzip: boolean; signal?: AbortSignal | undefined }): Promise<number>;
 }
 
 /**

@@ -16,6 +16,7 @@ import type { LambdaStats } from './lambdas/lambda-stats.ts';
 import type { PageServer } from './pages/page-server.ts';
 import type { PairedBrowsers } from './pages/paired-browsers.ts';
 import type { QueryLog } from './queries/query-log.ts';
+import type { CollectionFiles } from './results/collection-files.ts';
 import type { KeptResults } from './results/kept-results.ts';
 import type { ResultFiles } from './results/result-files.ts';
 import type { Supervision } from './supervision/supervision.ts';
@@ -41,6 +42,7 @@ export interface ServiceContext {
   backups: Backups;
   results: KeptResults;
   resultFiles: ResultFiles;
+  collectionFiles: CollectionFiles;
   log: Logger;
   version: string;
   /** Build time (ISO-8601); undefined if run from the sources. */
@@ -68,7 +70,7 @@ export interface CallContext extends ServiceContext {
   origin: Origin;
   /** The documents to add, unparsed; the input then contains none. */
   text?: DocumentList | undefined;
-  /** Most rows in the answer if the whole result is to be kept; absent if it is not. */
+  /** Most rows in the answer if the whole result is to be kept, 0 also if it is small; absent if it is not. */
   keepRows?: number | undefined;
   /** Aborted if the caller hangs up before the answer, or the service closes. */
   signal: AbortSignal;

@@ -19,6 +19,7 @@ import * as lambdaVersions from './lambdas/lambda-versions.ts';
 import * as lambdas from './lambdas/lambdas.ts';
 import * as browsers from './pages/browsers.ts';
 import * as queries from './queries/queries.ts';
+import * as exports from './results/exports.ts';
 import * as results from './results/results.ts';
 import * as trash from './trash/trash.ts';
 
@@ -99,9 +100,11 @@ export const handlers: Handlers = {
   listResults: results.listResults,
   fetchResult: results.fetchResult,
   profileResult: results.profileResult,
-  exportResult: results.exportResult,
-  listRunningExports: results.listRunningExports,
-  readExport: results.readExport,
+  exportResult: exports.exportResult,
+  exportCollection: exports.exportCollection,
+  listRunningExports: exports.listRunningExports,
+  readExport: exports.readExport,
+  removeExport: exports.removeExport,
   requestApproval: approvals.requestApproval,
   listApprovals: approvals.listApprovals,
   getApproval: approvals.getApproval,

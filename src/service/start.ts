@@ -26,6 +26,7 @@ import { type CallRecord, createOverview } from './pages/overview.ts';
 import { createPageServer } from './pages/page-server.ts';
 import { createPairedBrowsers } from './pages/paired-browsers.ts';
 import { createQueryLog } from './queries/query-log.ts';
+import { createCollectionFiles } from './results/collection-files.ts';
 import { createKeptResults, type ResultLimits } from './results/kept-results.ts';
 import { createResultFiles, type FileLimits } from './results/result-files.ts';
 import {
@@ -255,6 +256,7 @@ async function startOn(
   const pageServer = createPageServer({ desk: approvals, browsers: pairedBrowsers, queryLog, look, inUse, log });
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
+  const collectionFiles = createCollectionFiles({ engine, log, hold: () => lifecycle.hold() });
   const localSockets = new WeakSet<Socket>();
   const backups = createBackups({ ...options, engine, log });
   const app = options.buildApp({
@@ -272,6 +274,7 @@ async function startOn(
     backups,
     results,
     resultFiles,
+    collectionFiles,
     approvals,
     pageServer,
     pairedBrowsers,
@@ -332,6 +335,7 @@ async function startOn(
     await reshaping.stop();
     results.stop();
     resultFiles.stop();
+    collectionFiles.stop();
     await keyAccess.close();
     await usage.close();
     await lambdaStats.close();

@@ -47,9 +47,9 @@ describe('createClient({ readOnly: true })', () => {
 });
 
 describe('createClient()', () => {
-  test('has one function per contract row', () => {
+  test('has one function per contract row, and one for loads', () => {
     const { api } = client('http://127.0.0.1:1');
-    expect(Object.keys(api).sort()).toEqual([...Object.keys(allRows), 'close'].sort());
+    expect(Object.keys(api).sort()).toEqual([...Object.keys(allRows), 'load', 'close'].sort());
   });
 
   test('takes many calls at once without a warning', async () => {

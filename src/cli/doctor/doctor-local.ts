@@ -8,6 +8,7 @@ import { type DataFolder, openFolder, unfinishedRestores } from '../../local/fol
 import { probe, type Ready } from '../../local/probe.ts';
 import { isOlder, isOutdated, type Program } from '../../local/version.ts';
 import { heldOf, readStops, refusedOf } from '../../service/supervision/stopped-by.ts';
+import type { Config } from '../../settings.ts';
 import type { Finding } from './finding.ts';
 
 const FREE_BYTES_LOW = 500 * 1024 * 1024;
@@ -38,29 +39,42 @@ export async function absentFolder(path: string): Promise<Finding | undefined> {
   return { name, state: 'warn', detail, remedy: `Correct --data-dir, unless it is to be new: ${then}.` };
 }
 
-/** Checks the folders that files may be read from; those that can be read become one finding. */
-export async function allowedFolders(folders: readonly string[]): Promise<Finding[]> {
+/** Checks the folders that files may be read from, or written to; those that can be used become one finding each. */
+export async function allowedFolders({
+  allowDirs = [],
+  exportDirs = [],
+}: Partial<Pick<Config, 'allowDirs' | 'exportDirs'>>): Promise<Finding[]> {
+  const read = { flag: '--allow-dirs', tool: 'load_file', does: 'read from', verb: 'read', mode: constants.R_OK };
+  const write = { flag: '--export-dirs', tool: 'export_result', does: 'write to', verb: 'write', mode: constants.W_OK };
+  return [...(await foldersFor(allowDirs, read)), ...(await foldersFor(exportDirs, write))];
+}
+
+type Use = Readonly<Record<'flag' | 'tool' | 'does' | 'verb', string>> & { mode: number };
+
+async function foldersFor(folders: readonly string[], { flag, tool, does, verb, mode }: Use): Promise<Finding[]> {
   const name = 'files';
   const broken: Finding[] = [];
   for (const folder of folders) {
-    const why = await whyUnreadable(folder);
+    const why = await whyUnusable(folder, mode);
     if (why === undefined) continue;
-    const remedy = 'Correct --allow-dirs: load_file can read nothing there.';
+    const remedy = `Correct ${flag}: ${tool} can ${verb} nothing there.`;
     broken.push({ name, state: 'warn', detail: `the folder ${JSON.stringify(folder)} ${why}`, remedy });
   }
-  const readable = folders.length - broken.length;
-  if (readable === 0) return broken;
-  return [{ name, state: 'ok', detail: `load_file may read from ${counted(readable, 'folders')}` }, ...broken];
+  const usable = folders.length - broken.length;
+  if (usable === 0) return broken;
+  return [{ name, state: 'ok', detail: `${tool} may ${does} ${counted(usable, 'folders')}` }, ...broken];
 }
 
-async function whyUnreadable(folder: string): Promise<string | undefined> {
+async function whyUnusable(folder: string, mode: number): Promise<string | undefined> {
   try {
     if (!(await stat(folder)).isDirectory()) return 'is a file; name the folder that it lies in';
-    await access(folder, constants.R_OK | constants.X_OK);
+    await access(folder, mode | constants.X_OK);
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    return code === 'ENOENT'
+      ? 'does not exist'
+      : `cannot be ${mode === constants.W_OK ? 'written to' : 'read'} (${code})`;
   }
 }
 

@@ -52,7 +52,7 @@ function confirmClock(config: Config, bin: string): Promise<number> {
  * does not exist, the result says so or, with `isToMake`, the folder is created.
  */
 export async function diagnose(config: Config, bin: string, isToMake = true): Promise<Diagnosis> {
-  const findings: Finding[] = [program(), ...(await allowedFolders(config.allowDirs ?? []))];
+  const findings: Finding[] = [program(), ...(await allowedFolders(config))];
   const absent = config.url === undefined && !isToMake ? await absentFolder(config.dataDir) : undefined;
   if (absent !== undefined) findings.push(absent);
   else if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));

@@ -25,6 +25,10 @@ export interface AllowedFile {
  * a path outside, not even whether it exists.
  */
 export async function openAllowed(allowed: AllowedFolders, asked: string): Promise<AllowedFile> {
+  if (allowed.folders.length === 0) {
+    const why = 'the operator allows no folder to read files from (--allow-dirs), only https URLs';
+    throw new ApiError('invalid_input', `Cannot open the file ${shown(asked)}: ${why}.`);
+  }
   const roots = rootsOf(allowed);
   const candidates = isAbsolute(asked) ? [resolve(asked)] : allowed.folders.map((folder) => resolve(folder, asked));
   let missing: string | undefined;

@@ -111,7 +111,8 @@ async function* unzstd(handle: FileHandle): AsyncGenerator<FilePiece> {
   }
 }
 
-function limitExpansion(expanded: number, bytesRead: number): void {
+/** Throws `invalid_input` for content that is out of proportion to the bytes of the file that it comes from. */
+export function limitExpansion(expanded: number, bytesRead: number): void {
   if (expanded <= Math.max(FREE_BYTES, bytesRead * RATIO_MAX)) return;
   throw new ApiError(
     'invalid_input',

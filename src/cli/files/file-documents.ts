@@ -1,8 +1,9 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
+import { entriesOf, entryLines } from './entry-lines.ts';
 import { type AllowedFile, type AllowedFolders, openAllowed } from './file-access.ts';
 import { type FileBytes, fileBytes } from './file-bytes.ts';
-import { formatByName } from './formats.ts';
+import { ALL_FORMATS, formatByName } from './formats.ts';
 import { type ObjectList, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
 import { separatorOf } from './separator.ts';
@@ -11,17 +12,27 @@ const LISTS_SHOWN = 10;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
-  const file = await openAllowed(allowed, request.path);
+  return documentsOf(await openAllowed(allowed, request.path), request);
+}
+
+/** The documents of an open file, which is closed with them, or if they cannot be read. */
+export async function documentsOf(file: AllowedFile, request: FileRequest): Promise<DocumentFile> {
   try {
     const format = request.format ?? formatByName(file.path);
     const bytes = await fileBytes(file.handle);
     if (format === 'parquet') return parquetFile(file, bytes);
+    if (format === 'avro') return await avroFile(file, bytes);
+    if (format === 'xlsx') {
+      if (bytes.compression === undefined) return await xlsxFile(file, bytes, request.sheet);
+      throw refused(request, `it is a workbook compressed with ${bytes.compression}. Decompress it first.`);
+    }
     refuseOtherBytes(bytes.head);
+    if (format === 'xml') return await xmlFile(file, bytes, request.xml);
     if (format !== undefined) return await textFile(file, bytes, format, request);
     const name = JSON.stringify(request.path);
     throw new ApiError(
       'invalid_input',
-      `Cannot tell the format of the file ${name} by its name. Give "format": json, jsonl, csv or parquet.`,
+      `Cannot tell the format of the file ${name} by its name. Give "format": ${ALL_FORMATS}.`,
     );
   } catch (error) {
     await file.handle.close();
@@ -33,7 +44,78 @@ function refused({ path }: FileRequest, why: string): ApiError {
   return new ApiError('invalid_input', `Cannot read the file ${JSON.stringify(path)}: ${why}`);
 }
 
-type TextFormat = Exclude<FileFormat, 'parquet'>;
+type TextFormat = Exclude<FileFormat, 'parquet' | 'avro' | 'xlsx' | 'xml'>;
+
+async function avroFile(file: AllowedFile, bytes: FileBytes): Promise<DocumentFile> {
+  const { openAvro } = await import('./avro-entries.ts');
+  let opened = openAvro(bytes);
+  const entries = () => {
+    opened = openAvro(bytes);
+    return opened.entries;
+  };
+  return {
+    path: file.path,
+    format: 'avro',
+    bytes: file.bytes,
+    unit: 'row',
+    ...entryLines(entries),
+    unwritable: () => opened.unwritable(),
+    asText: () => opened.asText(),
+    close: () => file.handle.close(),
+  };
+}
+
+async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: string | undefined): Promise<DocumentFile> {
+  refuseOtherBytes(head, 'xlsx');
+  const { openXlsx } = await import('./xlsx-entries.ts');
+  let opened = await openXlsx(file.handle, file.bytes, asked);
+  async function* entries() {
+    opened = await openXlsx(file.handle, file.bytes, asked);
+    yield* opened.entries;
+  }
+  const { sheet, sheets } = opened;
+  return {
+    path: file.path,
+    format: 'xlsx',
+    bytes: file.bytes,
+    unit: 'row',
+    ...entryLines(entries),
+    unwritable: () => opened.unwritable(),
+    sheet,
+    sheets,
+    close: () => file.handle.close(),
+  };
+}
+
+async function xmlFile(file: AllowedFile, bytes: FileBytes, xml: FileRequest['xml']): Promise<DocumentFile> {
+  const { openXml } = await import('./xml-entries.ts');
+  const { docTag, lists } = await openXml(bytes, xml);
+  async function* entries() {
+    let element = 0;
+    const { reader } = await openXml(bytes, xml);
+    for await (const { entries: some, bytesRead } of entriesOf(bytes.pieces(), reader)) {
+      // Several elements may be on one line, so they are counted.
+      const counted = some.map(({ entry }) => {
+        element += 1;
+        const at = element;
+        return {
+          entry: 'problem' in entry ? { at, problem: `${entry.problem} (line ${entry.at})` } : { ...entry, at },
+        };
+      });
+      yield { entries: counted, bytesRead };
+    }
+  }
+  return {
+    path: file.path,
+    format: 'xml',
+    bytes: file.bytes,
+    unit: 'element',
+    ...entryLines(entries),
+    docTag,
+    lists,
+    close: () => file.handle.close(),
+  };
+}
 
 function parquetFile(file: AllowedFile, bytes: FileBytes): DocumentFile {
   return {

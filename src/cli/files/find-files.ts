@@ -2,9 +2,11 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ApiError } from '../../contract/errors.ts';
+import { allowedUrl, isUrl } from '../../http/download.ts';
 import { FILE_NOT_FOUND, FILES_MAX, type FindFiles, type FoundFile, type FoundFiles } from '../../mcp/tools/file.ts';
 import { type AllowedFolders, allowedFolders, isInside, openAllowed, real, rootsOf, shown } from './file-access.ts';
-import { formatByName } from './formats.ts';
+import { ALL_FORMATS, formatByName } from './formats.ts';
+import { fileNameIn } from './url-file.ts';
 
 /** Names that are looked at for one pattern. */
 const NAMES_MAX = 50_000;
@@ -13,7 +15,10 @@ const NAMES_SHOWN = 5;
 type Request = Parameters<FindFiles>[0];
 
 /** The files that are asked for; see `FindFiles`. */
-export async function findFiles(allowed: AllowedFolders, { paths, format }: Request): Promise<FoundFiles> {
+export async function findFiles(
+  allowed: AllowedFolders & { hosts?: readonly string[] },
+  { paths, format }: Request,
+): Promise<FoundFiles> {
   const files = new Map<string, FoundFile>();
   const leftOut: string[] = [];
   const take = async (asked: string) => {
@@ -23,6 +28,12 @@ export async function findFiles(allowed: AllowedFolders, { paths, format }: Requ
     if (files.size > FILES_MAX) throw tooMany(asked);
   };
   for (const asked of paths) {
+    if (isUrl(asked)) {
+      const url = allowedUrl(asked, allowed.hosts ?? []);
+      files.set(asked, { path: asked, name: fileNameIn(url), bytes: 0 });
+      if (files.size > FILES_MAX) throw tooMany(asked);
+      continue;
+    }
     const places = await placesOf(allowed, asked);
     if (places.length === 0) {
       await take(asked);
@@ -159,7 +170,7 @@ async function nothing(
   if (others.length > 0) {
     return new ApiError(
       'invalid_input',
-      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": json, jsonl, csv or parquet.`,
+      `Cannot load ${shown(asked)}: the names of its files tell no format (${some(others)}). Give "format": ${ALL_FORMATS}.`,
     );
   }
   const there = await Promise.all(places.map(({ folder }) => entriesOf(folder).then((all) => [folder, all] as const)));

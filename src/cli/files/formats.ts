@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { FileFormat } from '../../mcp/tools/file.ts';
+import { FILE_FORMATS, type FileFormat } from '../../mcp/tools/file.ts';
 
 const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.json': 'json',
@@ -10,6 +10,10 @@ const BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   '.tsv': 'csv',
   '.parquet': 'parquet',
   '.pq': 'parquet',
+  '.xml': 'xml',
+  '.avro': 'avro',
+  '.xlsx': 'xlsx',
+  '.xlsm': 'xlsx',
 };
 
 const COMPRESSED = /\.(?:gz|zst|zstd)$/i;
@@ -18,3 +22,6 @@ const COMPRESSED = /\.(?:gz|zst|zstd)$/i;
 export function formatByName(path: string): FileFormat | undefined {
   return BY_EXTENSION[extname(path.replace(COMPRESSED, '')).toLowerCase()];
 }
+
+/** All formats in words: `json, csv or parquet`. */
+export const ALL_FORMATS = `${FILE_FORMATS.slice(0, -1).join(', ')} or ${FILE_FORMATS.at(-1)}`;

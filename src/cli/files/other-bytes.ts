@@ -19,23 +19,28 @@ const OTHERS = [
   },
   {
     begin: [0xd0, 0xcf, 0x11, 0xe0],
-    what: 'an old Office document (xls)',
-    instead: SHEETS,
+    what: 'an old Office document (xls), or one with a password',
+    instead: 'Save it as xlsx without a password, or each of its sheets as CSV.',
   },
   { begin: 'BZh', what: 'compressed (bzip2)', instead: 'Decompress it first, with bunzip2.' },
   { begin: [0xfd, 0x37, 0x7a, 0x58, 0x5a], what: 'compressed (xz)', instead: 'Decompress it first, with unxz.' },
   { begin: [0x37, 0x7a, 0xbc, 0xaf], what: 'a 7z archive', instead: UNPACK },
-  { begin: 'Obj\u0001', what: 'Avro', instead: 'Convert it to Parquet or JSON lines first.' },
+  { begin: 'Obj\u0001', what: 'Avro', instead: 'Give "format": "avro".' },
   { begin: '%PDF', what: 'a PDF document', instead: 'Extract its tables as CSV first.' },
 ].map(({ begin, ...rest }) => ({
   begin: typeof begin === 'string' ? Buffer.from(begin) : Buffer.from(begin),
   ...rest,
 }));
 
+const WORKBOOK = 'an Excel workbook (xlsx)';
+const ZIP = 'a ZIP archive';
+
 /** Throws `invalid_input`, with what it is, for content that is no text of documents. */
-export function refuseOtherBytes(head: Buffer): void {
+export function refuseOtherBytes(head: Buffer, expected?: 'xlsx'): void {
   const found =
     OTHERS.find(({ begin }) => head.subarray(0, begin.length).equals(begin)) ?? archive(head) ?? wideText(head);
+  // The directory of an archive, at its end, tells more than its first bytes.
+  if (expected === 'xlsx' && (found?.what === WORKBOOK || found?.what === ZIP)) return;
   if (found !== undefined) throw new ApiError('invalid_input', `The file is ${found.what}. ${found.instead}`);
 }
 
@@ -44,8 +49,8 @@ function archive(head: Buffer): { what: string; instead: string } | undefined {
   if (head.toString('latin1', 0, 4) !== 'PK\u0003\u0004') return undefined;
   const text = head.toString('latin1');
   if (text.includes('opendocument.spreadsheet')) return { what: 'an OpenDocument sheet (ods)', instead: SHEETS };
-  if (text.includes('xl/')) return { what: 'an Excel workbook (xlsx)', instead: SHEETS };
-  return { what: 'a ZIP archive', instead: UNPACK };
+  if (text.includes('xl/')) return { what: WORKBOOK, instead: 'Give "format": "xlsx".' };
+  return { what: ZIP, instead: UNPACK };
 }
 
 /** UTF-16 without a mark: every other byte of text is 0. */

@@ -53,9 +53,20 @@ export async function planFor(kind: AssistantKind, path: string, entry: Entry): 
 
 /** Variables for what an entry of this run says by itself. */
 const DECIDED: ReadonlySet<string> = new Set(
-  (['dataDir', 'url', 'apiKey', 'apiKeyFile', 'toolsets', 'profile', 'readOnly', 'allowDirs'] as const).map(
-    (setting) => SETTINGS[setting].env,
-  ),
+  (
+    [
+      'dataDir',
+      'url',
+      'apiKey',
+      'apiKeyFile',
+      'toolsets',
+      'profile',
+      'readOnly',
+      'allowDirs',
+      'allowHosts',
+      'exportDirs',
+    ] as const
+  ).map((setting) => SETTINGS[setting].env),
 );
 
 /**

@@ -137,7 +137,8 @@ function serverFor(config: Config, bin: string): Server {
 }
 
 function entryFlags(config: Config): string[] {
-  const { dataDir, url, apiKeyFile, toolsets, profile, allowDirs, requestTimeoutMs, idleSecs, readOnly } = config;
+  const { dataDir, url, apiKeyFile, toolsets, profile, requestTimeoutMs, idleSecs, readOnly } = config;
+  const { allowDirs, allowHosts, exportDirs } = config;
   const chosen = toolsets?.map((one) => (one.readOnly ? `${one.toolset}:read` : one.toolset)).join(',');
   const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
   return [
@@ -147,6 +148,8 @@ function entryFlags(config: Config): string[] {
     ...flag('--profile', profile),
     ...flag('--toolsets', chosen),
     ...flag('--allow-dirs', allowDirs?.join(',')),
+    ...flag('--allow-hosts', allowHosts?.join(',')),
+    ...flag('--export-dirs', exportDirs?.join(',')),
     ...flag('--request-timeout-ms', changed(requestTimeoutMs, SETTINGS.requestTimeoutMs.default)),
     ...flag('--idle-secs', changed(idleSecs, SETTINGS.idleSecs.default)),
     ...(readOnly ? ['--read-only'] : []),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { version } from '@duckdb/node-api';
@@ -7,11 +8,16 @@ import type { Change, Engine, EngineLimits, GiveUp } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { endProcess } from './connections/end-process.ts';
 import { isDamage } from './connections/engine-error.ts';
+import { exportsFolder } from './connections/exports-folder.ts';
+import { createExports } from './exports/exports.ts';
+import { createRowLoads } from './loading/row-loads.ts';
 import { createExpressions } from './queries/expressions.ts';
 import { createQueries } from './queries/queries.ts';
 import { createResults } from './queries/result-reading.ts';
+import { writeParquet } from './results/parquet-write.ts';
 import { createResultStore } from './results/result-store.ts';
 import { createShortcuts, type ShortcutName } from './shortcuts/shortcuts.ts';
+import { spoolFolder } from './storage/database.ts';
 import { createLocks } from './storage/locks.ts';
 import { damageError, resizeError, writeError } from './storage/storage-errors.ts';
 import { Store } from './storage/store.ts';
@@ -104,6 +110,9 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     },
   });
   const records = catalog.records;
+  // Only now: until the file is open it may be another process that reads these.
+  const spool = spoolFolder(file);
+  rmSync(spool, { recursive: true, force: true });
   const locks = createLocks();
   const stats = createStats(store.read.bind(store));
   const shortcuts = createShortcuts({ names: catalog.names, limits, source: store, log, off });
@@ -126,6 +135,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     memoryBytes: () => store.size.memoryBytes,
     giveUp,
   });
+  const exports = createExports({ store, folder: exportsFolder(file), writeParquet });
   void queries.warm();
   let closing: Promise<void> | undefined;
 
@@ -151,7 +161,9 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
     },
     definitionOf: (names) => hash('sha256', names.map((name) => catalog.names.definitionOf(name)).join('\n'), 'hex'),
     commit,
+    spool,
     ...createWrites(context),
+    ...createRowLoads({ ...context, connect: () => store.connect(), reading: store.reading.bind(store) }),
     ...createExpressions(queries, limits),
     async stats(table) {
       const found = catalog.trashed.get(table) ?? requireTable(catalog, table);
@@ -176,6 +188,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
       await syncCopy(folder, copy.files);
       return copy;
     },
+    exportTable: exports.write,
     counts: () => store.read(countStored),
     resize: (size) =>
       resizes.hold(['size'], () =>
@@ -185,6 +198,7 @@ async function compose(file: string, limits: EngineLimits, options: OpenOptions)
       ),
     close() {
       closing ??= (async () => {
+        await exports.close();
         const stuck = await queries.close();
         // Closing a connection would wait for them, and so would exiting the process normally.
         if (stuck > 0)

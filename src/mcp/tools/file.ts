@@ -2,13 +2,13 @@ import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
-export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
+export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 export const CSV_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 
 export interface FileRequest {
-  /** Absolute, or relative to a folder that the operator allows. */
+  /** Absolute, or relative to a folder that the operator allows; or an https URL of a host that the operator allows. */
   path: string;
   /** Absent: taken from the file name's extension. */
   format?: FileFormat | undefined;
@@ -27,14 +27,30 @@ export interface FileRequest {
         types?: readonly (typeof CSV_TYPES)[number][] | undefined;
       }
     | undefined;
+  /** As `format_params.xml` of a collection. */
+  xml?:
+    | {
+        /** The elements that are the documents; absent: the children of the root, if all have one name. */
+        docTag?: string | undefined;
+        /** The element that holds the documents; absent: the outermost one. */
+        rootTag?: string | undefined;
+        valueTag?: string | undefined;
+        attributePrefix?: string | undefined;
+      }
+    | undefined;
+  /** The name of a sheet of a workbook; absent: the first. */
+  sheet?: string | undefined;
+  /** Ends waiting for a server. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A file that was asked for, by itself or by a folder or pattern that it is in. */
 export interface FoundFile {
-  /** With symbolic links resolved. */
+  /** With symbolic links resolved; or a URL. */
   path: string;
   /** Below the folder that the operator allows; the path if there are several of these. */
   name: string;
+  /** 0 if it is known only once it is read. */
   bytes: number;
 }
 
@@ -71,23 +87,32 @@ export interface DocumentFile {
   format: FileFormat;
   bytes: number;
   /** What the entries are counted in. */
-  unit: 'line' | 'row';
+  unit: 'line' | 'row' | 'element';
   /** In which format it is sent to the service: that of the file, or JSON lines, of which line `at` has the entry `at`. */
   sentAs: LoadFormat;
   /** Number of the first line that is sent, in the file. */
   firstLine?: number;
   /** What is sent, from its beginning each time it is called. Rejects `invalid_input` if it cannot go on. */
   pieces(): AsyncIterable<FilePiece>;
-  /** Entries so far that were no document, of a file that is read entry by entry. */
-  problems?(): readonly { at: number; problem: string }[];
+  /** Why an entry is no document, of a file that is read entry by entry; undefined: it is not known here. */
+  problemAt?(at: number): string | undefined;
+  /** Number of values so far that JSON cannot express (NaN, infinities) and become null, or of cells with an error. */
+  unwritable?(): number;
+  /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
+  asText?(): readonly string[];
   /** The separator of CSV. */
   csvSeparator?: string;
   /** The same, if it was recognized and is no comma. */
   separator?: string;
   /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
   list?: { path: string; beside: readonly string[] };
-  /** For JSON that is one document: the lists of objects in it. */
-  lists?: readonly { path: string; items: number }[];
+  /** For JSON or XML that is one document: the lists of objects, or the elements that are there several times, in it. */
+  lists?: readonly { path: string; items: number }[] | undefined;
+  /** For XML: the name of the elements that are the documents, if it was found. */
+  docTag?: string | undefined;
+  /** For a workbook: the sheet that is read, and the names of the others. */
+  sheet?: string | undefined;
+  sheets?: readonly string[] | undefined;
   close(): Promise<void>;
 }
 

@@ -21,6 +21,7 @@ export async function presentLoad(
   input: LoadInput,
 ): Promise<Fenced> {
   const { failed, failedAt, failures, stopped } = load;
+  const { nulled, asText } = file;
   const inside = insideOf(load);
   const table = tableOf(load.target);
   const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
@@ -48,6 +49,8 @@ export async function presentLoad(
           }
         : {}),
       ...(failedAt.length > 0 ? { [`failed_at_${file.unit}s`]: rangesText(failedAt) } : {}),
+      ...(nulled > 0 ? { [file.format === 'xlsx' ? 'error_cells' : 'values_made_null']: nulled } : {}),
+      ...(asText.length > 0 ? { decimals_as_text: asText } : {}),
       ...(fields === undefined ? {} : { fields: fields.text }),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
@@ -57,10 +60,13 @@ export async function presentLoad(
 }
 
 /** What was recognized in a file. */
-export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separator' | 'list' | 'lists'>): object {
+export function readAs({ separator, list, lists = [], docTag, sheet, sheets = [] }: ReadAs): object {
   const short = (text: string) => cutText(text, FIELD_CHARS_MAX);
   return {
     ...(separator === undefined ? {} : { csv_separator: separator }),
+    ...(docTag === undefined ? {} : { doc_tag: short(docTag) }),
+    ...(sheet === undefined ? {} : { sheet: short(sheet) }),
+    ...(sheets.length === 0 ? {} : { other_sheets: sheets.slice(0, LISTS_MAX).map(short) }),
     ...(list === undefined ? {} : { list_path: short(list.path) }),
     ...(list === undefined || list.beside.length === 0
       ? {}
@@ -70,6 +76,8 @@ export function readAs({ separator, list, lists = [] }: Pick<FileFacts, 'separat
       : { lists: lists.slice(0, LISTS_MAX).map(({ path, items }) => `${short(path)}: ${counted(items, 'items')}`) }),
   };
 }
+
+type ReadAs = Pick<FileFacts, 'separator' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'>;
 
 /** The collection as SQL spells it. */
 export function tableOf({ workspace, collection }: Target): string {
@@ -148,7 +156,7 @@ function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileF
 }
 
 /** Which objects of a file that is a single one are the documents. */
-function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
+function listHints({ format, list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
   if (list !== undefined && asked === undefined) {
     return [
       'the file is one object, and the items of its list at list_path are the documents ("list_path": "." makes the object the document)',
@@ -156,13 +164,18 @@ function listHints({ list, lists = [] }: FileFacts, { list_path: asked }: LoadIn
   }
   if (lists.length === 0) return [];
   const isIn = inside > 0 ? 'delete this document and ' : '';
+  if (format === 'xml') {
+    return [
+      `one element was taken as a document, and others are in it several times (lists): if these are to be the documents, ${isIn}load again with their name as "doc_tag"`,
+    ];
+  }
   return [
     `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path"`,
   ];
 }
 
 function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): string[] {
-  const { unit } = file;
+  const { format, asText, unit, nulled, sheets = [] } = file;
   const { stopped, entries } = load;
   const { skip = 0 } = input;
   const texts = [
@@ -173,6 +186,19 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
   ];
   if (count(load, 'REPLACED') > 0)
     texts.push('REPLACED documents had an _id that was there before, or earlier in the file');
+  if (nulled > 0) {
+    texts.push(
+      format === 'xlsx'
+        ? `${nulled} cells held an error such as #DIV/0! and are left out`
+        : `${nulled} values were NaN or infinite, which JSON has not, and are null`,
+    );
+  }
+  if (sheets.length > 0) texts.push('only one sheet was read: "sheet" names another');
+  if (asText.length > 0) {
+    texts.push(
+      'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',
+    );
+  }
   if (stopped === undefined && entries === 0) texts.push('the file holds no documents');
   else if (stopped === undefined && entries <= skip) {
     texts.push(`the file has ${entries} entries, so "skip": ${skip} leaves nothing to load`);

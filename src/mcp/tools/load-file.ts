@@ -56,8 +56,8 @@ async function loadAll(context: ToolContext, plan: readonly Planned[], input: Lo
   const tell = (bytesRead: number, inside: number) => {
     const all = insideBefore + inside;
     context.progress(
-      Math.min(bytesBefore + bytesRead, bytes),
-      bytes,
+      bytesBefore + bytesRead,
+      Math.max(bytes, bytesBefore + bytesRead),
       `${all.toLocaleString('en-US')} documents are in`,
     );
   };
@@ -90,7 +90,7 @@ async function loadOne(
   input: LoadInput,
   tell: Tell,
 ): Promise<FileFacts> {
-  const file = await openAs(means, found, input);
+  const file = await openAs({ means, signal }, found, input);
   try {
     await run(file, load, { client, signal, tell, input });
     return factsOf(file);
@@ -100,7 +100,7 @@ async function loadOne(
 }
 
 function factsOf(file: DocumentFile): FileFacts {
-  const { path, format, bytes, unit, separator, list, lists } = file;
+  const { path, format, bytes, unit, separator, list, lists, docTag, sheet, sheets } = file;
   return {
     path,
     format,
@@ -109,6 +109,11 @@ function factsOf(file: DocumentFile): FileFacts {
     ...(separator === undefined ? {} : { separator }),
     ...(list === undefined ? {} : { list }),
     ...(lists === undefined ? {} : { lists }),
+    docTag,
+    sheet,
+    sheets,
+    nulled: file.unwritable?.() ?? 0,
+    asText: file.asText?.() ?? [],
   };
 }
 
@@ -118,8 +123,9 @@ function named(error: unknown, name: string): ApiError {
   return new ApiError(code, `${JSON.stringify(name)}: ${message}`, { ...details, cause: error });
 }
 
-const ABSENT = 'the operator allows no folder to load files from (--allow-dirs)';
-const REMEDY = '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files may be read from';
+const ABSENT = 'the operator allows no folder or host to load files from (--allow-dirs, --allow-hosts)';
+const REMEDY =
+  '--allow-dirs (COLLOQUY_ALLOW_DIRS) names the folders that files may be read from, --allow-hosts (COLLOQUY_ALLOW_HOSTS) hosts of https URLs';
 const MISSING =
   'Give "path" relative to a folder that the operator allows (--allow-dirs), or as an absolute path below one; a human may have to put the file there.';
 
@@ -129,23 +135,26 @@ export function loadFileTool(): Tool {
   const shape = {
     path: z
       .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-      .describe('File, folder, pattern (in/**/*.csv) or JSON list of these, below a folder the operator allows'),
+      .describe('File, folder, pattern (in/**/*.csv), https URL the operator allows, or JSON list of these'),
     workspace: workspace.optional().describe('Default commons'),
-    collection: collection.optional().describe('For all files; default: one each, named after it'),
+    collection: collection.optional().describe('For all files; default: named after each'),
     format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),
-    create_collection: z.boolean().optional().describe('Default true'),
+    create_collection: z.boolean().optional(),
     id_field: z.string().min(1).optional().describe('Its value becomes the _id'),
     dry_run: z.boolean().optional().describe('Only show fields and rows'),
     on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
-    from: z.string().min(1).optional().describe('File to begin with, to go on after a stop'),
+    from: z.string().min(1).optional().describe('File to begin with'),
     skip: z.int().min(0).optional().describe('Leave out its first entries'),
     list_path: z.string().min(1).optional(),
+    doc_tag: z.string().min(1).optional(),
+    root_tag: z.string().min(1).optional(),
+    sheet: z.string().min(1).optional(),
     csv_separator: z
       .string()
       .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
       .optional(),
     csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional().describe('Default: inferred'),
+    csv_types: z.array(z.enum(CSV_TYPES)).optional(),
   };
   return handTool<LoadInput>({
     name: NAME,
@@ -155,7 +164,7 @@ export function loadFileTool(): Tool {
     needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
     title: 'Load files',
     description:
-      "Add the documents of JSON, JSON lines, CSV or Parquet files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
+      "Add the documents of files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
     shape,
     output: {
       complete: { type: 'boolean' },

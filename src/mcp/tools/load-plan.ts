@@ -51,7 +51,7 @@ function indexOf(files: readonly FoundFile[], from: string | undefined): number 
 }
 
 /** Endings that say how the documents are written. */
-const ENDINGS = /\.(?:json|geojson|jsonl|ndjson|csv|tsv|parquet|pq|txt)$/i;
+const ENDINGS = /\.(?:json|geojson|jsonl|ndjson|csv|tsv|parquet|pq|xml|avro|xlsx|xlsm|txt)$/i;
 const NAME_CHARS_MAX = 128;
 
 /** The name of a file as that of a collection: 'in/_Orders 2024.csv' is 'Orders_2024'. */

@@ -3,7 +3,6 @@ import { counted } from '../../contract/in-words.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import type { Means } from '../means.ts';
 import { cutText, Room } from '../room.ts';
 import { linesOf } from './field-lines.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
@@ -29,9 +28,15 @@ const ROOM = { bytesMax: 16_000, tokensMax: 5_000 };
 const TOKENS = { all: 2_500, most: 1_200, least: 60 };
 
 /** Opens a file as the arguments say. */
-export async function openAs({ openFile }: Means, { path }: FoundFile, input: LoadInput): Promise<DocumentFile> {
+export async function openAs(
+  { means: { openFile }, signal }: Pick<ToolContext, 'means' | 'signal'>,
+  { path }: FoundFile,
+  input: LoadInput,
+): Promise<DocumentFile> {
   const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
-  const file = await openFile?.({ path, format: input.format, listPath: input.list_path, csv });
+  const xml = { docTag: input.doc_tag, rootTag: input.root_tag };
+  const { format, list_path: listPath, sheet } = input;
+  const file = await openFile?.({ path, format, listPath, csv, xml, sheet, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
@@ -87,23 +92,36 @@ export async function previewOf(
   };
 }
 
+/** Whether nothing of the file is stored before all of it has arrived. */
+export function isInRows({ sentAs }: DocumentFile): boolean {
+  return sentAs === 'csv' || sentAs === 'parquet';
+}
+
 /** The first documents of a file, as the service reads them; those before the first that is refused, unless these are skipped. */
 export async function sampleOf(
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   { file, target: { workspace, collection } }: { file: DocumentFile; target: Target },
   input: LoadInput,
 ) {
+  let broken: ApiError | undefined;
   async function* bytes() {
-    for await (const { piece } of file.pieces()) yield piece;
+    try {
+      for await (const { piece } of file.pieces()) yield piece;
+    } catch (error) {
+      if (isInRows(file)) throw error;
+      // What comes before that can be read.
+      broken = toApiError(error);
+    }
   }
   const { id_field: idField, ...sent } = sentAs(file, input);
   const { on_error } = input;
   const read = await client.load({ workspace, collection, ...sent, sample: SAMPLE, on_error }, bytes(), { signal });
   const documents = read.sample ?? [];
   requireIdField(documents, idField);
-  const problems = (file.problems?.() ?? []).map(({ at, problem }) => ({ at, error: problem }));
-  const refused = [...read.refused, ...problems].sort((one, other) => one.at - other.at);
-  return { documents, refused, isAll: read.is_all === true, failure: read.stopped };
+  const refused = read.refused.map(({ at, error }) => ({ at, error: file.problemAt?.(at) ?? error }));
+  if (broken !== undefined && documents.length + refused.length === 0) throw broken;
+  const isAll = read.is_all === true && broken === undefined;
+  return { documents, refused, isAll, failure: broken?.message ?? read.stopped };
 }
 
 async function previewed(
@@ -112,7 +130,7 @@ async function previewed(
   input: LoadInput,
   tokensMax: number,
 ) {
-  const file = await openAs(means, found, input);
+  const file = await openAs({ means, signal }, found, input);
   try {
     const { documents, refused, isAll, failure } = await sampleOf(
       { client, signal },

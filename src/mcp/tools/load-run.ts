@@ -1,15 +1,14 @@
 import { ApiError, type ErrorCode } from '../../contract/errors.ts';
-import type { LoadFormat, LoadProgress, LoadResult } from '../../contract/load.ts';
+import type { LoadProgress, LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import type { DocumentFile } from './file.ts';
 import { fail, type Load, type LoadInput, type Target } from './load.ts';
-import { sampleOf, sentAs } from './load-preview.ts';
+import { isInRows, sampleOf, sentAs } from './load-preview.ts';
 import type { ToolContext } from './tool.ts';
 
 /** After a cancellation what is under way may still finish, so that it is known what was stored. */
 const GRACE_MS = 10_000;
 const CANCELLED = 'it was cancelled';
-const IN_ROWS: ReadonlySet<LoadFormat> = new Set<LoadFormat>(['csv', 'parquet']);
 const LINE_FEED = 0x0a;
 
 interface Run extends Pick<ToolContext, 'client' | 'signal'> {
@@ -28,18 +27,29 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
   const ending = graceful(signal);
   let [bytesRead, inside] = [0, 0];
   let isCut = false;
+  /** Why the rest of the file cannot be read. */
+  let broken: ApiError | undefined;
   async function* pieces() {
+    try {
+      yield* wholeLines();
+    } catch (error) {
+      broken = toApiError(error);
+      // As when it is cancelled; the service then says what is in.
+      if (isInRows(file)) throw error;
+    }
+  }
+  /** Documents end with their line, and so does what is sent, wherever it ends. */
+  async function* wholeLines() {
     let rest: Buffer | undefined;
     for await (const one of file.pieces()) {
       if (signal?.aborted === true) {
         isCut = true;
-        // Of rows, nothing is stored before all have arrived; documents end with their line, and so does what is sent.
-        if (IN_ROWS.has(file.sentAs)) throw new ApiError('aborted', 'The load was cancelled.');
+        if (isInRows(file)) throw new ApiError('aborted', 'The load was cancelled.');
         return;
       }
       bytesRead = one.bytesRead;
       tell(Math.min(bytesRead, file.bytes), inside);
-      const end = IN_ROWS.has(file.sentAs) ? one.piece.length : one.piece.lastIndexOf(LINE_FEED) + 1;
+      const end = isInRows(file) ? one.piece.length : one.piece.lastIndexOf(LINE_FEED) + 1;
       if (rest !== undefined) yield rest;
       if (end > 0) yield one.piece.subarray(0, end);
       rest = end < one.piece.length ? one.piece.subarray(end) : undefined;
@@ -64,13 +74,17 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const call = { workspace, collection, ...sentAs(file, input), skip: input.skip, on_error: input.on_error };
     take(load, await client.load(call, pieces(), { signal: ending.signal, onProgress }), file);
     if (isCut) load.stopped = { why: CANCELLED, isUnsure: false };
+    if (broken !== undefined) load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
   } catch (error) {
-    const { code, message } = toApiError(error);
+    const failure = broken ?? toApiError(error);
+    const { code, message } = failure;
     const isCancelled = signal?.aborted === true;
-    const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && IN_ROWS.has(file.sentAs));
+    const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && isInRows(file));
     // Nothing was done, so the error says everything.
-    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw error;
-    load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken: code === 'invalid_input' };
+    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw failure;
+    // What is sent of a list that is cut does not end it, which says nothing of the file.
+    const isBroken = !isCancelled && code === 'invalid_input';
+    load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
   } finally {
     ending.stop();
   }
@@ -134,9 +148,14 @@ function take(load: Load, result: LoadResult, file: DocumentFile): void {
   note(load, result);
   load.withoutId = result.without_id;
   load.warnings.add(result.warnings);
-  const problems = (file.problems?.() ?? []).map(({ at, problem }) => ({ at, _id: null, error: problem }));
-  const refused = [...result.refused, ...problems].sort((a, b) => a.at - b.at);
-  for (const { at, _id, error } of refused) fail(load, at, _id, error);
-  load.failures = result.refused_count + problems.length;
+  const refused = result.refused.toSorted((one, other) => one.at - other.at);
+  for (const { at, _id, error } of refused) fail(load, at, _id, file.problemAt?.(at) ?? error);
+  load.failures = result.refused_count;
+  const [first] = load.failed;
+  const problem = first && file.problemAt?.(first.at);
+  if (first !== undefined && problem !== undefined && result.stopped !== null) {
+    load.stopped = { why: `${file.unit} ${first.at}: ${problem}`, isUnsure: false, isBroken: true };
+    return;
+  }
   if (result.stopped !== null) load.stopped = { why: result.stopped, isUnsure: false, isBroken: true };
 }

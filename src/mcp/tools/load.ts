@@ -32,6 +32,9 @@ export interface LoadInput {
   on_error?: 'stop' | 'skip';
   skip?: number;
   list_path?: string;
+  doc_tag?: string;
+  root_tag?: string;
+  sheet?: string;
   csv_separator?: string;
   csv_columns?: string[];
   csv_types?: (typeof CSV_TYPES)[number][];
@@ -68,7 +71,14 @@ export interface Load {
 }
 
 /** What is known of a file once it is read. */
-export type FileFacts = Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists'>;
+export interface FileFacts
+  extends Pick<
+    DocumentFile,
+    'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'
+  > {
+  nulled: number;
+  asText: readonly string[];
+}
 
 export interface LoadedFile {
   found: FoundFile;

@@ -16,11 +16,12 @@ import { readArguments } from './arguments.ts';
 import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { describeTool } from './describe.ts';
+import { exportResultTool } from './export-tool.ts';
 import { callIssuing } from './issued.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
 import { type Arguments, pathParameters } from './relations.ts';
-import { exportResultTool, fetchResultTool } from './result-tools.ts';
+import { fetchResultTool } from './result-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;

@@ -306,8 +306,9 @@ function streamed(result: unknown): unknown {
   return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
-/** The number of rows that the header asks for. A malformed one is ignored: it is a hint, not part of the API. */
+/** The number of rows that the header asks for; 0: none, and all is kept. A malformed one is ignored: it is a hint, not part of the API. */
 function keepRowsOf(header: string | string[] | undefined): number | undefined {
+  if (header === 'whole') return 0;
   return typeof header === 'string' && /^[1-9]\d{0,8}$/.test(header) ? Number(header) : undefined;
 }
 

@@ -20,12 +20,18 @@ interface Admission {
   guarded<T>(request: FastifyRequest, work: (call: CallContext) => Promise<T>): Promise<T>;
 }
 
+const FORM = /^(?:application\/x-www-form-urlencoded|multipart\/)/i;
+
 /** The endpoint that takes a stream of bytes (`contract/load.ts`). */
 export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admission): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // The body stays unread.
-    scope.addContentTypeParser(LOAD_TYPE, async () => undefined);
+    // The body stays unread, whatever it is said to be; but forms are not what the file was.
+    scope.addContentTypeParser('*', async ({ headers }: FastifyRequest) => {
+      if (!FORM.test(headers['content-type'] ?? '')) return;
+      const why = `The body of a load is sent as a form. Send the file as it is, with the header "Content-Type: ${LOAD_TYPE}".`;
+      throw new ApiError('unsupported_media_type', why);
+    });
     scope.route({
       method: LOAD.method,
       url: routerPath(LOAD.path),
@@ -40,7 +46,10 @@ export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admi
   });
 }
 
-/** Answers with lines as work goes on; an error before the first of them is answered as everywhere. */
+/**
+ * Answers with lines as work goes on; an error before the first of them is answered as everywhere, unless the body is still
+ * being sent.
+ */
 async function answer(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Logger },
   work: (tell: (outcome: Readonly<LoadOutcome>) => void) => Promise<LoadResult>,
@@ -49,7 +58,7 @@ async function answer(
   const put = (line: object) => lines.push(`${stringifyJson(line)}\n`);
   const end = (line: object) => {
     put(line);
-    lines.push(null);
+    void drain(request).then(() => lines.push(null));
   };
   let hasBegun = false;
   await new Promise<void>((resolve, reject) => {
@@ -67,13 +76,36 @@ async function answer(
         begin();
       },
       (error: unknown) => {
-        if (!hasBegun) return reject(error);
+        const { readableDidRead, readableEnded } = request.raw;
+        if (!hasBegun && (readableEnded || !readableDidRead)) return reject(error);
         const failure = toApiError(error, log, request.id);
         end({ status: failure.status ?? 500, error: toErrorBody(failure, request.id) });
+        begin();
       },
     );
   });
   return reply.type(LOAD_ANSWER_TYPE).send(lines);
+}
+
+/** How long the rest of a body that nobody needs may take. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Reads what is still sent once the last line of the answer is written, at which the sender should end: if the connection
+ * closes before, it learns that this broke, and not the answer.
+ */
+async function drain({ raw }: FastifyRequest): Promise<void> {
+  if (raw.readableEnded || raw.destroyed) return;
+  const until = performance.now() + DRAIN_MS;
+  const read = async () => {
+    for await (const _ of raw.iterator({ destroyOnReturn: false })) if (performance.now() > until) return;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, DRAIN_MS);
+  });
+  await Promise.race([read().catch(() => undefined), waited]);
+  clearTimeout(timer);
 }
 
 async function* bytesOf({ raw }: FastifyRequest): AsyncGenerator<Buffer> {

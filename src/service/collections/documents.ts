@@ -15,7 +15,7 @@ import type { FieldNews, RecordChange, TextOutcome, WriteOutcome } from '../../e
 import { collectionKey, findCollection, requireCollection } from '../catalog/not-found.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext, DocumentList } from '../context.ts';
-import { type Prepared, requireAtMostMax, takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { type Prepared, requireAtMostMax, takeIn } from '../ingest/intake.ts';
 import { applyPatch, fieldsOf } from '../ingest/patch.ts';
 import { textIntake } from '../ingest/text-intake.ts';
 import {
@@ -84,10 +84,10 @@ export async function addDocuments(
 /** Adds documents without parsing them; undefined, with nothing done, if that is not possible. */
 async function addText(ctx: CallContext, target: Target, text: DocumentList): Promise<WriteResult | undefined> {
   const collection = findCollection(ctx.catalog, target.workspace, target.collection);
-  if (collection === undefined || !takesAsGiven(collection)) return undefined;
+  const intake = collection && textIntake(collection);
+  if (collection === undefined || intake === undefined) return undefined;
   const { bytes, start, end } = text;
   const news: FieldNews[] = [];
-  const intake = textIntake(collection);
   const given = { ...intake, bytes, start, end, max: DOCUMENTS_MAX };
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.addText(collection.table, given, (one) => news.push(one)),

@@ -42,6 +42,23 @@ export function newDocumentId(): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
+/**
+ * Reserves numbers for as many ids as are made elsewhere; returns the first. The time is their upper 48 bits and the
+ * counter the lower 12, so that ids that have them in their place sort among those of `newDocumentId`.
+ */
+export function reserveDocumentIds(count: number): bigint {
+  const now = Date.now();
+  if (now > lastMs) {
+    lastMs = now;
+    counter = 0;
+  } else counter += 1;
+  const first = BigInt(lastMs) * 4_096n + BigInt(counter);
+  const last = first + BigInt(Math.max(0, count - 1));
+  lastMs = Number(last / 4_096n);
+  counter = Number(last % 4_096n);
+  return first;
+}
+
 /** Why a value cannot be an `_id`; undefined if it can, or if it is null, in which case an `_id` is generated. */
 export function problemOfId(id: JsonValue): string | undefined {
   if (id === null) return undefined;

@@ -91,6 +91,19 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+/** The field that holds the event time, if the times in it can be read one by one; undefined: they cannot. */
+export function plainTimeField({ field, format }: EventTimeRecord): string | undefined {
+  return isPattern(format) || fieldPath(field)?.length !== 1 || field === '_event_time' ? undefined : field;
+}
+
+/** One such time, in microseconds since 1970; undefined if it needs a closer look. */
+export function plainTime({ format, timeZone }: EventTimeRecord, value: string | number): bigint | undefined {
+  const unit = UNITS[format];
+  const local = typeof value === 'string' && timeZone !== UTC && isoTime(value)?.hasZone === false;
+  const micros = unit === undefined ? (local ? undefined : eventTimeMicros(value)) : countedTime(value, unit);
+  return micros !== undefined && micros !== null && isEventTime(micros) ? micros : undefined;
+}
+
 /**
  * Event times in microseconds, in the order of `drafts`, from the field that the collection's settings name: as the
  * mappings left it, or else as received. Null if the document has none. If a value does not fit the format, its draft

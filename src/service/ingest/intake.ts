@@ -1,6 +1,6 @@
 import { DOCUMENTS_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, type JsonValue } from '../../contract/json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../contract/json/json.ts';
 import { measure } from '../../contract/json/measure.ts';
 import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
 import type { NewDocument } from '../../engine/engine.ts';
@@ -56,6 +56,12 @@ export function readGiven(document: JsonValue): NewDocument | undefined {
   if (!isObject(document)) return undefined;
   const prepared = prepare(draftOf(document, false), null);
   return 'document' in prepared ? prepared.document : undefined;
+}
+
+/** The same, or why it cannot be stored. */
+export function readOrRefuse(document: JsonObject): NewDocument | string {
+  const prepared = prepare(draftOf(document, false), null);
+  return 'document' in prepared ? prepared.document : prepared.problem;
 }
 
 /** Throws `content_too_large` if a write has too many entries. */

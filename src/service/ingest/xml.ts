@@ -1,8 +1,9 @@
-import { parseXml, XmlCdata, XmlElement, XmlText } from '@rgrove/parse-xml';
-import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
+import { type JsonObject, type JsonValue, setField } from '../../contract/json/json.ts';
+import { ITEM_BYTES_MAX, ITEM_VALUES_MAX } from '../../contract/json/json-scan.ts';
 import { DEPTH_MAX } from '../../contract/json/measure.ts';
-import { withoutTrailing } from '../../contract/text.ts';
 import type { FileFormat } from '../catalog/records.ts';
+import type { Parsed } from './csv.ts';
+import { XmlError, XmlEvents } from './xml-events.ts';
 
 export type XmlFormat = Extract<FileFormat, { kind: 'xml' }>;
 
@@ -12,12 +13,8 @@ const MARKS_MAX = 20_000;
 const CHARS_MAX = 1024 * 1024;
 
 /**
- * The documents in one piece of XML: the elements named `doc_tag` within the first `root_tag`; without `doc_tag`, the
- * root itself. Throws an `Error` whose message is a clause saying what is wrong.
- *
- * An element with only text becomes a string; one with attributes or child elements becomes an object, with its text
- * under `value_tag`, and each attribute under its name after `attribute_prefix`. Elements with the same name become an
- * array. Entities declared in the text are not expanded, so that none can blow up or read a file.
+ * The documents in one piece of XML, see `XmlDocuments`. Throws an `Error` whose message is a clause saying what is
+ * wrong.
  */
 export function xmlDocuments(text: string, format: XmlFormat): JsonObject[] {
   const count = { tags: countOf(text, '<'), entities: countOf(text, '&') };
@@ -25,15 +22,14 @@ export function xmlDocuments(text: string, format: XmlFormat): JsonObject[] {
     if (found > MARKS_MAX) throw new Error(`it has more than ${MARKS_MAX} ${what}; send it in smaller pieces`);
   }
   if (text.length > CHARS_MAX) throw new Error(`it has more than ${CHARS_MAX} characters; send it in smaller pieces`);
-  // As XML has it; the parser takes a time that grows with the square of their number.
-  const top = rootOf(text.replace(/\r\n?/g, '\n'));
-  const root = format.root_tag === null ? top : firstNamed(top, format.root_tag);
-  if (root === undefined) throw new Error(`it has no element "${format.root_tag}", the root_tag`);
-  const found = format.doc_tag === null ? [root] : allNamed(root, format.doc_tag);
-  return found.map((element) => {
-    const value = jsonOf(element, format, 0);
-    return typeof value === 'object' ? (value as JsonObject) : { [format.value_tag]: value };
+  const documents: JsonObject[] = [];
+  const reader = new XmlDocuments(format, (parsed) => {
+    if ('problem' in parsed) throw new Error(`it ${parsed.problem}`);
+    documents.push(parsed.document);
   });
+  reader.write(text);
+  reader.end();
+  return documents;
 }
 
 /** How often a character occurs, or one more than `MARKS_MAX`. */
@@ -44,63 +40,156 @@ function countOf(text: string, character: string): number {
   return count;
 }
 
-function rootOf(text: string): XmlElement {
-  let root: XmlElement | null;
-  try {
-    ({ root } = parseXml(text));
-  } catch (error) {
-    if (error instanceof RangeError) throw new Error('it is nested too deeply', { cause: error });
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error(withoutTrailing(message.split('\n', 1)[0] ?? '', '.'), { cause: error });
-  }
-  if (root === null) throw new Error('it has no element');
-  return root;
+export interface XmlRules extends Pick<XmlFormat, 'root_tag' | 'doc_tag' | 'value_tag' | 'attribute_prefix'> {
+  /** Whether every child of the root is a document, and has to be named `doc_tag`. */
+  isEachChild?: boolean;
 }
 
-function elementsOf(element: XmlElement): XmlElement[] {
-  return element.children.filter((child) => child instanceof XmlElement);
+/** An open element of a document. */
+interface Open {
+  members: Map<string, JsonValue[]>;
+  texts: string[];
 }
 
-/** The first element with that name in document order; may be the root itself. */
-function firstNamed(root: XmlElement, name: string): XmlElement | undefined {
-  const left = [root];
-  for (let element = left.pop(); element !== undefined; element = left.pop()) {
-    if (element.name === name) return element;
-    for (const child of elementsOf(element).reverse()) left.push(child);
+/**
+ * Finds documents in XML that comes in pieces: the elements named `doc_tag` within the first `root_tag`, but for those
+ * inside of another one; without `doc_tag`, the root itself. `write` and `end` throw an `XmlError`.
+ *
+ * An element with only text becomes a string; one with attributes or child elements becomes an object, with its text
+ * under `value_tag`, and each attribute under its name after `attribute_prefix`. Elements with the same name become an
+ * array. Entities declared in the text are not expanded.
+ */
+export class XmlDocuments {
+  readonly #rules: XmlRules;
+  readonly #take: (parsed: Parsed, line: number) => void;
+  readonly #events: XmlEvents;
+  /** Number of open elements, and of those when the root was the innermost; 0: it has not begun. */
+  #level = 0;
+  #rootLevel = 0;
+  #isAfterRoot = false;
+  /** The open elements of the document that is being read. */
+  #open: Open[] = [];
+  /** Those of them that are left out, since the document is refused. */
+  #refusedLevels = 0;
+  #problem: string | undefined;
+  #line = 0;
+  #chars = 0;
+  #values = 0;
+
+  constructor(rules: XmlRules, take: (parsed: Parsed, line: number) => void) {
+    this.#rules = rules;
+    this.#take = take;
+    this.#events = new XmlEvents({
+      open: (name, attributes, line) => this.#begin(name, attributes, line),
+      close: (name) => this.#end(name),
+      text: (text) => this.#addText(text),
+    });
   }
-  return undefined;
+
+  /** The line that has been reached. */
+  get line(): number {
+    return this.#events.line;
+  }
+
+  write(text: string): void {
+    this.#events.write(text);
+  }
+
+  end(): void {
+    this.#events.end();
+    const { root_tag: rootTag } = this.#rules;
+    if (this.#rootLevel === 0) throw new XmlError(`it has no element "${rootTag}", the root_tag`, this.#events.line);
+  }
+
+  #begin(name: string, attributes: Readonly<Record<string, string>>, line: number): void {
+    this.#level += 1;
+    if (this.#problem !== undefined) {
+      this.#refusedLevels += 1;
+      return;
+    }
+    if (this.#open.length === 0 && !this.#isDocument(name, line)) return;
+    if (this.#open.length === 0) {
+      this.#line = line;
+      this.#chars = 0;
+      this.#values = 0;
+    }
+    const members = new Map<string, JsonValue[]>();
+    this.#open.push({ members, texts: [] });
+    this.#count(name.length, 1);
+    if (this.#open.length > DEPTH_MAX + 1) this.#refuse(`is nested more than ${DEPTH_MAX} levels deep`);
+    for (const [key, value] of Object.entries(attributes)) {
+      this.#count(key.length + value.length, 1);
+      put(members, `${this.#rules.attribute_prefix}${key}`, value);
+    }
+  }
+
+  #isDocument(name: string, line: number): boolean {
+    const { root_tag: rootTag, doc_tag: docTag, isEachChild } = this.#rules;
+    if (this.#rootLevel === 0 && (rootTag === null || name === rootTag)) {
+      this.#rootLevel = this.#level;
+      if (isEachChild === true) return false;
+    }
+    if (this.#rootLevel === 0 || this.#isAfterRoot) return false;
+    if (isEachChild !== true) return docTag === null ? this.#level === this.#rootLevel : name === docTag;
+    if (name === docTag) return true;
+    throw new XmlError(`an element "${name}" stands among those named "${docTag}", the documents`, line);
+  }
+
+  #addText(text: string): void {
+    const open = this.#open.at(-1);
+    if (open === undefined || this.#problem !== undefined) return;
+    this.#count(text.length, 0);
+    open.texts.push(text);
+  }
+
+  #count(chars: number, values: number): void {
+    this.#chars += chars;
+    this.#values += values;
+    if (this.#chars > ITEM_BYTES_MAX) this.#refuse(`has more than ${ITEM_BYTES_MAX} characters (10 MiB)`);
+    if (this.#values > ITEM_VALUES_MAX) this.#refuse(`has more than ${ITEM_VALUES_MAX} elements and attributes`);
+  }
+
+  /** Nothing more of the document is kept. */
+  #refuse(problem: string): void {
+    if (this.#problem !== undefined) return;
+    this.#problem = problem;
+    this.#refusedLevels = this.#open.length;
+    this.#open = [];
+  }
+
+  #end(name: string): void {
+    this.#level -= 1;
+    if (this.#level < this.#rootLevel) this.#isAfterRoot = true;
+    if (this.#problem !== undefined) {
+      this.#refusedLevels -= 1;
+      if (this.#refusedLevels > 0) return;
+      this.#take({ problem: this.#problem }, this.#line);
+      this.#problem = undefined;
+      return;
+    }
+    const closed = this.#open.pop();
+    if (closed === undefined) return;
+    const value = jsonOf(closed, this.#rules.value_tag);
+    const around = this.#open.at(-1);
+    if (around !== undefined) put(around.members, name, value);
+    else {
+      const document = typeof value === 'object' ? (value as JsonObject) : { [this.#rules.value_tag]: value };
+      this.#take({ document }, this.#line);
+    }
+  }
 }
 
-/** All elements with that name in document order, except those inside another one; may include the root itself. */
-function allNamed(root: XmlElement, name: string): XmlElement[] {
-  const found: XmlElement[] = [];
-  const left = [root];
-  for (let element = left.pop(); element !== undefined; element = left.pop()) {
-    if (element.name === name) found.push(element);
-    else for (const child of elementsOf(element).reverse()) left.push(child);
-  }
-  return found;
+function put(members: Map<string, JsonValue[]>, name: string, value: JsonValue): void {
+  const before = members.get(name);
+  if (before === undefined) members.set(name, [value]);
+  else before.push(value);
 }
 
-function jsonOf(element: XmlElement, format: XmlFormat, level: number): JsonValue {
-  if (level > DEPTH_MAX) throw new Error(`it is nested more than ${DEPTH_MAX} levels deep`);
-  const members = new Map<string, JsonValue[]>();
-  const put = (name: string, value: JsonValue) => {
-    const before = members.get(name);
-    if (before === undefined) members.set(name, [value]);
-    else before.push(value);
-  };
-  for (const [name, value] of Object.entries(element.attributes)) put(`${format.attribute_prefix}${name}`, value);
-  const texts: string[] = [];
-  for (const child of element.children) {
-    if (child instanceof XmlElement) put(child.name, jsonOf(child, format, level + 1));
-    else if (child instanceof XmlText || child instanceof XmlCdata) texts.push(child.text);
-  }
+function jsonOf({ members, texts }: Open, valueTag: string): JsonValue {
   const text = texts.join('').trim();
   if (members.size === 0) return text;
-  if (text !== '') put(format.value_tag, text);
-  // fromEntries treats a name such as __proto__ like any other.
-  return Object.fromEntries(
-    [...members].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? null) : values]),
-  );
+  if (text !== '') put(members, valueTag, text);
+  const object: JsonObject = {};
+  for (const [name, values] of members) setField(object, name, values.length === 1 ? (values[0] ?? null) : values);
+  return object;
 }

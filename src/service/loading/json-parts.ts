@@ -18,6 +18,11 @@ const FIRST_BYTES = 512 * 1024;
 /** One transaction's: nobody else writes to the collection for about half a second. */
 const PART_BYTES = 16 * 1024 * 1024;
 
+interface Sizes {
+  firstBytes: number;
+  partBytes: number;
+}
+
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
@@ -33,9 +38,9 @@ const isSpace = (byte: number | undefined) => byte === SPACE || byte === LINE_FE
  */
 export async function* jsonParts(
   body: AsyncIterable<Buffer>,
-  { isLines = false, line = 1 }: { isLines?: boolean; line?: number } = {},
+  { isLines = false, line = 1, ...sizes }: { isLines?: boolean; line?: number } & Partial<Sizes> = {},
 ): AsyncGenerator<JsonPart> {
-  const cutter = new Cutter(isLines, line);
+  const cutter = new Cutter(isLines, line, { firstBytes: FIRST_BYTES, partBytes: PART_BYTES, ...sizes });
   for await (const chunk of body) {
     cutter.add(chunk);
     if (cutter.isFull) yield* cutter.parts(false);
@@ -44,30 +49,44 @@ export async function* jsonParts(
 }
 
 class Cutter {
-  #room = Buffer.allocUnsafe(2 * FIRST_BYTES);
+  #room: Buffer;
   /** The room of the part before. */
-  #other = Buffer.alloc(0);
+  #other: Buffer = Buffer.alloc(0);
   #filled = 0;
-  #wanted = FIRST_BYTES;
+  #wanted: number;
+  readonly #partBytes: number;
   /** Of the first byte in the room. */
   #line: number;
   #form: 'unknown' | 'lines' | 'list' | 'values';
   /** In a list: what may come next. */
   #expected: 'value or end' | 'value' | 'comma or end' | 'nothing' = 'value or end';
   #hasBegun = false;
+  /** In a line that is too long, whose beginning was a part already. */
+  #isPassing = false;
 
-  constructor(isLines: boolean, line: number) {
+  constructor(isLines: boolean, line: number, { firstBytes, partBytes }: Sizes) {
     this.#form = isLines ? 'lines' : 'unknown';
     this.#line = line;
+    this.#room = Buffer.allocUnsafe(2 * firstBytes);
+    this.#wanted = firstBytes;
+    this.#partBytes = partBytes;
   }
 
-  add(chunk: Buffer): void {
+  add(whole: Buffer): void {
+    const chunk = this.#isPassing ? this.#passed(whole) : whole;
     if (this.#filled + chunk.length > this.#room.length) {
       const wider = Buffer.allocUnsafe(Math.max(2 * this.#room.length, this.#filled + chunk.length));
       this.#room.copy(wider, 0, 0, this.#filled);
       this.#room = wider;
     }
     this.#filled += chunk.copy(this.#room, this.#filled);
+  }
+
+  /** What is left of a chunk behind a line that is too long. */
+  #passed(chunk: Buffer): Buffer {
+    const feed = chunk.indexOf(LINE_FEED);
+    this.#isPassing = feed < 0;
+    return chunk.subarray(feed < 0 ? chunk.length : feed);
   }
 
   /** Goes on in the other room, with what is left of this one. */
@@ -84,11 +103,16 @@ class Cutter {
 
   /** The whole documents in the room; `isEnd`: nothing more comes. */
   *parts(isEnd: boolean): Generator<JsonPart> {
-    const begin = this.#begin(isEnd);
     const all = this.#room.subarray(0, this.#filled);
+    const begin = this.#begin(isEnd);
+    if (begin === undefined) {
+      if (all.length > ITEM_BYTES_MAX) throw this.#tooLong(0);
+      this.#wanted = 2 * this.#filled;
+      return;
+    }
     let failure: ApiError | undefined;
     let end = begin;
-    if (this.#form === 'lines') end = isEnd ? all.length : all.lastIndexOf(LINE_FEED) + 1;
+    if (this.#form === 'lines') end = this.#endOfLines(all, begin, isEnd);
     else {
       try {
         for (const at of this.#items(all, begin, isEnd)) end = at;
@@ -110,20 +134,37 @@ class Cutter {
       this.#filled -= end;
     }
     // What does not end within the part wanted is looked at again when there is twice as much.
-    this.#wanted = end > begin ? PART_BYTES : 2 * this.#filled;
+    this.#wanted = end > begin ? this.#partBytes : 2 * this.#filled;
   }
 
-  /** Where the documents begin; at first, what comes before them is passed over, and what form they have is found. */
-  #begin(isEnd: boolean): number {
+  /** Where the last line ends that is whole; a line that is too long is cut off, and refused for its length. */
+  #endOfLines(all: Buffer, begin: number, isEnd: boolean): number {
+    if (isEnd) return all.length;
+    const end = Math.max(begin, all.lastIndexOf(LINE_FEED) + 1);
+    if (end > begin || all.length - begin <= ITEM_BYTES_MAX) return end;
+    this.#isPassing = true;
+    return all.length;
+  }
+
+  /**
+   * Where the documents begin; at first, what comes before them is passed over, and what form they have is found.
+   * Undefined: that takes more bytes.
+   */
+  #begin(isEnd: boolean): number | undefined {
     if (this.#hasBegun) return 0;
     const all = this.#room.subarray(0, this.#filled);
+    if (all.length < BYTE_ORDER_MARK.length && !isEnd) return undefined;
     let at = all.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
     if (this.#form === 'unknown') {
       while (at < all.length && isSpace(all[at])) at += 1;
       if (all[at] === OPEN_LIST) {
         this.#form = 'list';
         at += 1;
-      } else this.#form = isAloneOnLine(all, at, isEnd) ? 'lines' : 'values';
+      } else {
+        const isAlone = isAloneOnLine(all, at, isEnd);
+        if (isAlone === undefined) return undefined;
+        this.#form = isAlone ? 'lines' : 'values';
+      }
     }
     this.#hasBegun = true;
     return at;
@@ -184,7 +225,7 @@ class Cutter {
     const line = this.#lineAt(at);
     return this.#broken(
       at,
-      `the document that begins on line ${line} does not end within ${ITEM_BYTES_MAX} bytes, the most that one may have`,
+      `the document that begins on line ${line} does not end within ${ITEM_BYTES_MAX} bytes, the most that one may have, or is nested too deeply, or holds too many values`,
     );
   }
 
@@ -197,14 +238,15 @@ class Cutter {
   }
 }
 
-/** Whether the value that begins at a place ends on the same line. */
-function isAloneOnLine(all: Buffer, at: number, isEnd: boolean): boolean {
+/** Whether the value that begins at a place ends on the same line, with nothing behind it; undefined: not seen yet. */
+function isAloneOnLine(all: Buffer, at: number, isEnd: boolean): boolean | undefined {
   const feed = all.indexOf(LINE_FEED, at);
+  const isWhole = feed >= 0 || isEnd;
   const lineEnd = feed < 0 ? all.length : feed;
-  if (feed < 0 && !isEnd) return false;
-  let end = endOf(all, at, true);
-  while (end > 0 && end < lineEnd && isSpace(all[end])) end += 1;
-  return end === lineEnd;
+  let end = endOf(all, at, isWhole);
+  if (end < 0 && !isWhole) return undefined;
+  while (end >= 0 && end < lineEnd && isSpace(all[end])) end += 1;
+  return end === lineEnd ? isWhole || undefined : false;
 }
 
 /** Where the value that begins at a place ends, assuming that it is JSON; -1: not here. */
@@ -251,7 +293,9 @@ export function* itemsOf({ bytes, line, isLines }: JsonPart): Generator<JsonItem
 }
 
 function linesIn(bytes: Buffer, from: number, to: number): number {
+  // Of the part alone: a search would go on behind it, to the next line, for each document.
+  const part = bytes.subarray(from, to);
   let count = 0;
-  for (let at = bytes.indexOf(LINE_FEED, from); at >= 0 && at < to; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+  for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) count += 1;
   return count;
 }

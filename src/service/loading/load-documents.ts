@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../contract/errors.ts';
 import { isObject, type JsonObject, parseJsonInTurns } from '../../contract/json/json.ts';
-import { endOfItem } from '../../contract/json/json-scan.ts';
+import { endOfItem, ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { FieldNews, NewDocument } from '../../engine/engine.ts';
@@ -9,7 +9,7 @@ import type { CollectionRecord } from '../catalog/records.ts';
 import { write } from '../collections/documents.ts';
 import type { CallContext } from '../context.ts';
 import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
-import { takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { takeIn } from '../ingest/intake.ts';
 import { textIntake } from '../ingest/text-intake.ts';
 import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
@@ -49,7 +49,9 @@ export async function loadDocuments(
   try {
     await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
   } catch (error) {
-    if (!(error instanceof ApiError) || outcome.added + outcome.replaced === 0) throw error;
+    // What is wrong with the stream ends the load; after any other error it is known from what was told.
+    const isBroken = error instanceof ApiError && error.code === 'invalid_input';
+    if (!isBroken || outcome.added + outcome.replaced === 0) throw error;
     outcome.stopped ??= error.message;
   }
   const { news, tooOld, near1970 } = loading;
@@ -126,7 +128,7 @@ async function addPart(loading: Loading, part: JsonPart, before: Promise<void>):
     // How many are left to be skipped, only the part before it tells.
     if (options.skip > 0) await before;
     const left = outcome.entries < options.skip ? skipped(loading, part) : part;
-    if (left.bytes.length > 0 && (await addText(loading, left.bytes, before))) return;
+    if (left.bytes.length > 0 && (await addText(loading, left, before))) return;
     await before;
     await addItems(loading, left);
   } finally {
@@ -144,11 +146,11 @@ function skipped({ options, outcome }: Loading, part: JsonPart): JsonPart {
 }
 
 /** Adds documents without parsing them; false, with nothing done, if some need a closer look. */
-async function addText(loading: Loading, bytes: Buffer, after: Promise<void>): Promise<boolean> {
+async function addText(loading: Loading, { bytes, isLines }: JsonPart, after: Promise<void>): Promise<boolean> {
   const { ctx, collection, options, outcome } = loading;
-  if (!takesAsGiven(collection) || !isUtf8(bytes)) return false;
   const intake = textIntake(collection, options.idField);
-  const place = { bytes, start: 0, end: bytes.length, isList: false, max: Number.POSITIVE_INFINITY };
+  if (intake === undefined || !isUtf8(bytes)) return false;
+  const place = { bytes, start: 0, end: bytes.length, isList: false, isLines, max: Number.POSITIVE_INFINITY };
   const news: FieldNews[] = [];
   const outcomes = await write(ctx, collection, () =>
     ctx.engine.addText(collection.table, { ...intake, ...place, after }, (one) => news.push(one)),
@@ -205,6 +207,8 @@ async function entryOf(
 ): Promise<Entry> {
   const own = bytes.subarray(start, end);
   if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
+  if (own.length > ITEM_BYTES_MAX)
+    return { line, problem: `has more than ${ITEM_BYTES_MAX} bytes (10 MiB), the most that one document may have` };
   // An object's limits first, so that neither parsing it nor walking over it takes long.
   const isWhole = own[0] !== OPEN || endOfItem(own, 0) > 0;
   if (!isWhole && own.length > CHECKED_BYTES_MAX)

@@ -1,22 +1,211 @@
-import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { isObject } from '../../contract/json/json.ts';
+import type {
+  CsvRows,
+  FieldNews,
+  NewDocument,
+  ParquetRows,
+  RowDocument,
+  RowsOptions,
+  RowsProgress,
+} from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import type { LoadOptions, LoadOutcome, LoadSample } from './loading.ts';
+import { reserveDocumentIds } from '../ingest/document-id.ts';
+import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
+import { fieldWarnings } from '../ingest/write-warnings.ts';
+import { type SpooledCsv, spoolCsv } from './csv-spool.ts';
+import type { LoadOptions, LoadOutcome, LoadSample, RefusedEntry } from './loading.ts';
+import { joinNews } from './news.ts';
+import { createSpool, type Spool } from './spool.ts';
 
+const REFUSED_SHOWN = 100;
+const STOPPED_SHOWN = 3;
+
+/** What came in before the engine reads it. */
+type Received = Omit<SpooledCsv, 'rows'> & { rows: CsvRows | ParquetRows };
+
+/**
+ * Loads the rows of a CSV or Parquet file into a collection: the engine reads the file, once all of it is there. Throws
+ * `invalid_input` for a file that cannot be read, `storage_full`, and the signal's reason.
+ */
 export async function loadRows(
-  _c: CallContext,
-  _r: CollectionRecord,
-  _b: AsyncIterable<Buffer>,
-  _o: LoadOptions,
+  ctx: CallContext,
+  collection: CollectionRecord,
+  body: AsyncIterable<Buffer>,
+  options: LoadOptions,
 ): Promise<LoadOutcome> {
-  throw new ApiError('invalid_input', 'not yet');
+  const spool = createSpool(ctx.engine.spool);
+  try {
+    const received: Received =
+      options.format === 'csv'
+        ? await spoolCsv(body, spool, options, ctx.signal)
+        : await spoolParquet(body, spool, options, ctx.signal);
+    return await addReceived(ctx, collection, received, options);
+  } finally {
+    await spool.remove();
+  }
 }
 
+/** Reads the first rows of a CSV or Parquet file as documents; the types of CSV are those of what was read of it. */
 export async function sampleRows(
-  _c: CallContext,
-  _b: AsyncIterable<Buffer>,
-  _o: LoadOptions,
-  _max: number,
+  ctx: CallContext,
+  body: AsyncIterable<Buffer>,
+  options: LoadOptions,
+  max: number,
 ): Promise<LoadSample> {
-  throw new ApiError('invalid_input', 'not yet');
+  const spool = createSpool(ctx.engine.spool);
+  try {
+    const received: Received =
+      options.format === 'csv'
+        ? await spoolCsv(body, spool, options, ctx.signal, max + 1)
+        : await spoolParquet(body, spool, options, ctx.signal);
+    const { rows, refused, entries } = received;
+    const isStopped = options.onError === 'stop' && refused.length > 0;
+    const found = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
+    const documents = isStopped ? [] : found.slice(0, max);
+    return { documents, refused, isAll: found.length <= max && entries <= max, stopped: null };
+  } finally {
+    await spool.remove();
+  }
+}
+
+async function spoolParquet(
+  body: AsyncIterable<Buffer>,
+  spool: Spool,
+  { skip }: LoadOptions,
+  signal: AbortSignal,
+): Promise<Received> {
+  const file = await spool.create();
+  let bytes = 0;
+  for await (const piece of body) {
+    signal.throwIfAborted();
+    await file.write(piece);
+    bytes += piece.length;
+  }
+  await file.close();
+  const rows: ParquetRows = { kind: 'parquet', path: file.path, skip };
+  return { rows, entries: 0, refused: [], refusedCount: 0, bytes, notes: [] };
+}
+
+async function addReceived(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  received: Received,
+  options: LoadOptions,
+): Promise<LoadOutcome> {
+  const outcome: LoadOutcome = {
+    entries: 0,
+    added: 0,
+    replaced: 0,
+    withoutId: 0,
+    refused: received.refused,
+    refusedCount: received.refusedCount,
+    warnings: [],
+    stopped: null,
+  };
+  const stop = () => {
+    outcome.stopped = stoppedBy(outcome);
+    outcome.warnings = received.notes;
+    return outcome;
+  };
+  if (options.onError === 'stop' && received.refusedCount > 0) return stop();
+  const news: FieldNews[] = [];
+  const before = received.rows.kind === 'parquet' ? options.skip : Math.min(options.skip, received.entries);
+  const put = ({ rows, added, replaced, withoutId, refused, refusedCount }: RowsProgress) => {
+    Object.assign(outcome, { entries: before + rows + received.refusedCount, added, replaced, withoutId });
+    outcome.refusedCount = received.refusedCount + refusedCount;
+    outcome.refused = [...received.refused, ...refused].sort((a, b) => a.at - b.at).slice(0, REFUSED_SHOWN);
+  };
+  const rowsOptions: RowsOptions = {
+    idField: options.idField,
+    stopsAtRefused: options.onError === 'stop',
+    reserveIds: reserveDocumentIds,
+    read: readOrRefuse,
+    tell(progress) {
+      put(progress);
+      options.tell(outcome);
+    },
+    onNews: (one) => news.push(one),
+    signal: ctx.signal,
+  };
+  const taking = takesAsGiven(collection) ? undefined : documentTaker(ctx, collection, options, news, rowsOptions);
+  const done = await ctx.engine.addRows(collection.table, received.rows, { ...rowsOptions, take: taking?.take });
+  if (taking === undefined) put(done);
+  else {
+    const { progress } = taking;
+    const refused = [...done.refused, ...progress.refused];
+    put({
+      ...progress,
+      rows: progress.rows + done.refusedCount,
+      refused,
+      refusedCount: done.refusedCount + progress.refusedCount,
+    });
+  }
+  if (done.isStopped || (options.onError === 'stop' && outcome.refusedCount > 0)) return stop();
+  if (outcome.added + outcome.replaced > 0) ctx.usage.wrote(collection, { inserted: received.bytes, overwritten: 0 });
+  outcome.warnings = [...received.notes, ...done.notes, ...fieldWarnings(ctx.catalog, collection, joinNews(news))];
+  return outcome;
+}
+
+function stoppedBy({ refused, refusedCount, added, replaced }: LoadOutcome): string {
+  const some = refused
+    .slice(0, STOPPED_SHOWN)
+    .map(({ at, why }: RefusedEntry) => `${at.toLocaleString('en-US')} ${why}`);
+  const more = refusedCount > some.length ? `; and ${counted(refusedCount - some.length, 'more')}` : '';
+  const fate = added + replaced === 0 ? 'nothing is stored' : `${counted(added + replaced, 'documents')} are stored`;
+  return `${counted(refusedCount, 'rows')} cannot be stored, so ${fate}: ${some.join('; ')}${more}`;
+}
+
+/** Rows go through the collection's mappings and its event time as documents that are added do. */
+function documentTaker(
+  ctx: CallContext,
+  collection: CollectionRecord,
+  options: LoadOptions,
+  news: FieldNews[],
+  { tell }: RowsOptions,
+) {
+  const progress: RowsProgress = { rows: 0, added: 0, replaced: 0, withoutId: 0, refused: [], refusedCount: 0 };
+  let isOver = false;
+  const refuse = (at: number, id: string | null, why: string) => {
+    progress.refusedCount += 1;
+    if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
+    isOver ||= options.onError === 'stop';
+  };
+  const take = async (rows: readonly RowDocument[]) => {
+    if (isOver) return;
+    const prepared = await takeIn(
+      ctx,
+      collection,
+      rows.map(({ document }) => document),
+    );
+    const given: { at: number; document: NewDocument }[] = [];
+    for (const [index, one] of prepared.entries()) {
+      const row = rows[index];
+      if (row === undefined || isOver) break;
+      if ('document' in one) {
+        given.push({ at: row.at, document: { ...one.document, declared: declaredFor(one.document, row) } });
+        if ((row.document['_id'] ?? null) === null) progress.withoutId += 1;
+      } else refuse(row.at, one.id, one.problem);
+      progress.rows += 1;
+    }
+    const documents = given.map(({ document }) => document);
+    const outcomes = await ctx.engine.addDocuments(collection.table, documents, (one) => news.push(one));
+    for (const [index, outcome] of outcomes.entries()) {
+      const { at = 0, document } = given[index] ?? {};
+      if (outcome.status === 'error') refuse(at, document?.id ?? null, outcome.message);
+      else if (outcome.status === 'added') progress.added += 1;
+      else progress.replaced += 1;
+    }
+    tell(progress);
+  };
+  return { take, progress };
+}
+
+/** What mappings declare, and the row of what they left as it was. */
+function declaredFor({ fields, declared }: NewDocument, row: RowDocument): NewDocument['declared'] {
+  const left = [...(row.declared ?? [])].filter(
+    ([name]) => isObject(row.document) && fields[name] === row.document[name],
+  );
+  return left.length === 0 ? declared : new Map([...left, ...(declared ?? [])]);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
-import type { JsonValue } from '../../contract/json/json.ts';
+import { csvLine, jsonLine } from '../../contract/json/file-lines.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../contract/results.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { KeptEntry } from './kept-results.ts';
@@ -23,6 +23,7 @@ const EXPORTED = z.object({
   expiresAt: z.number(),
 });
 export type ExportedFile = z.infer<typeof EXPORTED> & { path: string };
+export type FileOnDisk = Pick<ExportedFile, 'path' | 'bytes'>;
 
 const LIMITS = {
   /** Most files in the folder. */
@@ -52,7 +53,7 @@ export interface ResultFiles {
   /** Undefined if this key exported no such file, or the file is gone. */
   find(owner: string, queryId: string, format: string): Promise<ExportedFile | undefined>;
   /** `length` bytes from `offset`; fewer at the end. */
-  read(file: ExportedFile, offset: number, length: number): Promise<Buffer>;
+  read(file: FileOnDisk, offset: number, length: number): Promise<Buffer>;
   /** Removes expired files, those of earlier runs included. */
   sweep(): Promise<void>;
   stop(): void;
@@ -150,7 +151,7 @@ export function createResultFiles(
       return { queryId, owner, format, rows, isWhole, retyped, bytes, path, createdAt, expiresAt: createdAt + ageMs };
     } catch (error) {
       await rm(part, { force: true }).catch(() => undefined);
-      throw exportError(error);
+      throw exportError(error, 'the result');
     }
   }
 
@@ -220,19 +221,20 @@ async function writeIndex(folder: string, files: readonly ExportedFile[]): Promi
   await rename(`${path}.part`, path);
 }
 
-function exportError(error: unknown): unknown {
+/** What to tell of a failed export of `what`. */
+export function exportError(error: unknown, what: string): unknown {
   const cause = error instanceof ApiError && error.cause !== undefined ? error.cause : error;
   if (isOutOfSpace(error) || /No space left|disk full/i.test(String(cause))) {
     return new ApiError(
       'storage_full',
-      'Cannot export the result: the disk of the data folder is full. Free some space there and try again.',
+      `Cannot export ${what}: the disk of the data folder is full. Free some space there and try again.`,
       { cause: error },
     );
   }
   if (error instanceof ApiError && error.code !== 'internal') return error;
   return new ApiError(
     'internal',
-    'Cannot export the result: the file could not be written. Another format may do; the log of the service has the reason.',
+    `Cannot export ${what}: the file could not be written. Another format may do; the log of the service has the reason.`,
     { cause: error },
   );
 }
@@ -268,37 +270,4 @@ async function writeText(
   } finally {
     await handle.close();
   }
-}
-
-/** Cells as in answers: nested values as JSON text, NULL as an empty cell, an empty text as `""`. */
-export function csvLine(row: readonly JsonValue[]): string {
-  return row.map(csvCell).join(',');
-}
-
-function csvCell(value: JsonValue): string {
-  if (value === null) return '';
-  if (typeof value === 'string') return value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value;
-  return typeof value === 'object' ? quoted(JSON.stringify(value)) : String(value);
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
-}
-
-/**
- * An object on one line. Integers have all their digits. Doubles that JSON would write like such integers are written
- * in exponent notation, so that a reader gets the same double. Longer decimals are text, as in answers.
- */
-export function jsonLine(names: readonly string[], row: readonly JsonValue[]): string {
-  return `{${names.map((name, index) => `${JSON.stringify(name)}:${jsonText(row[index] ?? null)}`).join(',')}}`;
-}
-
-function jsonText(value: JsonValue): string {
-  if (typeof value === 'bigint') return value.toString();
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    return value.toExponential();
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
-  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${jsonText(item)}`);
-  return `{${members.join(',')}}`;
 }

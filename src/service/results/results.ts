@@ -1,19 +1,9 @@
 import type { ParsedInput } from '../../contract/contract.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
-import {
-  type ExportPart,
-  type Keeping,
-  type KeptResult,
-  PART_BYTES_MAX,
-  type ResultExport,
-  type ResultProfile,
-  type ResultRows,
-  type RunningExport,
-} from '../../contract/results.ts';
+import type { Keeping, KeptResult, ResultProfile, ResultRows } from '../../contract/results.ts';
 import { mapInTurns } from '../../contract/turns/turns.ts';
 import type { QueryOutcome } from '../../engine/engine.ts';
 import type { CallContext } from '../context.ts';
-import { resultGone } from './kept-results.ts';
 
 const ROWS_DEFAULT = 50;
 
@@ -64,48 +54,6 @@ export async function profileResult(ctx: CallContext, input: ParsedInput<'profil
       is_distinct_exact: isDistinctExact,
     })),
   }));
-}
-
-/** Writes a kept result to a file. Throws `not_found`, or `storage_full` if the disk is full. */
-export async function exportResult(ctx: CallContext, input: ParsedInput<'exportResult'>): Promise<ResultExport> {
-  const { query_id: queryId, format } = input;
-  const existing = await ctx.resultFiles.find(ctx.caller.keyHash, queryId, format);
-  const file =
-    existing ??
-    (await ctx.results.use(ctx.caller, queryId, (entry) => ctx.resultFiles.write(entry, format, ctx.signal)));
-  return {
-    query_id: file.queryId,
-    format: file.format,
-    rows: file.rows,
-    is_whole: file.isWhole,
-    retyped: file.retyped.map(({ writtenAs, ...column }) => ({ ...column, written_as: writtenAs })),
-    bytes: file.bytes,
-    path: file.path,
-    expires_at: timeText(file.expiresAt),
-  };
-}
-
-/** The exports being written for the caller's key, with their progress. */
-export function listRunningExports(ctx: CallContext): RunningExport[] {
-  return ctx.resultFiles.running(ctx.caller.keyHash).map(({ queryId, format, rowsDone, rows }) => ({
-    query_id: queryId,
-    format,
-    rows_done: rowsDone,
-    rows,
-  }));
-}
-
-/** A part of an exported file. Throws `not_found`. */
-export async function readExport(ctx: CallContext, input: ParsedInput<'readExport'>): Promise<ExportPart> {
-  const file = await ctx.resultFiles.find(ctx.caller.keyHash, input.query_id, input.format);
-  if (file === undefined) throw resultGone(input.query_id);
-  try {
-    const part = await ctx.resultFiles.read(file, input.offset ?? 0, input.length ?? PART_BYTES_MAX);
-    return { bytes: file.bytes, data: part.toString('base64') };
-  } catch {
-    // The file was removed.
-    throw resultGone(input.query_id);
-  }
 }
 
 /** Records that the engine kept a result, and for whom; null if it was not asked to. */

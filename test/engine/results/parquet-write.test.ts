@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openParquet } from '../../../src/engine/duckdb/results/parquet.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { openSmall, temporaryFolder } from '../harness.ts';
+import { openParquet } from '../parquet-file.ts';
 
 let home: ReturnType<typeof temporaryFolder>;
 let engine: Engine;

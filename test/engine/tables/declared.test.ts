@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/contract/json/json.ts';
-import { openParquet } from '../../../src/engine/duckdb/results/parquet.ts';
 import type { DeclaredType, Engine } from '../../../src/engine/engine.ts';
 import type { FieldNews } from '../../../src/engine/field-news.ts';
 import { columnsOf, doc, openSmall, readBack, rowsOf, temporaryFolder } from '../harness.ts';
+import { openParquet } from '../parquet-file.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let engine: Engine;

@@ -15,6 +15,7 @@ import { createLambdaStates } from '../../../src/service/lambdas/lambda-states.t
 import { openLambdaStats } from '../../../src/service/lambdas/lambda-stats.ts';
 import { createPairedBrowsers } from '../../../src/service/pages/paired-browsers.ts';
 import { createQueryLog } from '../../../src/service/queries/query-log.ts';
+import { createCollectionFiles } from '../../../src/service/results/collection-files.ts';
 import { createKeptResults } from '../../../src/service/results/kept-results.ts';
 import { createResultFiles } from '../../../src/service/results/result-files.ts';
 import { createOutlasting, createSupervision } from '../../../src/service/supervision/supervision.ts';
@@ -109,6 +110,7 @@ describe('buildApp() before the service is ready', () => {
       clock: createClock(catalog, log),
       results: createKeptResults(engine, log),
       resultFiles: createResultFiles(engine, log),
+      collectionFiles: createCollectionFiles({ engine, log, hold: () => () => undefined }),
       log,
       version: '0.0.1',
       build: undefined,

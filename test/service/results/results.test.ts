@@ -2,10 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { csvLine } from '../../../src/contract/json/file-lines.ts';
 import { parseJson } from '../../../src/contract/json/json.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { KeptEntry } from '../../../src/service/results/kept-results.ts';
-import { createResultFiles, csvLine } from '../../../src/service/results/result-files.ts';
+import { createResultFiles } from '../../../src/service/results/result-files.ts';
 import type { ServiceOptions } from '../../../src/service/start.ts';
 import { makeFolder, startTestService, type TestService } from '../harness.ts';
 import { addUser } from '../people.ts';

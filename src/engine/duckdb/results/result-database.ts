@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
+import { exportsFolder } from '../connections/exports-folder.ts';
 import { quoteText } from '../sql/names.ts';
 
 /**
@@ -24,11 +25,6 @@ const BLOCK_BYTES = '16384';
 /** Folder beside the database file for results that do not fit into memory. */
 export function resultsFolder(file: string): string {
   return join(dirname(file), 'results');
-}
-
-/** Folder beside the database file that results are exported to. */
-export function exportsFolder(file: string): string {
-  return join(dirname(file), 'exports');
 }
 
 /**

@@ -281,6 +281,7 @@ function createKeeper(
     },
     async finish(carried) {
       let kept: Keeping['kept'] = null;
+      if (rowsMax === 0 && writing === undefined && failure === null) await begin().catch(fail);
       if (writing !== undefined) {
         const { appender, connection, rows } = writing;
         try {

@@ -21,6 +21,8 @@ export interface KnownIds {
   try(table: string, ids: readonly string[]): readonly string[] | undefined;
   /** To be called before documents with these ids are stored. */
   add(table: string, ids: readonly string[]): void;
+  /** To be called, with the table's lock held, before documents are stored whose ids are not named. */
+  forget(table: string): void;
   /**
    * To be called after `count` documents were stored, with the table's lock held, so that nothing else writes to it.
    */
@@ -97,6 +99,8 @@ interface Wish {
   smallWrites: number;
   /** Ids stored since the build began. */
   early: Hash[] | undefined;
+  /** Whether ids were stored since the build began that are not among these. */
+  isStale?: boolean;
 }
 
 /** What `createKnownIds` needs. */
@@ -132,7 +136,7 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
       const hashes = await source.undisturbed(() => readHashes(connection, table));
       const filter = hashes && (await filterOf(hashes, () => isClosed));
       const { early = [] } = wish;
-      if (filter === undefined || early.length > EARLY_MAX || isClosed) return;
+      if (filter === undefined || early.length > EARLY_MAX || wish.isStale === true || isClosed) return;
       for (const hash of early) filter.add(hash);
       put(table, filter);
       wishes.delete(table);
@@ -162,6 +166,12 @@ export function createKnownIds(source: KnownIdsSource, log: Log): KnownIds {
         early?.push(hash);
       }
       if (filter?.isFull) filters.delete(table);
+    },
+    forget(table) {
+      filters.delete(table);
+      const wish = wishes.get(table);
+      if (wish !== undefined) wish.isStale = true;
+      wishes.delete(table);
     },
     stored(table, count) {
       if (count > SMALL || filters.has(table) || isClosed) return;

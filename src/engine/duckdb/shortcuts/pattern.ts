@@ -31,8 +31,8 @@ export interface Pattern {
   readonly index: ReadonlyMap<string, number>;
   /** For an object: by field, the last object that had it; for a map by key. */
   readonly seen: number[];
-  /** Whether the value is the document's id, beside being a field. */
-  isId: boolean;
+  /** Whether the value is the document's id, or its event time, beside being a field. */
+  is: 'id' | 'time' | null;
   /** Of a list's items, or of a map's values. */
   readonly element: Pattern | null;
   readonly time: TimeShape | null;
@@ -49,10 +49,19 @@ const SCALARS = {
   json: Kind.Json,
 } as const;
 
-/** The pattern of a table's documents. `idField`: the field whose text or number is the `_id`, which they lack. */
-export function patternOf(table: TableShape, idField?: string): Pattern {
+/** Fields of documents that are something else, too: as in `DocumentsText`. */
+export interface FieldUses {
+  idField?: string | undefined;
+  timeField?: string | undefined;
+}
+
+/** The pattern of a table's documents. */
+export function patternOf(table: TableShape, { idField, timeField }: FieldUses = {}): Pattern {
   const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [key, patternOfShape(shape)]);
-  for (const [key, field] of fields) field.isId = key === idField;
+  for (const [key, field] of fields) {
+    if (key === idField) field.is = 'id';
+    else if (key === timeField) field.is = 'time';
+  }
   const own = idField === undefined ? [[ID_COLUMN, pattern(Kind.Id)] as const] : [];
   return objectPattern([...own, ...fields, [TIME_COLUMN, pattern(Kind.EventTime)]]);
 }
@@ -67,7 +76,7 @@ function patternOfShape(shape: Shape): Pattern {
 }
 
 function pattern(kind: Kind, element: Pattern | null = null, time: TimeShape | null = null): Pattern {
-  return { kind, fields: [], keys: [], index: new Map(), seen: [], isId: false, element, time };
+  return { kind, fields: [], keys: [], index: new Map(), seen: [], is: null, element, time };
 }
 
 /** A key that is new to the map is to be noted; if there are too many to list, all are fine. */
@@ -88,7 +97,7 @@ function objectPattern(entries: readonly (readonly [string, Pattern])[]): Patter
     keys: entries.map(([key]) => (isPlain(key) ? Buffer.from(key) : undefined)),
     index: new Map(entries.flatMap(([key], at): [string, number][] => (isPlain(key) ? [[key, at]] : []))),
     seen: entries.map(() => 0),
-    isId: false,
+    is: null,
     element: null,
     time: null,
   };

@@ -13,8 +13,14 @@ export interface Scanner {
   fits(start: number): number;
   /** The `_id` of the last document that fitted; null if it has none. */
   readonly id: string | null;
-  /** Its `_event_time`, as the text's own number or text; null if it has none. */
-  readonly eventTime: string | number | null;
+  /** Its `_event_time`, or the value of the field that is its event time; null if it has neither. */
+  readonly eventTime: EventTimeText | null;
+}
+
+/** An event time as a document has it; `isField`: in the field that is its event time. */
+export interface EventTimeText {
+  value: string | number;
+  isField: boolean;
 }
 
 const QUOTE = 0x22;
@@ -62,7 +68,7 @@ let objects = 0;
 /** A scanner of text, which must be valid UTF-8. */
 export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   let id: string | null = null;
-  let eventTime: string | number | null = null;
+  let eventTime: EventTimeText | null = null;
   /** Values in the document so far. */
   let values = 0;
 
@@ -196,19 +202,25 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
   }
 
   function timeOfEvent(start: number): number {
-    const isText = bytes[start] === QUOTE;
-    const end = isText ? text(start) : number(start, false);
-    if (end < 0) return -1;
-    const found = bytes.toString('latin1', isText ? start + 1 : start, isText ? end - 1 : end);
-    eventTime = isText ? found : Number(found);
-    return end;
+    const end = bytes[start] === QUOTE ? text(start) : number(start, false);
+    return end >= 0 && noteTime(start, end, false) ? end : -1;
   }
 
-  /** The value of a field that is the document's id, too. */
-  function noteId(start: number, end: number): boolean {
+  /** Notes the value of a field that is something else, too; false: it cannot be that. */
+  function note(is: 'id' | 'time', start: number, end: number): boolean {
+    if (is === 'time') return bytes[start] === 0x6e || noteTime(start, end, true);
     if (bytes[start] === QUOTE) return idText(start) === end;
     id = bytes.toString('latin1', start, end);
     return INTEGER.test(id);
+  }
+
+  /** The field comes before `_event_time`, wherever it stands. */
+  function noteTime(start: number, end: number, isField: boolean): boolean {
+    if (!isField && eventTime?.isField === true) return true;
+    const isText = bytes[start] === QUOTE;
+    const found = bytes.toString('latin1', isText ? start + 1 : start, isText ? end - 1 : end);
+    eventTime = { value: isText ? found : Number(found), isField };
+    return isText || INTEGER.test(found);
   }
 
   /** A time that its column gives back as it is spelled. */
@@ -254,7 +266,7 @@ export function createScanner(bytes: Buffer, documents: Pattern): Scanner {
       if (bytes[at] !== COLON) return -1;
       const begin = skipSpace(bytes, at + 1);
       at = value(field, begin);
-      if (at < 0 || (field.isId && !noteId(begin, at))) return -1;
+      if (at < 0 || (field.is !== null && !note(field.is, begin, at))) return -1;
       at = skipSpace(bytes, at);
       if (bytes[at] === CLOSE) return at + 1;
       if (bytes[at] !== COMMA) return -1;

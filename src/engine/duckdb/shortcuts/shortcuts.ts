@@ -34,7 +34,13 @@ interface Context {
 const NONE: Shortcuts = {
   knownStatements: { try: () => undefined, add: () => undefined },
   lookups: { try: async () => undefined },
-  knownIds: { try: () => undefined, add: () => undefined, stored: () => undefined, close: async () => undefined },
+  knownIds: {
+    try: () => undefined,
+    add: () => undefined,
+    forget: () => undefined,
+    stored: () => undefined,
+    close: async () => undefined,
+  },
   unparsed: { try: async () => undefined },
   columnUpdates: { try: async () => undefined },
 };

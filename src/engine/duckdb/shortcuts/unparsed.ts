@@ -38,6 +38,7 @@ export interface ScannedText {
 const OPEN = 0x7b;
 const COMMA = 0x2c;
 const CLOSE_LIST = 0x5d;
+const LINE_FEED = 0x0a;
 
 /**
  * A widened shape is used for comparison only after this many bytes per field of the earlier one were parsed: if each
@@ -66,7 +67,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   const { bytes } = text;
   const widening = widenTable(shape);
   let known = shape;
-  let scanner = createScanner(bytes, patternOf(known, text.idField));
+  let scanner = createScanner(bytes, patternOf(known, text));
   let fields = fieldsIn({ fields: known.columns });
   let { changes } = widening;
   let parsedBytes = 0;
@@ -85,7 +86,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
       const wider = widening.result();
       if (losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
       known = { ...wider, columns: new Map(wider.columns) };
-      scanner = createScanner(bytes, patternOf(known, text.idField));
+      scanner = createScanner(bytes, patternOf(known, text));
       fields = fieldsIn({ fields: known.columns });
       changes = widening.changes;
       parsedBytes = 0;
@@ -93,6 +94,7 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
     const turn = pace();
     if (turn !== undefined) await turn;
     at = skipSpace(bytes, document.end);
+    if (text.isLines === true && !isAloneOnLine(text, document, at)) return undefined;
     if (isList ? bytes[at] === CLOSE_LIST : at === text.end) break;
     if (!isList) continue;
     if (bytes[at] !== COMMA) return undefined;
@@ -102,6 +104,12 @@ async function scanText(text: DocumentsText, shape: TableShape): Promise<Scanned
   if ((isList ? at + 1 : at) !== text.end || losesDoubles(known, wider) || hasNewMaps(known, wider)) return undefined;
   const ids = new Set(documents.map(({ id }) => id));
   return ids.size === documents.length ? { documents, shape: wider } : undefined;
+}
+
+/** Whether a document that the next one follows at an offset is one line. */
+function isAloneOnLine({ bytes, end: textEnd }: DocumentsText, { start, end }: TextDocument, next: number): boolean {
+  const feed = bytes.indexOf(LINE_FEED, start);
+  return feed < 0 || feed >= textEnd ? next === textEnd : feed >= end && feed < next;
 }
 
 /** Whether numbers of a column of doubles, or within a column, become JSON. */
@@ -123,7 +131,7 @@ function fitting(text: DocumentsText, scanner: Scanner, start: number): TextDocu
   if (end < 0) return undefined;
   const { id, eventTime } = scanner;
   if (id === null && text.idField !== undefined) return undefined;
-  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime);
+  const eventTimeMicros = eventTime === null ? null : text.readTime(eventTime.value, eventTime.isField);
   if (eventTimeMicros === undefined) return undefined;
   return { id: id ?? text.makeId(), start, end, isMade: id === null, eventTimeMicros, parsed: null };
 }

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { EngineLimits } from '../../engine.ts';
 import { isDiskFull } from '../connections/engine-error.ts';
+import { exportsFolder } from '../connections/exports-folder.ts';
 import { CATALOG, quoteName, quoteText } from '../sql/names.ts';
 import {
   findOrphanedLog,
@@ -26,6 +27,11 @@ export const DEFAULT_SCHEMA = 'commons';
  * pieces of 122,880 rows in 1.4 s, 2 rewrites two in 0.6 s.
  */
 const VACUUM_TASKS = 2;
+
+/** Folder beside the database file for files whose rows are being added. */
+export function spoolFolder(file: string): string {
+  return join(dirname(file), 'spool');
+}
 
 /** An open database file. */
 export interface Database {
@@ -85,7 +91,11 @@ export async function openDatabase(path: string, limits: EngineLimits, cause?: u
     const hadLog = hasLog(file);
     const unread = findUnreadLog(file);
     const readOnlyCause = await attach(first, file, { cause, unread });
-    // Not earlier, since it shuts out every file but the attached one.
+    // The engine reads files that are loaded, and writes exported collections as Parquet, itself; the gate lets no SQL of a
+    // caller name a file.
+    const folders = [spoolFolder(file), exportsFolder(file)];
+    await first.run(`SET GLOBAL allowed_directories = [${folders.map(quoteText).join(', ')}]`);
+    // Not earlier, since it shuts out every file but the attached one, and those.
     await first.run('SET GLOBAL enable_external_access = false');
     // The engine's size may change at run time; no other setting may.
     await first.run(`SET GLOBAL allowed_configs = ['threads', 'memory_limit']`);

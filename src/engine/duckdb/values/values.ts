@@ -13,6 +13,7 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
+import { shortestFloat } from '../../../contract/json/floats.ts';
 import { type JsonValue, parseJson, setField, stringifyJson } from '../../../contract/json/json.ts';
 import { KEYS_MAX, type ReadLimits } from '../../../contract/json/json-reader.ts';
 import { withoutTrailing } from '../../../contract/text.ts';
@@ -56,15 +57,6 @@ export function exactInteger(value: bigint): number | string {
 /** JSON has no NaN or infinities: they become text. */
 export function exactDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
-}
-
-/** The shortest number that is the same FLOAT: 0.1, not 0.10000000149011612. */
-function shortestFloat(value: number): number {
-  for (const digits of [6, 7, 8]) {
-    const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return short;
-  }
-  return Number(value.toPrecision(9));
 }
 
 /** A double holds every decimal of so many digits. */

@@ -5,11 +5,11 @@ import {
   type DuckDBResult,
   DuckDBTypeId,
 } from '@duckdb/node-api';
-import { ApiError } from '../../../contract/errors.ts';
-import { type JsonObject, type JsonValue, parseJson } from '../../../contract/json/json.ts';
-import { quoteName, quoteText } from '../sql/names.ts';
-import { uniqueNames } from '../sql/result-names.ts';
-import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName } from '../values/values.ts';
+import { ApiError } from '../../src/contract/errors.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../src/contract/json/json.ts';
+import { quoteName, quoteText } from '../../src/engine/duckdb/sql/names.ts';
+import { uniqueNames } from '../../src/engine/duckdb/sql/result-names.ts';
+import { AS_NUMBERS, estimateBytes, exactDecimal, readerOf, typeName } from '../../src/engine/duckdb/values/values.ts';
 
 /** A Parquet file, read by a separate engine instance that sees nothing else. */
 export interface ParquetFile {

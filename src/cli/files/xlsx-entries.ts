@@ -1,0 +1,218 @@
+import type { FileHandle } from 'node:fs/promises';
+import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
+import type { SizedEntry } from './entry-lines.ts';
+import { timeText } from './xlsx-dates.ts';
+import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
+import { Zip } from './zip.ts';
+
+/** What workbooks may have. */
+const COLUMNS_MAX = 16_384;
+
+export interface XlsxOpened {
+  /** `at` is the number of the row in the sheet. */
+  entries: AsyncGenerator<{ entries: SizedEntry[]; bytesRead: number }>;
+  sheet: string;
+  /** The names of the other sheets. */
+  sheets: string[];
+  /** Cells so far that have an error instead of a value. */
+  unwritable(): number;
+}
+
+/**
+ * The rows of a sheet of a workbook: that of the name, or the first. Its first row that is not empty names the fields;
+ * columns without a name are called `column_C`. Rejects `invalid_input`.
+ */
+export async function openXlsx(handle: FileHandle, bytes: number, asked: string | undefined): Promise<XlsxOpened> {
+  const zip = await Zip.open(handle);
+  const workbook = await openWorkbook(zip, asked);
+  const rows = new Rows(workbook);
+  async function* entries() {
+    const pieces = parsedPart(zip, workbook.part, rows);
+    try {
+      for await (const { read, all } of pieces) {
+        yield { entries: rows.take(), bytesRead: Math.floor((bytes * read) / Math.max(1, all)) };
+        if (rows.failure !== undefined) throw rows.failure;
+      }
+    } catch (error) {
+      // The rows before the failure are good.
+      const left = rows.take();
+      if (left.length > 0) yield { entries: left, bytesRead: bytes };
+      throw error;
+    }
+    const left = rows.take();
+    if (left.length > 0) yield { entries: left, bytesRead: bytes };
+    if (rows.failure !== undefined) throw rows.failure;
+  }
+  return { entries: entries(), sheet: workbook.sheet, sheets: workbook.others, unwritable: () => rows.errors };
+}
+
+/** Turns the elements of a sheet into documents. */
+class Rows {
+  errors = 0;
+  failure: ApiError | undefined;
+  readonly #workbook: Workbook;
+  #entries: SizedEntry[] = [];
+  #names: Map<number, string> | undefined;
+  #row = 0;
+  #column = 0;
+  #cells = new Map<number, JsonValue>();
+  #chars = 0;
+  #type = '';
+  #style = 0;
+  #value: string[] = [];
+  #isValue = false;
+  #text = new RichText();
+  #isWithin = false;
+
+  constructor(workbook: Workbook) {
+    this.#workbook = workbook;
+  }
+
+  take(): SizedEntry[] {
+    const taken = this.#entries;
+    this.#entries = [];
+    return taken;
+  }
+
+  open = (element: string, attributes: Readonly<Record<string, string>>): void => {
+    const name = local(element);
+    if (name === 'sheetData') this.#isWithin = true;
+    if (!this.#isWithin || this.failure !== undefined) return;
+    if (name === 'row') {
+      const given = Number(attributes['r'] ?? this.#row + 1);
+      this.#row = Number.isSafeInteger(given) && given > this.#row ? given : this.#row + 1;
+      this.#column = -1;
+      this.#cells = new Map();
+      this.#chars = 0;
+    } else if (name === 'c') {
+      this.#column = columnOf(attributes['r']) ?? this.#column + 1;
+      this.#type = attributes['t'] ?? 'n';
+      this.#style = Number(attributes['s'] ?? 0);
+      this.#value = [];
+      this.#text.clear();
+    } else if (name === 'v') this.#isValue = true;
+    else this.#text.open(element);
+  };
+
+  text = (piece: string): void => {
+    if (this.#isValue) this.#value.push(piece);
+    else this.#text.add(piece);
+  };
+
+  close = (element: string): void => {
+    const name = local(element);
+    if (name === 'sheetData') this.#isWithin = false;
+    if (this.failure !== undefined) return;
+    if (name === 'v') this.#isValue = false;
+    else if (name === 'c') this.#endCell();
+    else if (name === 'row') this.#endRow();
+    else this.#text.close(element);
+  };
+
+  #endCell(): void {
+    // A workbook has a text once, and any number of cells may have it.
+    if (this.#chars > WRITE_BYTES_MAX) return;
+    const value = this.#cellValue();
+    if (value === undefined || value === '') return;
+    if (this.#column >= COLUMNS_MAX) {
+      const message = `The sheet has a cell beyond the ${COLUMNS_MAX.toLocaleString('en-US')} columns that workbooks have, in row ${this.#row}.`;
+      this.failure = new ApiError('invalid_input', message);
+      return;
+    }
+    this.#chars += typeof value === 'string' ? value.length : 1;
+    // Of a row that is too large only its size matters.
+    if (this.#chars <= WRITE_BYTES_MAX) this.#cells.set(this.#column, value);
+  }
+
+  /** Undefined for a cell that is empty, or has an error. */
+  #cellValue(): JsonValue | undefined {
+    const text = this.#value.join('');
+    switch (this.#type) {
+      case 'inlineStr':
+        return this.#text.take();
+      case 's':
+        return text === '' ? undefined : this.#sharedText(Number(text));
+      case 'b':
+        return text === '' ? undefined : isTrue(text.trim());
+      case 'e':
+        this.errors += 1;
+        return undefined;
+      case 'n':
+        return text.trim() === '' ? undefined : this.#number(Number(text));
+      default:
+        return unescaped(text);
+    }
+  }
+
+  #sharedText(index: number): string | undefined {
+    const text = this.#workbook.texts.at(index);
+    if (text !== undefined) return text;
+    const message = `The workbook is damaged: a cell of row ${this.#row} has the text number ${index}, which is not there.`;
+    this.failure = new ApiError('invalid_input', message);
+    return undefined;
+  }
+
+  #number(value: number): JsonValue | undefined {
+    if (!Number.isFinite(value)) {
+      this.errors += 1;
+      return undefined;
+    }
+    const kind = this.#workbook.kinds[this.#style];
+    return (kind && timeText(value, kind, this.#workbook.is1904)) ?? value;
+  }
+
+  /** The name of a column that the first row does not name. */
+  #newName(names: Map<number, string>, column: number): string {
+    const taken = new Set(names.values());
+    let name = `column_${lettersOf(column)}`;
+    while (taken.has(name)) name += '_';
+    names.set(column, name);
+    return name;
+  }
+
+  #endRow(): void {
+    if (this.#cells.size === 0 || this.failure !== undefined) return;
+    const at = this.#row;
+    if (this.#names === undefined) {
+      this.#names = new Map([...this.#cells].map(([column, value]) => [column, String(value)]));
+      this.failure = problemOfNames([...this.#names.values()], at);
+      return;
+    }
+    if (this.#chars > WRITE_BYTES_MAX) {
+      this.#entries.push({
+        bytes: 0,
+        entry: { at, problem: 'has more than 10 MiB, the most that one document may have' },
+      });
+      return;
+    }
+    const document: JsonObject = {};
+    for (const [column, value] of this.#cells) {
+      setField(document, this.#names.get(column) ?? this.#newName(this.#names, column), value);
+    }
+    this.#entries.push({ bytes: stringifyJson(document).length, entry: { at, document } });
+  }
+}
+
+function problemOfNames(names: readonly string[], row: number): ApiError | undefined {
+  const unique = new Set<string>();
+  const twice = names.find((name) => unique.size === unique.add(name).size);
+  if (twice === undefined) return undefined;
+  return new ApiError(
+    'invalid_input',
+    `The first row of the sheet (row ${row}) names the column ${JSON.stringify(twice.slice(0, 100))} twice, so that values of one would get lost. Correct that row.`,
+  );
+}
+
+/** The index of the column in a place such as "AB12". */
+function columnOf(place: string | undefined): number | undefined {
+  const [letters = ''] = /^[A-Z]{1,4}/.exec(place ?? '') ?? [];
+  if (letters === '') return undefined;
+  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+}
+
+function lettersOf(column: number): string {
+  const rest = String.fromCharCode(65 + (column % 26));
+  return column < 26 ? rest : lettersOf(Math.floor(column / 26) - 1) + rest;
+}

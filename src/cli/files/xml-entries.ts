@@ -1,0 +1,147 @@
+import { ApiError } from '../../contract/errors.ts';
+import { stringifyJson } from '../../contract/json/json.ts';
+import type { FileRequest } from '../../mcp/tools/file.ts';
+import { XmlDocuments, type XmlRules } from '../../service/ingest/xml.ts';
+import { XmlError, XmlEvents } from '../../service/ingest/xml-events.ts';
+import type { EntryReader, Found, SizedEntry } from './entry-lines.ts';
+import type { FileBytes } from './file-bytes.ts';
+
+/** How much of a file is read to find out which of its elements are documents. */
+const OUTLINE_BYTES = 8 * 1024 * 1024;
+const NAMES_MAX = 200;
+const TWICE = 2;
+
+type Xml = NonNullable<FileRequest['xml']>;
+
+export interface XmlOpened {
+  reader: EntryReader;
+  /** The name of the documents' elements, if it was found and not given. */
+  docTag?: string;
+  /** If one element that holds all others is a document: those in it that are there several times. */
+  lists?: { path: string; items: number }[];
+}
+
+/**
+ * XML by the service's rules for the text of uploaded files. Without `docTag`, the children of the root (of the first
+ * `rootTag`) are the documents if they all have one name, or else the root itself is.
+ */
+export async function openXml(bytes: FileBytes, { docTag, rootTag, valueTag, attributePrefix }: Xml = {}) {
+  const encoding = encodingOf(bytes.head);
+  const rules: XmlRules = {
+    root_tag: rootTag ?? null,
+    doc_tag: docTag ?? null,
+    value_tag: valueTag ?? '#text',
+    attribute_prefix: attributePrefix ?? '@',
+  };
+  if (docTag !== undefined) return { reader: xmlReader(rules, encoding) } satisfies XmlOpened;
+  const { children, repeated } = await outlineOf(bytes, encoding, rules.root_tag);
+  const [only] = children;
+  const isEachChild = children.size === 1 && only !== undefined;
+  const opened: XmlOpened = {
+    reader: xmlReader(isEachChild ? { ...rules, doc_tag: only[0], isEachChild } : rules, encoding),
+  };
+  if (isEachChild) opened.docTag = only[0];
+  if (repeated.length > 0 && !(isEachChild && only[1] > 1)) opened.lists = repeated;
+  return opened;
+}
+
+function xmlReader(rules: XmlRules, encoding: string): EntryReader {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let entries: SizedEntry[] = [];
+  const documents = new XmlDocuments(rules, (parsed, at) => {
+    if ('document' in parsed) {
+      entries.push({ bytes: stringifyJson(parsed.document).length, entry: { at, ...parsed } });
+      return;
+    }
+    const hint = rules.doc_tag === null || rules.isEachChild === true ? DOC_TAG : '';
+    entries.push({ bytes: 0, entry: { at, problem: `${parsed.problem}${hint}` } });
+  });
+  const found = (piece: Buffer | undefined): Found => {
+    let failure: ApiError | undefined;
+    try {
+      if (piece !== undefined) documents.write(decoder.decode(piece, { stream: true }));
+      else {
+        documents.write(decoder.decode());
+        documents.end();
+      }
+    } catch (error) {
+      failure = failureOf(error, documents.line, encoding);
+    }
+    const taken = entries;
+    entries = [];
+    return { entries: taken, failure };
+  };
+  return { read: found, end: () => found(undefined) };
+}
+
+const DOC_TAG = '; "doc_tag" names the elements that are the documents';
+
+function failureOf(error: unknown, line: number, encoding: string): ApiError {
+  if (error instanceof XmlError) {
+    const at = error.line.toLocaleString('en-US');
+    return new ApiError('invalid_input', `The file is not XML, at line ${at}: ${error.message}.`, { cause: error });
+  }
+  if (!(error instanceof TypeError)) throw error;
+  const message = `The file is not valid ${encoding} after line ${line.toLocaleString('en-US')}. If it is in another encoding, its first line has to say so: <?xml version="1.0" encoding="ISO-8859-1"?>.`;
+  return new ApiError('invalid_input', message, { cause: error });
+}
+
+/** What the declaration in the first line says; UTF-16 has been refused before by its bytes. */
+function encodingOf(head: Buffer): string {
+  const [, label = 'utf-8'] = /^[^<]{0,3}<\?xml[^>]{0,200}encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})/.exec(
+    head.toString('latin1', 0, 400),
+  ) ?? [undefined];
+  if (/^utf-?16/i.test(label)) return 'utf-8';
+  try {
+    return new TextDecoder(label).encoding;
+  } catch (error) {
+    const message = `The file says that its encoding is ${JSON.stringify(label)}, which is not known here. Convert it to UTF-8.`;
+    throw new ApiError('invalid_input', message, { cause: error });
+  }
+}
+
+interface XmlOutline {
+  /** The root's children, by name: how many there are. */
+  children: Map<string, number>;
+  /** The names of all elements that are there several times, the most frequent first. */
+  repeated: { path: string; items: number }[];
+}
+
+/** What is at the beginning of the file; the reader of the documents says what is wrong with it. */
+async function outlineOf(bytes: FileBytes, encoding: string, rootTag: string | null): Promise<XmlOutline> {
+  const children = new Map<string, number>();
+  const names = new Map<string, number>();
+  let [level, rootLevel, isAfter] = [0, 0, false];
+  const events = new XmlEvents({
+    open(name) {
+      level += 1;
+      if (isAfter) return;
+      if (rootLevel > 0) countIn(names, name);
+      if (rootLevel > 0 && level === rootLevel + 1) countIn(children, name);
+      if (rootLevel === 0 && (rootTag === null || name === rootTag)) rootLevel = level;
+    },
+    close() {
+      level -= 1;
+      if (level < rootLevel) isAfter = true;
+    },
+    text: () => undefined,
+  });
+  const decoder = new TextDecoder(encoding);
+  let read = 0;
+  try {
+    for await (const { piece } of bytes.pieces()) {
+      events.write(decoder.decode(piece, { stream: true }));
+      read += piece.length;
+      if (read > OUTLINE_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+  }
+  const repeated = [...names].flatMap(([path, items]) => (items < TWICE ? [] : [{ path, items }]));
+  return { children, repeated: repeated.sort((a, b) => b.items - a.items) };
+}
+
+function countIn(counts: Map<string, number>, name: string): void {
+  const before = counts.get(name);
+  if (before !== undefined || counts.size < NAMES_MAX) counts.set(name, (before ?? 0) + 1);
+}

@@ -1,0 +1,133 @@
+import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
+import { isNumeral } from '../../../contract/text.ts';
+import type { CellType } from '../../rows.ts';
+import { quoteText } from '../sql/names.ts';
+import type { Shape } from '../values/shape.ts';
+import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
+
+/*
+ * What the cells of CSV are. A cell is a number only if JSON would write it so and a column of numbers gives back each of
+ * its digits, and a time only if a column of times gives back its text. The engine's own guesses lose some of that: it
+ * makes 10 of 9.5, and takes 01-02-2024 for the first of February.
+ */
+
+/** What all cells of a column are, narrower kinds first; none: text. */
+export type CellKind = 'integer' | 'huge' | 'double' | 'boolean' | TimeShape;
+
+/** Digits that a double gives back, whatever the number is. */
+const DIGITS_MAX = 15;
+const NUMBER = '-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?';
+const SHORT_NUMBER = `-?(0|[1-9][0-9]{0,${DIGITS_MAX - 1}})(\\.[0-9]{1,${DIGITS_MAX}})?`;
+/** Below this, doubles have fewer digits. */
+const DOUBLE_MIN = '2.3e-308';
+const CLOCK = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
+const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+const DATE_CHARS = 10;
+const CLOCK_CHARS = 8;
+
+/** SQL condition for a cell, not NULL, that is of a kind. */
+export function isOfKind(cell: string, kind: CellKind): string {
+  if (isTimeShape(kind)) return isTime(cell, kind);
+  if (kind === 'boolean') return `${cell} IN ('true', 'false')`;
+  // What is written otherwise comes back otherwise: 007, +1, -0, 1.5.
+  if (kind === 'integer') return `coalesce(CAST(TRY_CAST(${cell} AS BIGINT) AS VARCHAR) = ${cell}, false)`;
+  if (kind === 'huge') return `coalesce(CAST(TRY_CAST(${cell} AS HUGEINT) AS VARCHAR) = ${cell}, false)`;
+  const mantissa = `regexp_replace(${cell}, '[eE].*$', '')`;
+  const digits = `length(trim(regexp_replace(${mantissa}, '[-.]', '', 'g'), '0'))`;
+  const value = `TRY_CAST(${cell} AS DOUBLE)`;
+  const isExact = `isfinite(${value}) AND (abs(${value}) >= ${DOUBLE_MIN} OR ${digits} = 0)`;
+  const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)}) AND ${digits} <= ${DIGITS_MAX} AND ${isExact}`;
+  return `CASE WHEN length(${cell}) <= ${DIGITS_MAX + 1} AND regexp_full_match(${cell}, ${quoteText(SHORT_NUMBER)}) THEN true ELSE coalesce(${isLong}, false) END`;
+}
+
+/** SQL for the value of a cell that is of a kind. */
+export function cellSql(cell: string, kind: CellKind): string {
+  if (isTimeShape(kind)) return `TRY_CAST(${cell} AS ${timeType(kind)})`;
+  return `TRY_CAST(${cell} AS ${{ integer: 'BIGINT', huge: 'HUGEINT', double: 'DOUBLE', boolean: 'BOOLEAN' }[kind]})`;
+}
+
+function isTime(cell: string, shape: TimeShape): string {
+  const template = templateOf(shape);
+  const isDate = `TRY_CAST(left(${cell}, ${DATE_CHARS}) AS DATE) IS NOT NULL AND NOT starts_with(${cell}, '0000')`;
+  if (template.length === DATE_CHARS) return `(regexp_full_match(${cell}, '${DATE}') AND ${isDate})`;
+  const rest = template.slice(DATE_CHARS + 1 + CLOCK_CHARS);
+  const fraction = /^\.0+/.exec(rest)?.[0] ?? '';
+  const zone = rest.slice(fraction.length);
+  const digits = fraction === '' ? '' : `\\.[0-9]{${fraction.length - 1}}`;
+  const pattern = `${DATE}${template[DATE_CHARS]}${CLOCK}${digits}${zone.replace('+', '[+]')}`;
+  // In UTC, the first and the last day may be of another year.
+  const isInside = /[1-9]/.test(zone) ? ` AND left(${cell}, ${DATE_CHARS}) NOT IN ('0001-01-01', '9999-12-31')` : '';
+  return `(regexp_full_match(${cell}, ${quoteText(pattern)}) AND ${isDate}${isInside})`;
+}
+
+/** The times that a text is one of, if a column of them gives it back. */
+export function timeKindOf(text: string): TimeShape | undefined {
+  const shape = timeShapeOf(text);
+  return shape !== undefined && text.length === templateOf(shape).length ? shape : undefined;
+}
+
+/** The kinds that a cell may be of, narrower ones first; the engine decides whether it is. */
+export function possibleKinds(text: string, times: boolean): readonly CellKind[] {
+  if (text === 'true' || text === 'false') return ['boolean'];
+  if (DOCUMENT_NUMBER.test(text)) return INTEGER.test(text) ? ['integer', 'huge', 'double'] : ['double'];
+  const time = times ? timeKindOf(text) : undefined;
+  return time === undefined ? [] : [time];
+}
+
+const INTEGER = /^-?\d+$/;
+
+/** What a document has of a cell of a column: of this kind, or given this type. */
+export function cellValue(text: string, kind: CellKind | undefined): JsonValue {
+  if (kind === undefined || isTimeShape(kind)) return text;
+  return parseJson(text);
+}
+
+const DOCUMENT_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The same in a column of text, as the collection's column for it has it: a number may be one of those there. */
+export function cellValueFor(text: string, held: Shape): JsonValue {
+  if (held === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text;
+  const isNumbers = held === 'int53' || held === 'int64' || held === 'hugeint' || held === 'double';
+  if (!isNumbers || !isNumeral(text) || !DOCUMENT_NUMBER.test(text)) return text;
+  const value = parseJson(text);
+  const digits = text
+    .replace(/[eE].*$/, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+/, '');
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
+  return typeof value === 'number' && Number.isFinite(value) && digits.length <= DIGITS_MAX ? value : text;
+}
+
+const GIVEN_PATTERNS = {
+  INTEGER: '[+-]?[0-9]{1,38}',
+  FLOAT: '[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?',
+  BOOLEAN: '(?i)true|false',
+} as const;
+const GIVEN_SQL_TYPES = { INTEGER: 'HUGEINT', FLOAT: 'DOUBLE', BOOLEAN: 'BOOLEAN' } as const;
+
+/** SQL for the value of a cell in a column that was given a type, and for whether it has none. */
+export function givenValue(cell: string, type: Exclude<CellType, 'STRING'>): { value: string; isNone: string } {
+  const text = `trim(${cell})`;
+  const value = `TRY_CAST(ltrim(${text}, '+') AS ${GIVEN_SQL_TYPES[type]})`;
+  const fits = `regexp_full_match(${text}, ${quoteText(GIVEN_PATTERNS[type])})`;
+  const isHeld = type === 'FLOAT' ? ` AND coalesce(isfinite(${value}), false)` : ` AND ${value} IS NOT NULL`;
+  return { value, isNone: `(${cell} IS NOT NULL AND ${text} <> '' AND NOT (${fits}${isHeld}))` };
+}
+
+/** What a document has of it; null: nothing, and undefined if it is no value of the type. */
+export function givenCellValue(cell: string, type: CellType): JsonValue | undefined {
+  if (type === 'STRING') return cell;
+  const text = cell.trim();
+  if (text === '') return null;
+  if (type === 'BOOLEAN') {
+    const lower = text.toLowerCase();
+    return lower === 'true' || (lower === 'false' ? false : undefined);
+  }
+  if (type === 'INTEGER') {
+    if (!/^[+-]?\d{1,38}$/.test(text)) return undefined;
+    const exact = BigInt(text.replace('+', ''));
+    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
+  }
+  const number = isNumeral(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
+}

@@ -1,0 +1,146 @@
+import type { DuckDBValue } from '@duckdb/node-api';
+import { type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
+import type { CellType, CsvPart, CsvRows } from '../../rows.ts';
+import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import type { Shape } from '../values/shape.ts';
+import { typeOf } from '../values/types.ts';
+import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
+import { cellKinds, isSafe, sqlList } from './csv-types.ts';
+import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
+import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
+
+/** A cell of a record, as SQL; `l` is the number of its line. */
+const cellAt = (index: number) => `c${index}`;
+/** What `draftOf` of the service leaves out, too: its own. */
+const META = '_meta';
+const SHOWN_MAX = 80;
+
+/** The least that the engine reads at once. */
+const BUFFER_BYTES_MIN = 8 * 1024 * 1024;
+
+/** The rows of a CSV file, with the types that all of their cells have. */
+export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: RelationOptions): Promise<Relation> {
+  const { names, types } = rows;
+  const all = readCsv(rows, rows.parts);
+  const indexOf = (name: string) => names.indexOf(name);
+  const isField = (name: string) => name !== ID_COLUMN && name !== TIME_COLUMN && name !== META;
+  const open = names.flatMap((name, at) => (isField(name) && types[at] === undefined ? [cellAt(at)] : []));
+  const kinds = rows.parts.length === 0 ? new Map() : await cellKinds(ask, all, open, times);
+  const columns: RowColumn[] = [];
+  const noValues: string[] = [];
+  for (const [at, name] of names.entries()) {
+    if (!isField(name)) continue;
+    const sql = cellAt(at);
+    const given = types[at];
+    if (given === undefined) {
+      const { kind, shape } = kinds.get(sql) ?? { kind: undefined, shape: 'null' };
+      const value = kind === undefined ? sql : cellSql(sql, kind);
+      columns.push({ name, shape, sql: value, cell: { sql, kind, given } });
+    } else columns.push(await givenColumn(ask, all, { name, sql, given }, noValues, rows.parts.length === 0));
+  }
+  const timeAt = indexOf(TIME_COLUMN);
+  const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
+  const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];
+  const key = keyOf({
+    own: ownAt < 0 ? undefined : cellAt(ownAt),
+    idField: idField === undefined ? undefined : idAt < 0 ? 'NULL::VARCHAR' : cellAt(idAt),
+    time,
+    faults: noValues,
+  });
+  return {
+    columns,
+    parts: rows.parts.map((part) => partOf(rows, part)),
+    key,
+    documentSql: () => `l, to_json([${names.map((_, at) => cellAt(at)).join(', ')}])::VARCHAR`,
+    document: (values, held) => csvDocument(values, { names, types, columns, idField }, held),
+    notes: [],
+  };
+}
+
+function partOf(rows: CsvRows, part: CsvPart): Part {
+  const { first, last } = part;
+  return { from: readCsv(rows, [part]), rows: part.rows, first, last };
+}
+
+/** SQL for the records of some parts, all of them text. */
+function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, parts: readonly CsvPart[]): string {
+  const columns = ["'l': 'BIGINT'", ...names.map((_, at) => `'${cellAt(at)}': 'VARCHAR'`)];
+  const options = [
+    'auto_detect = false',
+    'header = false',
+    `delim = ${quoteText(separator)}`,
+    `quote = ${quoteText(quote)}`,
+    `escape = ${quoteText(escaping)}`,
+    "nullstr = ''",
+    'allow_quoted_nulls = false',
+    "new_line = '\\n'",
+    `max_line_size = ${recordBytes + 1_024}`,
+    `buffer_size = ${Math.max(BUFFER_BYTES_MIN, 2 * (recordBytes + 1_024))}`,
+    // Read from several places at once, a line break within quotes may be taken for the end of a record.
+    ...(parts.some(({ hasBreaks }) => hasBreaks) ? ['parallel = false'] : []),
+    `columns = {${columns.join(', ')}}`,
+  ];
+  return `read_csv(${sqlList(parts.map(({ path }) => path))}, ${options.join(', ')})`;
+}
+
+async function givenColumn(
+  ask: Ask,
+  from: string,
+  { name, sql, given }: { name: string; sql: string; given: CellType },
+  faults: string[],
+  isEmpty: boolean,
+): Promise<RowColumn> {
+  const cell = { sql, kind: undefined, given };
+  if (given === 'STRING') return { name, shape: 'string', sql, cell };
+  const { value, isNone } = givenValue(sql, given);
+  faults.push(isNone);
+  if (given !== 'INTEGER') return { name, shape: given === 'BOOLEAN' ? 'boolean' : 'double', sql: value, cell };
+  const [row = []] = isEmpty
+    ? []
+    : await ask(
+        `SELECT bool_and(${isSafe(value)}), bool_and(TRY_CAST(${value} AS BIGINT) IS NOT NULL OR ${value} IS NULL) FROM ${from}`,
+      );
+  const shape = row[0] === false ? (row[1] === false ? 'hugeint' : 'int64') : 'int53';
+  return { name, shape, sql: `TRY_CAST(${value} AS ${typeOf(shape)})`, cell };
+}
+
+interface CsvDocumentContext {
+  names: readonly string[];
+  types: CsvRows['types'];
+  columns: readonly RowColumn[];
+  idField: string | undefined;
+}
+
+/** A record as a document: with the values that its cells have in columns of `held`. */
+function csvDocument(
+  [line, text]: readonly DuckDBValue[],
+  { names, types, columns, idField }: CsvDocumentContext,
+  held: ReadonlyMap<string, Shape>,
+): RowAsDocument {
+  const cells = parseJson(String(text)) as (string | null)[];
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const document: JsonObject = {};
+  let why: string | undefined;
+  for (const [at, cell] of cells.entries()) {
+    const name = names[at] ?? '';
+    if (cell === null || name === META) continue;
+    const given = types[at];
+    let value: JsonValue | undefined = cell;
+    if (name === ID_COLUMN) value = cell;
+    else if (name === TIME_COLUMN) value = /^-?\d{1,18}$/.test(cell) ? Number(cell) : cell;
+    else if (given !== undefined) value = givenCellValue(cell, given);
+    else value = fieldValue(cell, byName.get(name), held.get(name));
+    if (value === undefined) {
+      why ??= `has ${JSON.stringify(cell.slice(0, SHOWN_MAX))} in column ${JSON.stringify(name)}, which is no ${given}`;
+    } else if (value !== null) setField(document, name, value);
+  }
+  const idCell = idField === undefined ? undefined : (cells[names.indexOf(idField)] ?? null);
+  return withId({ at: Number(line), document, why }, idField, idCell);
+}
+
+function fieldValue(cell: string, column: RowColumn | undefined, held: Shape | undefined): JsonValue {
+  const kind = column?.cell?.kind;
+  if (held === 'string') return cell;
+  if (kind === undefined && held !== undefined) return cellValueFor(cell, held);
+  return cellValue(cell, kind);
+}

@@ -1,0 +1,157 @@
+import { quoteText } from '../sql/names.ts';
+import type { Shape } from '../values/shape.ts';
+import type { TimeShape } from '../values/time-text.ts';
+import { type CellKind, cellSql, isOfKind, possibleKinds, timeKindOf } from './csv-cells.ts';
+import type { Ask } from './relation.ts';
+
+/** What all cells of a column are. */
+export interface CellsAre {
+  /** Undefined: text. */
+  kind: CellKind | undefined;
+  shape: Shape;
+}
+
+/** Rows, and cells, that are looked at before those of all rows are tried for one kind each. */
+const SAMPLE_ROWS = 2_000;
+const SAMPLE_CELLS = 200_000;
+/** No number or time is longer; long text need not be read for that. */
+const BEGINNING_CHARS = 64;
+/** Columns that one statement looks at: planning one for more takes longer than it takes for each. */
+const AT_ONCE = 200;
+
+/** A column whose kind is not known yet. */
+interface Open {
+  sql: string;
+  /** The kinds that no cell so far has ruled out; undefined: no cell has been seen. */
+  kinds: readonly CellKind[] | undefined;
+}
+
+/**
+ * What all cells of each column are, in every row of `from`: text unless all of them are of one kind. `times`: whether
+ * times are recognized.
+ */
+export async function cellKinds(
+  ask: Ask,
+  from: string,
+  cells: readonly string[],
+  times: boolean,
+): Promise<Map<string, CellsAre>> {
+  const found = new Map<string, CellsAre>();
+  if (cells.length === 0) return found;
+  const limit = Math.max(1, Math.min(SAMPLE_ROWS, Math.floor(SAMPLE_CELLS / cells.length)));
+  const sample = await ask(`SELECT ${cells.map(beginning).join(', ')} FROM ${from} LIMIT ${limit}`);
+  const all = cells.map(
+    (sql, index): Open => ({
+      sql,
+      kinds: kindsOfAll(
+        sample.map((row) => row[index]),
+        times,
+      ),
+    }),
+  );
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    const some = all.slice(at, at + AT_ONCE);
+    // A column may be empty at the beginning.
+    await seeFirst(
+      ask,
+      from,
+      some.filter(({ kinds }) => kinds === undefined),
+      times,
+    );
+    for (let left = some; left.length > 0; ) left = await settle(ask, from, left, found);
+  }
+  return found;
+}
+
+/** SQL for as much of a cell as tells what it may be. */
+function beginning(sql: string): string {
+  return `left(${sql}, ${BEGINNING_CHARS})`;
+}
+
+function kindsOfAll(cells: readonly unknown[], times: boolean): readonly CellKind[] | undefined {
+  let kinds: readonly CellKind[] | undefined;
+  for (const cell of cells) {
+    if (typeof cell !== 'string') continue;
+    const own = possibleKinds(cell, times);
+    kinds = kinds?.filter((kind) => own.includes(kind)) ?? own;
+    if (kinds.length === 0) break;
+  }
+  return kinds;
+}
+
+/** The kinds that the first cell of each column may be of. */
+async function seeFirst(ask: Ask, from: string, columns: readonly Open[], times: boolean): Promise<void> {
+  if (columns.length === 0) return;
+  const [row = []] = await ask(
+    `SELECT ${columns.map(({ sql }) => `any_value(${beginning(sql)})`).join(', ')} FROM ${from}`,
+  );
+  for (const [index, column] of columns.entries()) {
+    const text = row[index];
+    if (typeof text === 'string') column.kinds = possibleKinds(text, times);
+  }
+}
+
+/** Tries all rows for the narrowest kind that is left of each column; returns the columns that are not of that. */
+async function settle(ask: Ask, from: string, columns: readonly Open[], found: Map<string, CellsAre>): Promise<Open[]> {
+  const open: { column: Open; kind: CellKind }[] = [];
+  for (const column of columns) {
+    const [kind] = column.kinds ?? [];
+    if (kind !== undefined) open.push({ column, kind });
+    else found.set(column.sql, { kind: undefined, shape: column.kinds === undefined ? 'null' : 'string' });
+  }
+  if (open.length === 0) return [];
+  const figures = open.flatMap(({ column: { sql }, kind }) => [
+    areAll(sql, kind),
+    kind === 'integer' ? `bool_and(${isSafe(cellSql(sql, kind))})` : 'NULL',
+  ]);
+  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  const left: Open[] = [];
+  for (const [index, { column, kind }] of open.entries()) {
+    const [isAll, isSmall] = row.slice(2 * index);
+    if (isAll === false) left.push({ ...column, kinds: column.kinds?.slice(1) });
+    else found.set(column.sql, { kind, shape: shapeOf(kind, isSmall !== false) });
+  }
+  return left;
+}
+
+/** SQL for whether all cells that are not empty are of a kind. */
+function areAll(sql: string, kind: CellKind): string {
+  return `bool_and(${sql} IS NULL OR ${isOfKind(sql, kind)})`;
+}
+
+/** SQL condition for an integer that a double holds. */
+export function isSafe(sql: string): string {
+  return `${sql} BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
+}
+
+function shapeOf(kind: CellKind, isSmall: boolean): Shape {
+  if (kind === 'integer') return isSmall ? 'int53' : 'int64';
+  return kind === 'huge' ? 'hugeint' : kind;
+}
+
+/** Columns of text of which all values are times that a column of times gives back. */
+export async function timesAmong(ask: Ask, from: string, columns: readonly string[]): Promise<Map<string, TimeShape>> {
+  const found = new Map<string, TimeShape>();
+  if (columns.length === 0) return found;
+  // Only a column whose first rows have no value is read for one.
+  const sample = await ask(`SELECT ${columns.map(beginning).join(', ')} FROM ${from} LIMIT ${SAMPLE_ROWS}`);
+  const first = columns.map((_, index) => sample.find((row) => row[index] !== null)?.[index] ?? null);
+  const unseen = columns.filter((_, index) => first[index] === null);
+  const [rest = []] =
+    unseen.length === 0 || sample.length < SAMPLE_ROWS
+      ? []
+      : await ask(`SELECT ${unseen.map((sql) => `any_value(${beginning(sql)})`).join(', ')} FROM ${from}`);
+  const open = columns.flatMap((sql, index) => {
+    const text = first[index] ?? rest[unseen.indexOf(sql)];
+    const shape = timeKindOf(String(text ?? ''));
+    return shape === undefined ? [] : [{ sql, shape }];
+  });
+  if (open.length === 0) return found;
+  const [row = []] = await ask(`SELECT ${open.map(({ sql, shape }) => areAll(sql, shape)).join(', ')} FROM ${from}`);
+  for (const [index, { sql, shape }] of open.entries()) if (row[index] === true) found.set(sql, shape);
+  return found;
+}
+
+export function sqlList(items: readonly string[]): string {
+  return `[${items.map(quoteText).join(', ')}]`;
+}

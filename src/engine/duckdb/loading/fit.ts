@@ -1,0 +1,200 @@
+import { EXTRA_COLUMN, quoteText } from '../sql/names.ts';
+import { convert, toJson } from '../tables/alter.ts';
+import { type TableShape, widenTable } from '../tables/columns.ts';
+import { isShortDecimal, isTypedShape } from '../values/declared.ts';
+import { isListShape, isMapShape, isObjectShape, joinShapes, type Shape } from '../values/shape.ts';
+import { isTimeShape, spelledSql, templateOf, timeType } from '../values/time-text.ts';
+import { typeOf } from '../values/types.ts';
+import { type CellKind, cellSql, isOfKind } from './csv-cells.ts';
+import { isSafe } from './csv-types.ts';
+import { noneOf, type RowColumn, type RowKey } from './relation.ts';
+
+/** How rows go into a table. */
+export interface RowsPlan {
+  /** The table that holds them. */
+  shape: TableShape;
+  /** Its columns and what they hold of a row, as SQL. */
+  targets: readonly (readonly [column: string, sql: string])[];
+  /** SQL condition for the rows of which every value fits; undefined: all do. The others have to become documents. */
+  fits: string | undefined;
+}
+
+/** What a column holds of the values of rows. */
+interface Fit {
+  shape: Shape;
+  value: string;
+  /** SQL condition for the rows whose value fits; undefined: all do. */
+  fits?: string;
+}
+
+/** How rows go into a table of this shape, so that the table is as with documents of the same rows. */
+export function planRows(before: TableShape, columns: readonly RowColumn[], key: RowKey): RowsPlan {
+  const widening = widenTable(before);
+  const { extraKeys } = widening.add(Object.fromEntries(columns.map(({ name }) => [name, null])));
+  const placed = widening.result();
+  const shapes = new Map(placed.columns);
+  const extra = new Set(extraKeys);
+  const targets: [string, string][] = [];
+  const conditions: string[] = [];
+  const extras: RowColumn[] = [];
+  for (const column of columns) {
+    if (extra.has(column.name)) extras.push(column);
+    const held = shapes.get(column.name);
+    if (extra.has(column.name) || held === undefined) continue;
+    const fit = fitColumn(column, held);
+    shapes.set(column.name, fit.shape);
+    targets.push([column.name, fit.value]);
+    if (fit.fits !== undefined) conditions.push(`NOT coalesce(${fit.fits}, false)`);
+  }
+  if (extras.length > 0) targets.push([EXTRA_COLUMN, extraSql(extras)]);
+  for (const { isUntyped, sql } of extras) if (isUntyped === true) conditions.push(`(${sql} IS NOT NULL)`);
+  const isSame = placed === before && targets.every(([name]) => shapes.get(name) === before.columns.get(name));
+  return {
+    shape: isSame ? before : { ...placed, columns: shapes },
+    targets,
+    fits: noneOf([key.isUnsure, ...conditions]),
+  };
+}
+
+/** Keys without a value are missing ones. As text, since planning as many arguments of `json_object` takes much longer. */
+function extraSql(columns: readonly RowColumn[]): string {
+  const members = columns.map(
+    ({ name, shape, sql }) => `${quoteText(`${JSON.stringify(name)}:`)} || CAST(${toJson(shape, sql)} AS VARCHAR)`,
+  );
+  return `CAST(nullif(concat('{', concat_ws(',', ${members.join(', ')}), '}'), '{}') AS JSON)`;
+}
+
+/** The same plan where a column has become another one that holds all of its values: a map. */
+export function withColumns(plan: RowsPlan, columns: readonly RowColumn[], shape: TableShape): RowsPlan {
+  const targets = plan.targets.map(([name, sql]): [string, string] => {
+    const [before, after] = [plan.shape.columns.get(name), shape.columns.get(name)];
+    const column = columns.find((one) => one.name === name);
+    if (column === undefined || before === undefined || after === undefined || before === after) return [name, sql];
+    return [name, convert(before, after, sql)];
+  });
+  return { ...plan, shape, targets };
+}
+
+function fitColumn(column: RowColumn, held: Shape): Fit {
+  const { shape, sql, cell } = column;
+  if (shape === 'null') return { shape: held, value: `CAST(NULL AS ${typeOf(held)})` };
+  if (column.isUntyped === true) return asDocuments(held, sql);
+  if (held === 'null') return { shape, value: sql };
+  if (cell !== undefined && cell.given === undefined) {
+    const fit = fitCell(cell.sql, cell.kind, held);
+    if (fit !== undefined) return fit;
+  }
+  return fitValue(column, held);
+}
+
+/** Rows with a value become documents. */
+function asDocuments(held: Shape, sql: string): Fit {
+  return { shape: held, value: `CAST(NULL AS ${typeOf(held)})`, fits: `(${sql}) IS NULL` };
+}
+
+/** A cell of CSV is what its collection's column has, if it can be; undefined: it is what all the cells are. */
+function fitCell(cell: string, kind: CellKind | undefined, held: Shape): Fit | undefined {
+  if (held === 'string') return { shape: held, value: cell };
+  if (kind !== undefined && !isTimeShape(kind)) return undefined;
+  const wanted = kindFor(held);
+  if (wanted === undefined || kind === wanted) return undefined;
+  // Longer integers would widen the column.
+  const isShort = wanted === 'integer' ? ` AND length(${cell}) <= 15` : '';
+  return {
+    shape: held,
+    value: cellSql(cell, wanted),
+    fits: `(${cell} IS NULL OR (${isOfKind(cell, wanted)}${isShort}))`,
+  };
+}
+
+function kindFor(held: Shape): CellKind | undefined {
+  if (held === 'int53' || held === 'int64') return 'integer';
+  if (held === 'hugeint') return 'huge';
+  if (held === 'double' || held === 'boolean') return held;
+  return isTimeShape(held) ? held : undefined;
+}
+
+const INTEGERS: readonly Shape[] = ['int53', 'int64', 'hugeint'];
+
+function fitValue(column: RowColumn, held: Shape): Fit {
+  const { shape, sql } = column;
+  if (shape === held) return { shape, value: sql };
+  if (held === 'json') return { shape: held, value: toJson(shape, sql) };
+  const [rank, heldRank] = [INTEGERS.indexOf(shape), INTEGERS.indexOf(held)];
+  if (rank >= 0 && heldRank >= 0) {
+    const wider = rank > heldRank ? shape : held;
+    return { shape: wider, value: `CAST(${sql} AS ${typeOf(wider)})` };
+  }
+  if (rank >= 0 && held === 'double') {
+    const value = `CAST(${sql} AS DOUBLE)`;
+    return rank === 0 ? { shape: held, value } : { shape: held, value, fits: `(${sql} IS NULL OR ${isSafe(sql)})` };
+  }
+  if (shape === 'double' && heldRank >= 0) return fitDouble(column, held);
+  if (isShortDecimal(shape) && (held === 'double' || held === 'int53')) {
+    return { shape: 'double', value: `CAST(${sql} AS DOUBLE)` };
+  }
+  if (isTypedShape(shape)) return fitTyped(column, held);
+  if (isNested(shape) && isNested(held)) {
+    const joined = isMapShape(shape) && !isMapShape(held) ? 'json' : joinShapes(held, shape);
+    if (
+      joined !== 'json' &&
+      jsonPlaces(joined) <= Math.min(jsonPlaces(held), jsonPlaces(shape)) &&
+      isExact(held, shape)
+    ) {
+      return { shape: joined, value: convert(shape, joined, sql) };
+    }
+  }
+  return asDocuments(held, sql);
+}
+
+function fitDouble({ sql, isWhole }: RowColumn, held: Shape): Fit {
+  const whole = `CAST(${sql} AS ${typeOf(held)})`;
+  if (isWhole === true) return { shape: held, value: whole };
+  if (held === 'int53') return { shape: 'double', value: sql };
+  return {
+    shape: held,
+    value: `TRY_CAST(${sql} AS ${typeOf(held)})`,
+    fits: `(${sql} IS NULL OR (${sql} = trunc(${sql}) AND ${isSafe(sql)}))`,
+  };
+}
+
+/** Values that documents have as text: a column of times takes those that it can spell, as the file spells none. */
+function fitTyped({ shape, sql, cell }: RowColumn, held: Shape): Fit {
+  if (held === 'string' && isTimeShape(shape)) return { shape: held, value: spelledSql(sql, shape) };
+  if (held === 'string' && shape === 'binary') return { shape: held, value: `base64(${sql})` };
+  if (held === 'string' && (shape === 'uuid' || shape === 'clock')) {
+    return { shape: held, value: `CAST(${sql} AS VARCHAR)` };
+  }
+  if (cell === undefined && isTimeShape(held) && isTimeShape(shape) && timeType(held) === timeType(shape)) {
+    const digits = (/\.(0+)/.exec(templateOf(held))?.[1] ?? '').length;
+    return { shape: held, value: sql, fits: `(${sql} IS NULL OR epoch_us(${sql}) % ${10 ** (6 - digits)} = 0)` };
+  }
+  return asDocuments(held, sql);
+}
+
+function isNested(shape: Shape): boolean {
+  return isListShape(shape) || isObjectShape(shape) || isMapShape(shape);
+}
+
+function jsonPlaces(shape: Shape): number {
+  if (shape === 'json') return 1;
+  if (isListShape(shape)) return jsonPlaces(shape.element);
+  if (isMapShape(shape)) return jsonPlaces(shape.values);
+  if (!isObjectShape(shape)) return 0;
+  return [...shape.fields.values()].reduce((sum, part) => sum + jsonPlaces(part), 0);
+}
+
+/** Whether values of both have no scalars, at the same place, of which one type would have to lose something. */
+function isExact(held: Shape, shape: Shape): boolean {
+  if (held === 'null' || shape === 'null' || held === shape) return true;
+  if (isListShape(held) && isListShape(shape)) return isExact(held.element, shape.element);
+  if (isMapShape(held) && isMapShape(shape)) return isExact(held.values, shape.values);
+  if (isMapShape(held) && isObjectShape(shape))
+    return [...shape.fields.values()].every((one) => isExact(held.values, one));
+  if (isObjectShape(held) && isObjectShape(shape)) {
+    return [...shape.fields].every(([key, part]) => isExact(held.fields.get(key) ?? 'null', part));
+  }
+  const [rank, heldRank] = [INTEGERS.indexOf(shape), INTEGERS.indexOf(held)];
+  if (rank >= 0 && heldRank >= 0) return true;
+  return (shape === 'double' && held === 'int53') || (rank === 0 && held === 'double');
+}

@@ -1,0 +1,205 @@
+import type { DuckDBConnection, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import { DuckDBTypeId } from '@duckdb/node-api';
+import { type JsonObject, parseJson, setField } from '../../../contract/json/json.ts';
+import type { ParquetRows } from '../../rows.ts';
+import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
+import { uniqueNames } from '../sql/result-names.ts';
+import { toJson } from '../tables/alter.ts';
+import { declaredJson, isDeclaredShape } from '../values/declared.ts';
+import type { Shape } from '../values/shape.ts';
+import { typeOf } from '../values/types.ts';
+import { typeName } from '../values/values.ts';
+import { isSafe, timesAmong } from './csv-types.ts';
+import { type TypedValues, typedValues } from './parquet-types.ts';
+import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
+import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
+
+/** A column of the file, as SQL; `l` is the number of its row. */
+const columnAt = (index: number) => `c${index}`;
+const META = '_meta';
+const ROW_NUMBER = 'file_row_number';
+/** Rows, and uncompressed bytes, of a part: about half a second of storing them. */
+const PART_ROWS = 250_000;
+const PART_BYTES = 64 * 1024 * 1024;
+const TEXT_IDS = new Set([DuckDBTypeId.VARCHAR, DuckDBTypeId.ENUM, DuckDBTypeId.UUID]);
+const NUMBER_IDS = new Set([
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.BIGINT,
+  DuckDBTypeId.UTINYINT,
+  DuckDBTypeId.USMALLINT,
+  DuckDBTypeId.UINTEGER,
+  DuckDBTypeId.UBIGINT,
+  DuckDBTypeId.HUGEINT,
+]);
+const INSTANTS = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIMESTAMP,
+  DuckDBTypeId.TIMESTAMP_TZ,
+  DuckDBTypeId.TIMESTAMP_S,
+  DuckDBTypeId.TIMESTAMP_MS,
+  DuckDBTypeId.TIMESTAMP_NS,
+]);
+const AS_TEXT = new Set([DuckDBTypeId.INTERVAL, DuckDBTypeId.TIME_TZ, DuckDBTypeId.BIT, DuckDBTypeId.BIGNUM]);
+
+interface Source {
+  name: string;
+  sql: string;
+  type: DuckDBType;
+}
+
+/** The rows of a Parquet file, with its types. */
+export async function parquetRelation(
+  connection: DuckDBConnection,
+  ask: Ask,
+  { path, skip }: ParquetRows,
+  { idField, times, integers }: RelationOptions,
+): Promise<Relation> {
+  const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}) LIMIT 0`);
+  const types = described.columnTypes();
+  const sources = uniqueNames(described.columnNames()).map(
+    (name, at): Source => ({ name, sql: columnAt(at), type: types[at] as DuckDBType }),
+  );
+  const read = `read_parquet(${quoteText(path)}, ${ROW_NUMBER} = true) AS r(${[...sources.map(({ sql }) => sql), 'n'].join(', ')})`;
+  const select = `SELECT *, n + 1 AS l FROM ${read}`;
+  const parts = await partsOf(ask, path, skip, select);
+  const all = `(${select} WHERE n >= ${skip})`;
+  const fields = sources.filter(({ name }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name));
+  const notes: string[] = [];
+  const columns = await columnsOf(ask, all, fields, { times, integers, notes });
+  const find = (name: string) => sources.find((one) => one.name === name);
+  const [own, timeColumn] = [find(ID_COLUMN), find(TIME_COLUMN)];
+  const idSource = idField === undefined ? undefined : find(idField);
+  const time = timeColumn && timeOf(timeColumn);
+  const ownText = own && (idText(own) ?? `CAST(${own.sql} AS VARCHAR)`);
+  const idSql = idField === undefined ? undefined : ((idSource && idText(idSource)) ?? 'NULL::VARCHAR');
+  const timeText = timeColumn && typedValues(timeColumn.type, timeColumn.sql, true);
+  return {
+    columns,
+    parts,
+    key: keyOf({ own: ownText, idField: idSql, time, faults: [] }),
+    documentSql: () =>
+      [
+        'l',
+        ownText ?? 'NULL',
+        idSql ?? 'NULL',
+        timeText === undefined ? 'NULL' : `${jsonOf(timeText)}::VARCHAR`,
+        columns.length === 0
+          ? "'{}'"
+          : `json_object(${columns.map((column, at) => `'${at}', ${jsonOf(column)}`).join(', ')})::VARCHAR`,
+      ].join(', '),
+    document: (values) => parquetDocument(values, columns, idField),
+    notes,
+  };
+}
+
+function jsonOf({ shape, sql }: Pick<TypedValues, 'shape' | 'sql'>): string {
+  if (isDeclaredShape(shape)) return declaredJson(sql, shape);
+  return toJson(shape, sql);
+}
+
+/** SQL for the text of a value that can be an id. */
+function idText({ type, sql }: Source): string | undefined {
+  if (TEXT_IDS.has(type.typeId) || NUMBER_IDS.has(type.typeId)) return `CAST(${sql} AS VARCHAR)`;
+  const whole = `CASE WHEN ${sql} = trunc(${sql}) AND abs(${sql}) < 1e15 THEN CAST(CAST(${sql} AS BIGINT) AS VARCHAR) ELSE CAST(${sql} AS VARCHAR) END`;
+  return type.typeId === DuckDBTypeId.DOUBLE || type.typeId === DuckDBTypeId.DECIMAL ? whole : undefined;
+}
+
+function timeOf({ type, sql }: Source): TimeSource {
+  if (INSTANTS.has(type.typeId)) return instantTime(sql);
+  if (NUMBER_IDS.has(type.typeId)) return integerTime(`TRY_CAST(${sql} AS BIGINT)`);
+  if (type.typeId === DuckDBTypeId.VARCHAR) return textTime(sql);
+  return { time: 'NULL::TIMESTAMP WITH TIME ZONE', isOdd: `(${sql} IS NOT NULL)` };
+}
+
+/** The fields as a collection has them: some of their types depend on all values. */
+async function columnsOf(
+  ask: Ask,
+  from: string,
+  sources: readonly Source[],
+  { times, integers, notes }: { times: boolean; integers: ReadonlySet<string>; notes: string[] },
+): Promise<RowColumn[]> {
+  const typed = sources.map((source) => ({ source, values: typedValues(source.type, source.sql, times) }));
+  const figures = typed.map(({ source: { name }, values: { shape, sql, isLost } }) => {
+    const raw = shape === 'double' && integers.has(name) ? sql : undefined;
+    return [
+      shape === 'int64' || shape === 'hugeint' ? `bool_and(${isSafe(sql)})` : 'NULL',
+      shape === 'hugeint' ? `bool_and(TRY_CAST(${sql} AS BIGINT) IS NOT NULL OR ${sql} IS NULL)` : 'NULL',
+      isLost === undefined ? '0' : `count(*) FILTER (${isLost})`,
+      raw === undefined ? 'NULL' : `bool_and(${raw} = trunc(${raw}) AND ${isSafe(raw)})`,
+    ].join(', ');
+  });
+  const [row = []] = figures.length === 0 ? [] : await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  const texts = typed.flatMap(({ values }) => (times && values.shape === 'string' ? [values.sql] : []));
+  const timeShapes = await timesAmong(ask, from, texts);
+  return typed.map(({ source, values }, index) => {
+    const [isSmall, isLong, lost, isWhole] = row.slice(4 * index);
+    const { name, type } = source;
+    if (AS_TEXT.has(type.typeId))
+      notes.push(`${JSON.stringify(name)} has values of type ${typeName(type)}, which are text here.`);
+    if (Number(lost ?? 0) > 0) {
+      notes.push(
+        `${lost} values of ${JSON.stringify(name)} are none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out.`,
+      );
+    }
+    const column = { ...values, name };
+    const time = timeShapes.get(values.sql);
+    if (time !== undefined) return { ...column, shape: time, sql: `TRY_CAST(${values.sql} AS ${typeOf(time)})` };
+    // Most files have none, and then nothing has to look for them again.
+    if (values.shape === 'double' && type.typeId === DuckDBTypeId.DOUBLE && Number(lost) === 0) {
+      return { ...column, sql: source.sql, isWhole: isWhole === true };
+    }
+    if (values.shape !== 'int64' && values.shape !== 'hugeint') return column;
+    const shape: Shape = isSmall !== false ? 'int53' : isLong === false ? 'hugeint' : 'int64';
+    return { ...column, shape, sql: `CAST(${values.sql} AS ${typeOf(shape)})` };
+  });
+}
+
+/** Whole row groups, as far as they are not too large: the engine reads one only as a whole. */
+async function partsOf(ask: Ask, path: string, skip: number, select: string): Promise<Part[]> {
+  const groups = await ask(
+    `SELECT any_value(row_group_num_rows)::BIGINT, sum(total_uncompressed_size)::BIGINT FROM parquet_metadata(${quoteText(path)}) GROUP BY row_group_id ORDER BY row_group_id`,
+  );
+  const parts: Part[] = [];
+  let [from, to, bytes] = [0, 0, 0];
+  const cut = (end: number) => {
+    const start = Math.max(from, skip);
+    if (start < end) {
+      const where = `n >= ${start} AND n < ${end}`;
+      parts.push({ from: `(${select} WHERE ${where})`, rows: end - start, first: start + 1, last: end });
+    }
+    from = end;
+    bytes = 0;
+  };
+  for (const [count, size] of groups) {
+    const [groupRows, groupBytes] = [Number(count), Number(size)];
+    if (to > from && (to - from + groupRows > PART_ROWS || bytes + groupBytes > PART_BYTES)) cut(to);
+    to += groupRows;
+    bytes += groupBytes;
+    const rowsMax = Math.max(1, Math.min(PART_ROWS, Math.floor((groupRows * PART_BYTES) / Math.max(1, groupBytes))));
+    while (to - from > rowsMax * 1.5) cut(from + rowsMax);
+  }
+  if (to > from) cut(to);
+  return parts;
+}
+
+function parquetDocument(
+  [row, own, id, time, text]: readonly DuckDBValue[],
+  columns: readonly RowColumn[],
+  idField: string | undefined,
+): RowAsDocument {
+  const values = parseJson(String(text)) as JsonObject;
+  const document: JsonObject = {};
+  if (own !== null && own !== undefined) setField(document, ID_COLUMN, String(own));
+  if (typeof time === 'string') {
+    const shown = parseJson(time);
+    if (shown !== null) setField(document, TIME_COLUMN, shown);
+  }
+  for (const [at, { name }] of columns.entries()) {
+    const value = values[at] ?? null;
+    if (value !== null) setField(document, name, value);
+  }
+  const idValue = idField === undefined ? undefined : typeof id === 'string' ? id : null;
+  return withId({ at: Number(row), document, why: undefined }, idField, idValue);
+}

@@ -1,0 +1,79 @@
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { JsonObject } from '../../../contract/json/json.ts';
+import type { DeclaredType } from '../../documents.ts';
+import type { CellType } from '../../rows.ts';
+import type { Shape } from '../values/shape.ts';
+import type { CellKind } from './csv-cells.ts';
+
+/** Runs a statement that only reads. */
+export type Ask = (text: string) => Promise<DuckDBValue[][]>;
+
+/** A field of the rows of a file. */
+export interface RowColumn {
+  name: string;
+  /** The narrowest shape of all its values. */
+  shape: Shape;
+  /** SQL for its value, among the columns of a part: of the type of its shape. */
+  sql: string;
+  /** The text of a cell of CSV: SQL for it, what all cells are, and the type that they were given. */
+  cell?: { sql: string; kind: CellKind | undefined; given: CellType | undefined };
+  /** The type that a document declares. */
+  declared?: DeclaredType | undefined;
+  /** Whether each row with a value has to become a document. */
+  isUntyped?: boolean;
+  /** Whether all its doubles are integers. */
+  isWhole?: boolean;
+}
+
+/** Some rows of a file: enough that a statement is worth it, and few enough that it is over soon. */
+export interface Part {
+  /** SQL for its rows: `l` is the number of a row, or of its line; it grows. */
+  from: string;
+  rows: number;
+  first: number;
+  last: number;
+}
+
+/** How the rows of a file are read. */
+export interface RelationOptions {
+  idField: string | undefined;
+  /** Whether times are recognized. */
+  times: boolean;
+  /** The collection's fields that have integers, which doubles of a file may be, too. */
+  integers: ReadonlySet<string>;
+}
+
+/** The rows of a file. */
+export interface Relation {
+  columns: readonly RowColumn[];
+  parts: readonly Part[];
+  key: RowKey;
+  /** What a document of a row is made of: SQL, and what becomes of that. */
+  documentSql(columns: ReadonlyMap<string, Shape>): string;
+  document(values: readonly DuckDBValue[], columns: ReadonlyMap<string, Shape>): RowAsDocument;
+  notes: string[];
+}
+
+/** How rows get their ids and event times. */
+export interface RowKey {
+  /** SQL for the text of the id; undefined: all are made. */
+  id: string | undefined;
+  /** SQL for the event time; undefined: there is none. */
+  time: string | undefined;
+  /** SQL condition for rows of which only a document can tell whether they are refused, and their event time. */
+  isUnsure: string | undefined;
+}
+
+export interface RowAsDocument {
+  at: number;
+  id: string | null;
+  /** Why it is none; undefined if it is one. */
+  why: string | undefined;
+  document: JsonObject;
+}
+
+/** SQL condition that none of several holds. */
+export function noneOf(conditions: readonly (string | undefined)[]): string | undefined {
+  const some = conditions.filter((one) => one !== undefined);
+  return some.length === 0 ? undefined : `NOT (${some.map((one) => `coalesce(${one}, false)`).join(' OR ')})`;
+}

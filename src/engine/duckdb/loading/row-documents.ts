@@ -1,0 +1,89 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { mapInTurns } from '../../../contract/turns/turns.ts';
+import type { DeclaredType, NewDocument } from '../../documents.ts';
+import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
+import type { Shape } from '../values/shape.ts';
+import type { Ask, Part, Relation, RowAsDocument } from './relation.ts';
+
+/** Refused rows that are named. */
+const REFUSED_SHOWN = 100;
+const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
+
+/** The types that documents of rows declare. */
+export function declaredOf({ columns }: Relation): ReadonlyMap<string, DeclaredType> | undefined {
+  const declared = columns.flatMap((one) => (one.declared === undefined ? [] : [[one.name, one.declared] as const]));
+  return declared.length === 0 ? undefined : new Map(declared);
+}
+
+/** A row as a document that can be stored, or why it cannot. */
+export function readRow(
+  { document, why }: RowAsDocument,
+  relation: Relation,
+  options: RowsOptions,
+): NewDocument | string {
+  if (why !== undefined) return why;
+  const read = options.read(document);
+  return typeof read === 'string' ? read : { ...read, declared: declaredOf(relation) };
+}
+
+export function refuse(progress: RowsProgress, { at, id }: RowAsDocument, why: string): void {
+  progress.refusedCount += 1;
+  if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
+}
+
+/** The rows of each part that are refused. */
+export async function findRefused(
+  ask: Ask,
+  relation: Relation,
+  options: RowsOptions,
+  progress: RowsProgress,
+): Promise<Map<Part, number[]>> {
+  const found = new Map<Part, number[]>();
+  const { isUnsure } = relation.key;
+  if (isUnsure === undefined) return found;
+  for (const part of relation.parts) {
+    options.signal.throwIfAborted();
+    const rows = await ask(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${part.from} WHERE ${isUnsure}`);
+    const unsure = rows.map((values) => relation.document(values, NO_COLUMNS)).sort((a, b) => a.at - b.at);
+    const lines: number[] = [];
+    for (const row of unsure) {
+      const read = readRow(row, relation, options);
+      if (typeof read !== 'string') continue;
+      refuse(progress, row, read);
+      lines.push(row.at);
+    }
+    if (lines.length > 0) found.set(part, lines);
+  }
+  return found;
+}
+
+/** SQL for the rows of a part without some of them. */
+export function rowsWithout(part: Part, lines: readonly number[] | undefined): string {
+  if (lines === undefined || lines.length === 0) return part.from;
+  return `(SELECT * FROM ${part.from} WHERE l NOT IN (SELECT unnest(from_json('[${lines.join(',')}]', '["BIGINT"]'))))`;
+}
+
+/** Hands over all rows as documents, in order, and reads no more of them than that takes. */
+export async function handOver(
+  connection: DuckDBConnection,
+  relation: Relation,
+  refused: ReadonlyMap<Part, readonly number[]>,
+  take: NonNullable<RowsOptions['take']>,
+  signal: AbortSignal,
+): Promise<void> {
+  const declared = declaredOf(relation);
+  for (const part of relation.parts) {
+    const from = rowsWithout(part, refused.get(part));
+    const result = await connection.stream(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from}`);
+    for (;;) {
+      signal.throwIfAborted();
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) break;
+      const some = await mapInTurns(chunk.getRows(), (values): RowDocument => {
+        const { at, document } = relation.document(values, NO_COLUMNS);
+        return { at, document, declared };
+      });
+      await take(some);
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { ApiError } from '../../../contract/errors.ts';
+import type { Engine } from '../../engine.ts';
+import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
+import { engineErrorText, isDiskFull, isFatal } from '../connections/engine-error.ts';
+import { writeError } from '../storage/storage-errors.ts';
+import { requireTable, type Table } from '../tables/catalog.ts';
+import { hasNewMaps, withMaps } from '../tables/maps.ts';
+import type { WritesContext } from '../tables/store-documents.ts';
+import { tableLock } from '../tables/writes.ts';
+import type { Shape } from '../values/shape.ts';
+import { addPart, type PartToAdd } from './add-part.ts';
+import { csvRelation } from './csv-relation.ts';
+import { planRows, type RowsPlan, withColumns } from './fit.ts';
+import { parquetRelation } from './parquet-relation.ts';
+import type { Ask, Part, Relation, RelationOptions } from './relation.ts';
+import { findRefused, handOver } from './row-documents.ts';
+
+export interface RowLoadsContext extends WritesContext {
+  /** A connection for reading; the caller closes it. */
+  connect(): Promise<DuckDBConnection>;
+  reading<T>(work: () => Promise<T>): Promise<T>;
+}
+
+const INTEGERS: ReadonlySet<Shape> = new Set<Shape>(['int53', 'int64', 'hugeint']);
+
+/** Rows that are looked at to tell whether objects are maps. */
+const SAMPLE = 1_000;
+
+/** Adding the rows of whole files. */
+export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows' | 'sampleRows'> {
+  return {
+    async addRows(id, rows, options) {
+      const outcome: RowsOutcome = {
+        rows: 0,
+        added: 0,
+        replaced: 0,
+        withoutId: 0,
+        refused: [],
+        refusedCount: 0,
+        notes: [],
+        isStopped: false,
+      };
+      try {
+        await load(context, id, rows, options, outcome);
+      } catch (error) {
+        throw loadError(context, rows, options.signal, error);
+      }
+      return outcome;
+    },
+    async sampleRows(rows, max, signal) {
+      try {
+        return await onConnection(context, signal, async (ask, connection) => {
+          const relation = await relationOf(ask, connection, rows, {
+            idField: undefined,
+            times: true,
+            integers: new Set(),
+          });
+          const [first] = relation.parts;
+          if (first === undefined) return [];
+          const found = await ask(
+            `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${first.from} ORDER BY l LIMIT ${max}`,
+          );
+          return found.map((values) => relation.document(values, NO_COLUMNS).document);
+        });
+      } catch (error) {
+        throw loadError(context, rows, signal, error);
+      }
+    },
+  };
+}
+
+const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
+
+function loadError(context: RowLoadsContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
+  if (signal.aborted) return signal.reason;
+  if (rows.kind === 'parquet' && isOfFile(error)) return unreadable(error);
+  return writeError('add the rows of the file', context.file, error);
+}
+
+function relationOf(
+  ask: Ask,
+  connection: DuckDBConnection,
+  rows: CsvRows | ParquetRows,
+  how: RelationOptions,
+): Promise<Relation> {
+  return rows.kind === 'csv' ? csvRelation(ask, rows, how) : parquetRelation(connection, ask, rows, how);
+}
+
+async function load(
+  context: RowLoadsContext,
+  id: string,
+  rows: CsvRows | ParquetRows,
+  options: RowsOptions,
+  outcome: RowsOutcome,
+): Promise<void> {
+  const { catalog } = context;
+  const { times, columns } = requireTable(catalog, id).shape;
+  const integers = new Set([...columns].flatMap(([name, shape]) => (INTEGERS.has(shape) ? [name] : [])));
+  const how = { idField: options.idField, times, integers };
+  const read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) =>
+    onConnection(context, options.signal, work);
+  const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));
+  outcome.notes = relation.notes;
+  const refused = await read((ask) => findRefused(ask, relation, options, outcome));
+  outcome.isStopped = options.stopsAtRefused && outcome.refusedCount > 0;
+  if (outcome.isStopped) return;
+  const { take, signal } = options;
+  if (take !== undefined) {
+    await read((_, connection) => handOver(connection, relation, refused, take, signal));
+    return;
+  }
+  const parts: readonly (Part | undefined)[] = relation.parts.length === 0 ? [undefined] : relation.parts;
+  for (const part of parts) {
+    signal.throwIfAborted();
+    await withTable(context, id, async (table) => {
+      const plan = await planFor(context, table, relation, read);
+      const adding = { relation, plan, options, progress: outcome };
+      await addPart(context, table, { ...adding, part: part ?? NO_ROWS, refused: part && refused.get(part) });
+    });
+    options.tell(outcome);
+  }
+}
+
+/** Of a file without rows: its columns are there all the same. */
+const NO_ROWS: PartToAdd['part'] = { from: '(SELECT 0 AS l WHERE false)', rows: 0, first: 0, last: 0 };
+
+async function withTable(context: RowLoadsContext, id: string, work: (table: Table) => Promise<void>): Promise<void> {
+  const { catalog, locks, file } = context;
+  await locks.hold([tableLock(id)], async () => {
+    const table = requireTable(catalog, id);
+    try {
+      await work(table);
+    } catch (error) {
+      if (isOfFile(error)) throw error;
+      throw writeError(`write to collection "${table.workspace}.${table.name}"`, file, error);
+    } finally {
+      context.written(id);
+    }
+  });
+}
+
+type Read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) => Promise<T>;
+
+async function planFor(context: RowLoadsContext, table: Table, relation: Relation, read: Read): Promise<RowsPlan> {
+  const plan = planRows(table.shape, relation.columns, relation.key);
+  if (!hasNewMaps(table.shape, plan.shape)) return plan;
+  const [first] = relation.parts;
+  if (first === undefined) return plan;
+  const rows = await read((ask) =>
+    ask(`SELECT ${relation.documentSql(plan.shape.columns)} FROM ${first.from} LIMIT ${SAMPLE}`),
+  );
+  const documents = rows.map((values) => ({ fields: relation.document(values, plan.shape.columns).document }));
+  const { shape, retyped } = await withMaps(context.transaction, table, plan.shape, documents);
+  return retyped.length > 0 ? plan : withColumns(plan, relation.columns, shape);
+}
+
+/** Reads on a connection of its own, which an abort interrupts. */
+async function onConnection<T>(
+  { connect, reading }: RowLoadsContext,
+  signal: AbortSignal,
+  work: (ask: Ask, connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
+  return await reading(async () => {
+    signal.throwIfAborted();
+    const connection = await connect();
+    const stop = () => connection.interrupt();
+    signal.addEventListener('abort', stop);
+    try {
+      return await work(async (text) => (await connection.runAndReadAll(text)).getRows(), connection);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      connection.closeSync();
+    }
+  });
+}
+
+/** Whether a statement failed because of the file that it read. */
+function isOfFile(error: unknown): boolean {
+  if (error instanceof ApiError || isDiskFull(error) || isFatal(error)) return false;
+  return /parquet|magic bytes|TProtocol|thrift|Invalid Input Error|IO Error|Could not read|snappy|zstd|gzip|decompress/i.test(
+    engineErrorText(error),
+  );
+}
+
+function unreadable(error: unknown): ApiError {
+  const why = engineErrorText(error).split('\n', 1)[0] ?? '';
+  return new ApiError('invalid_input', `The file cannot be read as Parquet: ${why}`, { cause: error });
+}

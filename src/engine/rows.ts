@@ -1,0 +1,93 @@
+import type { JsonObject } from '../contract/json/json.ts';
+import type { NewDocument } from './documents.ts';
+import type { OnFieldNews } from './field-news.ts';
+
+/*
+ * Rows of files, which the engine reads itself: none of them becomes a document in this process unless it has to.
+ */
+
+/** A type that a column of CSV is given, whatever its cells are. */
+export type CellType = 'BOOLEAN' | 'INTEGER' | 'FLOAT' | 'STRING';
+
+/** A piece of a CSV file, in the spool: whole records, each with the number of its line as the first cell. */
+export interface CsvPart {
+  path: string;
+  rows: number;
+  /** The lines at which its first and its last record begin. */
+  first: number;
+  last: number;
+  /** Whether a record of it has more than one line. */
+  hasBreaks: boolean;
+}
+
+/** Each record has a cell for each of `names`; it ends with a line feed. */
+export interface CsvRows {
+  kind: 'csv';
+  parts: readonly CsvPart[];
+  names: readonly string[];
+  /** By column; one that has none has the type that all its cells have. */
+  types: readonly (CellType | undefined)[];
+  separator: string;
+  quote: string;
+  escaping: string;
+  /** Bytes of the longest record. */
+  recordBytes: number;
+}
+
+/** A whole Parquet file, in the spool. */
+export interface ParquetRows {
+  kind: 'parquet';
+  path: string;
+  /** Rows to leave out at the beginning. */
+  skip: number;
+}
+
+/** A row that is not stored: the line at which it begins, or its number. */
+export interface RefusedRow {
+  at: number;
+  id: string | null;
+  why: string;
+}
+
+/** What became of the rows so far. */
+export interface RowsProgress {
+  rows: number;
+  added: number;
+  replaced: number;
+  /** Rows whose id was made. */
+  withoutId: number;
+  /** Some of the refused rows, the first ones. */
+  refused: RefusedRow[];
+  refusedCount: number;
+}
+
+export interface RowsOutcome extends RowsProgress {
+  /** What is to be told of how the file was read. */
+  notes: string[];
+  /** Whether nothing was stored since rows are refused. */
+  isStopped: boolean;
+}
+
+export interface RowsOptions {
+  /** The column whose text or number is the document's id, too. */
+  idField?: string | undefined;
+  /** With rows that are refused, store nothing. */
+  stopsAtRefused: boolean;
+  /** Reserves ids: the first of so many numbers, of which `numberedId` makes ids that sort in their order. */
+  reserveIds(count: number): bigint;
+  /** A row as a document that can be stored, or why it cannot. */
+  read(document: JsonObject): NewDocument | string;
+  /** Takes all rows as documents instead of having them stored. */
+  take?: ((documents: readonly RowDocument[]) => Promise<void>) | undefined;
+  /** Told after each step that is durable. */
+  tell(progress: RowsProgress): void;
+  onNews?: OnFieldNews | undefined;
+  signal: AbortSignal;
+}
+
+/** A row as a document, with `_id` and `_event_time` if it has them. */
+export interface RowDocument {
+  at: number;
+  document: JsonObject;
+  declared?: NewDocument['declared'];
+}

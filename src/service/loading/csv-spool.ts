@@ -1,0 +1,384 @@
+import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import { KEYS_MAX } from '../../contract/json/json-reader.ts';
+import { createPace } from '../../contract/turns/turns.ts';
+import type { CsvPart, CsvRows } from '../../engine/engine.ts';
+import { CsvRecords, cellsOf, type Dialect, type RawRecord } from './csv-records.ts';
+import { endsWithCarriageReturn, separatorOf } from './dialect.ts';
+import type { LoadOptions, RefusedEntry } from './loading.ts';
+import type { Spool, SpoolFile } from './spool.ts';
+
+/** A part is stored in one transaction, of which each second keeps other writes waiting. */
+const PART_BYTES = 24 * 1024 * 1024;
+const PART_ROWS = 250_000;
+/** How much of the file is looked at to find out how it is written. */
+const SAMPLE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
+/** How many bytes are read before others get their turn. */
+const STEP_BYTES = 128 * 1024;
+const REFUSED_SHOWN = 100;
+const SHORT_SHOWN = 5;
+const LINE_DIGITS_MAX = 16;
+const [QUOTE, LF] = [0x22, 10];
+
+/** A CSV file in the spool, and what was found while it came in. */
+export interface SpooledCsv {
+  rows: CsvRows;
+  /** Records of the file, those that were left out or refused included. */
+  entries: number;
+  refused: RefusedEntry[];
+  refusedCount: number;
+  bytes: number;
+  notes: string[];
+}
+
+type CsvOptions = NonNullable<LoadOptions['csv']>;
+
+/**
+ * Writes a CSV file to the spool as records that the engine reads without having to guess, in parts. `rowsMax`: the rest is
+ * not read once there are so many rows.
+ */
+export async function spoolCsv(
+  body: AsyncIterable<Buffer>,
+  spool: Spool,
+  options: Pick<LoadOptions, 'csv' | 'skip'>,
+  signal: AbortSignal,
+  rowsMax = Number.POSITIVE_INFINITY,
+): Promise<SpooledCsv> {
+  const { csv = {}, skip } = options;
+  const isFull = () => (reading?.take.rows ?? 0) >= rowsMax;
+  const parts = new PartWriter(spool);
+  const sample: Buffer[] = [];
+  let sampleBytes = 0;
+  let bytes = 0;
+  let reading: { take: RecordTaker; records: CsvRecords } | undefined;
+  const begin = (isWhole: boolean) => {
+    const first = withoutMark(Buffer.concat(sample));
+    const text = first.subarray(0, SAMPLE_BYTES).toString();
+    const take = new RecordTaker(dialectOf(text, isWhole, csv), csv, skip, parts);
+    const records = new CsvRecords(take.dialect, (record) => take.take(record));
+    reading = { take, records };
+    return { first, ...reading };
+  };
+  const pace = createPace();
+  const read = async (records: CsvRecords, piece: Buffer) => {
+    for (let at = 0; at < piece.length; at += STEP_BYTES) {
+      signal.throwIfAborted();
+      records.write(piece.subarray(at, at + STEP_BYTES));
+      await parts.flush();
+      const turn = pace();
+      if (turn !== undefined) await turn;
+    }
+  };
+  for await (const piece of decodedAs(csv.encoding, body)) {
+    bytes += piece.length;
+    if (isFull()) break;
+    if (reading !== undefined) {
+      await read(reading.records, piece);
+      continue;
+    }
+    sample.push(piece);
+    sampleBytes += piece.length;
+    if (sampleBytes < SAMPLE_BYTES) continue;
+    const { first, records } = begin(false);
+    await read(records, first);
+  }
+  signal.throwIfAborted();
+  if (reading === undefined) {
+    const { first, records } = begin(true);
+    await read(records, first);
+  }
+  const { take, records } = reading as unknown as { take: RecordTaker; records: CsvRecords };
+  if (!isFull()) records.end();
+  await parts.end();
+  return take.result(bytes);
+}
+
+/** Divides records over files. */
+class PartWriter {
+  readonly parts: CsvPart[] = [];
+  readonly #spool: Spool;
+  #file: SpoolFile | undefined;
+  /** What is to be written; null: the part ends. */
+  #queue: (Buffer | null)[] = [];
+  #chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  #used = 0;
+  #part: (Omit<CsvPart, 'path'> & { bytes: number }) | undefined;
+  #ended: Omit<CsvPart, 'path'>[] = [];
+
+  constructor(spool: Spool) {
+    this.#spool = spool;
+  }
+
+  /** The place for a record of so many bytes at most; `put` says how many it has. */
+  room(bytes: number): { chunk: Buffer; at: number } {
+    if (this.#used + bytes > this.#chunk.length) {
+      this.#queue.push(this.#chunk.subarray(0, this.#used));
+      this.#chunk = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, bytes));
+      this.#used = 0;
+    }
+    return { chunk: this.#chunk, at: this.#used };
+  }
+
+  put(bytes: number, { line, lines }: RawRecord): void {
+    this.#used += bytes;
+    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, bytes: 0 };
+    const part = this.#part;
+    part.rows += 1;
+    part.last = line;
+    part.hasBreaks ||= lines > 1;
+    part.bytes += bytes;
+    if (part.bytes >= PART_BYTES || part.rows >= PART_ROWS) this.#cut();
+  }
+
+  #cut(): void {
+    if (this.#part === undefined) return;
+    const { bytes: _, ...part } = this.#part;
+    this.#ended.push(part);
+    this.#part = undefined;
+    this.#queue.push(this.#chunk.subarray(0, this.#used), null);
+    this.#chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    this.#used = 0;
+  }
+
+  async flush(): Promise<void> {
+    for (const bytes of this.#queue.splice(0)) {
+      if (bytes === null) {
+        const part = this.#ended.shift();
+        if (this.#file === undefined || part === undefined) continue;
+        await this.#file.close();
+        this.parts.push({ path: this.#file.path, ...part });
+        this.#file = undefined;
+      } else if (bytes.length > 0) {
+        this.#file ??= await this.#spool.create();
+        await this.#file.write(bytes);
+      }
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#cut();
+    await this.flush();
+  }
+}
+
+/** Decides what becomes of each record. */
+class RecordTaker {
+  readonly dialect: Dialect;
+  readonly #separatorText: string;
+  readonly #csv: CsvOptions;
+  readonly #skip: number;
+  readonly #parts: PartWriter;
+  #names: readonly string[] | undefined;
+  #isHeaderDue: boolean;
+  #entries = 0;
+  #recordBytes = 0;
+  #refused: RefusedEntry[] = [];
+  #refusedCount = 0;
+  #short = 0;
+  readonly #shortLines: number[] = [];
+
+  constructor(dialect: Dialect, csv: CsvOptions, skip: number, parts: PartWriter) {
+    this.dialect = dialect;
+    this.#separatorText = dialect.separator.toString();
+    this.#csv = csv;
+    this.#skip = skip;
+    this.#parts = parts;
+    const { columnNames = [], firstLineAsColumnNames = columnNames.length === 0 } = csv;
+    this.#isHeaderDue = firstLineAsColumnNames;
+    if (columnNames.length > 0) this.#names = checkedNames(columnNames, undefined);
+    else if (!firstLineAsColumnNames) {
+      throw new ApiError(
+        'invalid_input',
+        'The columns of the file have no names: name them, or let its first line do so.',
+      );
+    }
+  }
+
+  /** Rows so far, those that were left out or refused included. */
+  get rows(): number {
+    return this.#entries;
+  }
+
+  take(record: RawRecord): void {
+    const { line, cells, why, start, end } = record;
+    if (this.#isHeaderDue) {
+      this.#isHeaderDue = false;
+      if (why !== undefined)
+        throw new ApiError('invalid_input', `The first line of the file, which names its columns, ${why}.`);
+      this.#names ??= checkedNames(
+        cellsOf(record, this.dialect).map(({ text }) => text),
+        this.#separatorText,
+      );
+      return;
+    }
+    const names = this.#names ?? [];
+    this.#entries += 1;
+    if (this.#entries <= this.#skip) return;
+    const fault = cells > names.length ? `has ${cells} values for ${counted(names.length, 'columns')}` : undefined;
+    if (why !== undefined || fault !== undefined) {
+      this.#refuse(line, why ?? fault ?? '');
+      return;
+    }
+    if (cells < names.length) {
+      this.#short += 1;
+      if (this.#shortLines.length < SHORT_SHOWN) this.#shortLines.push(line);
+    }
+    const bytes = record.isOdd ? this.#respelled(record) : record.bytes;
+    const [from, to] = record.isOdd ? [0, bytes.length] : [start, end];
+    this.#put(record, bytes, from, to, names.length - cells);
+  }
+
+  #put(record: RawRecord, bytes: Buffer, from: number, to: number, missing: number): void {
+    const { separator } = this.dialect;
+    const size = to - from + LINE_DIGITS_MAX + (missing + 1) * separator.length + 1;
+    const { chunk, at } = this.#parts.room(size);
+    let end = at + writeNumber(chunk, at, record.line);
+    end += separator.copy(chunk, end);
+    end += bytes.copy(chunk, end, from, to);
+    for (let left = missing; left > 0; left--) end += separator.copy(chunk, end);
+    chunk[end] = LF;
+    end += 1;
+    if (end - at > this.#recordBytes) this.#recordBytes = end - at;
+    this.#parts.put(end - at, record);
+  }
+
+  /** The record as the engine reads it: each cell within quotes, but for those that are empty. */
+  #respelled(record: RawRecord): Buffer {
+    const [quote, escaping] = [String.fromCharCode(this.dialect.quote), String.fromCharCode(this.dialect.escaping)];
+    const cells = cellsOf(record, this.dialect).map(({ text, isQuoted }) => {
+      if (text === '' && !isQuoted) return '';
+      const escaped = quote === escaping ? text : text.replaceAll(escaping, escaping + escaping);
+      return quote + escaped.replaceAll(quote, escaping + quote) + quote;
+    });
+    return Buffer.from(cells.join(this.#separatorText));
+  }
+
+  #refuse(at: number, why: string): void {
+    this.#refusedCount += 1;
+    if (this.#refused.length < REFUSED_SHOWN) this.#refused.push({ at, id: null, why });
+  }
+
+  result(bytes: number): SpooledCsv {
+    if (this.#names === undefined)
+      throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
+    const names = this.#names;
+    const types = this.#csv.columnTypes ?? [];
+    const { quote, escaping } = this.dialect;
+    const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
+    const rest = this.#short > lines.length ? ' and others' : '';
+    return {
+      rows: {
+        kind: 'csv',
+        parts: this.#parts.parts,
+        names,
+        types: names.map((_, at) => types[at]),
+        separator: this.#separatorText,
+        quote: String.fromCharCode(quote),
+        escaping: String.fromCharCode(escaping),
+        recordBytes: this.#recordBytes,
+      },
+      entries: this.#entries,
+      refused: this.#refused,
+      refusedCount: this.#refusedCount,
+      bytes,
+      notes:
+        this.#short === 0
+          ? []
+          : [
+              `${counted(this.#short, 'rows')} have fewer values than there are columns (lines ${lines.join(', ')}${rest}): they lack the last fields.`,
+            ],
+    };
+  }
+}
+
+/** Returns how many digits a number has. */
+function writeNumber(chunk: Buffer, at: number, value: number): number {
+  let size = 1;
+  for (let power = 10; power <= value; power *= 10) size += 1;
+  let left = value;
+  for (let index = at + size - 1; index >= at; index--) {
+    chunk[index] = 0x30 + (left % 10);
+    left = Math.floor(left / 10);
+  }
+  return size;
+}
+
+function checkedNames(names: readonly string[], separator: string | undefined): readonly string[] {
+  if (names.length > KEYS_MAX) {
+    throw new ApiError(
+      'invalid_input',
+      `The file has ${names.length.toLocaleString('en-US')} columns, and at most ${KEYS_MAX.toLocaleString('en-US')} are read.`,
+    );
+  }
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) {
+      const by = separator === undefined ? '' : ` (read with ${JSON.stringify(separator)} as the separator)`;
+      throw new ApiError(
+        'invalid_input',
+        `The first line of the file names the column ${JSON.stringify(name)} twice${by}, so that values of one would get lost. Correct that line.`,
+      );
+    }
+    seen.add(name);
+  }
+  return names;
+}
+
+function dialectOf(text: string, isWhole: boolean, csv: CsvOptions): Dialect {
+  const quote = byteOf(csv.quoteChar ?? '"', 'quote character');
+  return {
+    separator: Buffer.from(csv.separator ?? separatorOf(text, isWhole)),
+    quote,
+    escaping: csv.escapeChar === undefined ? (quote ?? QUOTE) : byteOf(csv.escapeChar, 'escape character'),
+    isCarriageReturn: endsWithCarriageReturn(text),
+  };
+}
+
+function byteOf(character: string, what: string): number {
+  const code = character.charCodeAt(0);
+  if (character.length === 1 && code < 128) return code;
+  throw new ApiError('invalid_input', `The ${what} ${JSON.stringify(character)} is not one character of ASCII.`);
+}
+
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, 3).equals(MARK) ? bytes.subarray(3) : bytes;
+}
+
+type Decoder = InstanceType<typeof TextDecoder>;
+
+/** The body as UTF-8. */
+async function* decodedAs(encoding: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let decoder: Decoder | undefined;
+  let isFirst = true;
+  for await (const piece of body) {
+    if (isFirst && piece.length > 0) {
+      decoder = decoderOf(encoding, piece);
+      isFirst = false;
+    }
+    yield decoder === undefined ? piece : Buffer.from(decodedBy(decoder, piece));
+  }
+  if (decoder !== undefined) yield Buffer.from(decodedBy(decoder));
+}
+
+/** Undefined: it is UTF-8. A mark at the beginning counts more than a name. */
+function decoderOf(encoding: string | undefined, first: Buffer): Decoder | undefined {
+  const mark = first.subarray(0, 2).toString('hex');
+  const name = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : (encoding ?? 'utf-8');
+  try {
+    const decoder = new TextDecoder(name, { fatal: true });
+    return decoder.encoding === 'utf-8' ? undefined : decoder;
+  } catch (error) {
+    throw new ApiError('invalid_input', `The encoding ${JSON.stringify(name)} is not known.`, { cause: error });
+  }
+}
+
+function decodedBy(decoder: Decoder, piece?: Buffer): string {
+  try {
+    return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
+  } catch (error) {
+    throw new ApiError('invalid_input', `The file is not valid ${decoder.encoding}.`, { cause: error });
+  }
+}

@@ -1,0 +1,203 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { zipSync } from 'fflate';
+import { afterAll, describe, expect, it } from 'vitest';
+import { kindOf } from '../../../src/cli/files/xlsx-dates.ts';
+import { Zip } from '../../../src/cli/files/zip.ts';
+import { filesFolder } from './opened.ts';
+
+const { read, fixture, remove, root } = filesFolder();
+afterAll(remove);
+
+describe('workbooks of another writer', () => {
+  it('have the rows of the first sheet with cells, by the names in its first row', async () => {
+    // `fixtures/make-xlsx.py` wrote it.
+    const { documents, places, error, nulled, file } = await read(fixture('book.xlsx'));
+    expect(error).toBeUndefined();
+    expect(documents).toEqual([
+      {
+        id: 1,
+        name: 'Ada & <Co>',
+        day: '2024-02-29',
+        at: '2024-02-29T01:02:03',
+        clock: '01:02:03',
+        paid: true,
+        amount: 0.1,
+        2024: 'x',
+        column_I: 'no name',
+        total: 1.5,
+      },
+      { id: 2, name: 'grüße\nzwei', at: '1899-12-31T00:00:00', paid: false, amount: -12.25 },
+      {
+        id: 3,
+        name: 'plain bold',
+        day: '1900-03-01',
+        amount: 12345678901,
+        total: '2024-02-29T12:00:00',
+        column_L: 0.5,
+      },
+    ]);
+    expect([places, nulled]).toEqual([[3, 4, 6], 1]);
+    expect(file).toMatchObject({ format: 'xlsx', unit: 'row', sheet: 'Orders', sheets: ['Second sheet'] });
+  });
+
+  it('have the sheet that is asked for, and say which there are', async () => {
+    fixture('book.xlsx');
+    for (const sheet of ['Second sheet', 'second SHEET']) {
+      expect((await read('book.xlsx', undefined, { sheet })).documents).toEqual([{ a: 'x', b: 1 }]);
+    }
+    const { error } = await read('book.xlsx', undefined, { sheet: 'Chart' });
+    expect(error).toContain('no "sheet" "Chart". Its sheets are "Orders", "Second sheet".');
+    expect((await read('book.xlsx', undefined, { sheet: 'Order' })).error).toContain('Did you mean "Orders"?');
+  });
+
+  it('may count days from 1904 on', async () => {
+    expect((await read(fixture('book-1904.xlsx'))).documents).toEqual([{ day: '2024-02-29' }]);
+  });
+
+  it('are known by their content, and not read compressed as a whole', async () => {
+    const content = readFileSync(join(root, fixture('book.xlsx')));
+    expect((await read('b.xyz', content, { format: 'xlsx' })).documents).toHaveLength(3);
+    expect((await read('b.csv', content)).error).toContain('Give "format": "xlsx"');
+    expect((await read('b.xlsx.gz', gzipSync(content))).error).toContain('a workbook compressed with gzip');
+  });
+
+  it('cut off anywhere are refused, and damaged ones end or are read as before', async () => {
+    const content = readFileSync(join(root, fixture('book.xlsx')));
+    const whole = (await read('whole.xlsx', content)).documents;
+    for (let length = 0; length < content.length; length += 211) {
+      expect((await read('cut.xlsx', content.subarray(0, length))).error).toMatch(/cannot be read|is no workbook/);
+    }
+    for (let at = 0; at < content.length; at += 53) {
+      const damaged = Buffer.from(content);
+      damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+      const { documents, error } = await read('damaged.xlsx', damaged);
+      if (error === undefined) expect(documents).toHaveLength(whole.length);
+    }
+  });
+});
+
+const RELATION = (id: string, type: string, target: string) =>
+  `<Relationship Id="${id}" Type="http://example.org/${type}" Target="${target}"/>`;
+
+/** A workbook with one sheet; `parts` are further ones, or other ones. */
+function book(sheet: string, parts: Record<string, string> = {}): Uint8Array {
+  const texts: Record<string, string> = {
+    '_rels/.rels': `<Relationships>${RELATION('r1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    'xl/workbook.xml': '<workbook xmlns:r="r"><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+    'xl/_rels/workbook.xml.rels': `<Relationships>${RELATION('r1', 'worksheet', 'worksheets/s.xml')}${RELATION('r2', 'sharedStrings', '/xl/sharedStrings.xml')}</Relationships>`,
+    'xl/sharedStrings.xml': '<sst/>',
+    'xl/worksheets/s.xml': sheet,
+    ...parts,
+  };
+  return zipSync(Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)])));
+}
+
+const rows = (...cells: string[][]) =>
+  `<worksheet><sheetData>${cells.map((row) => `<row>${row.join('')}</row>`).join('')}</sheetData></worksheet>`;
+const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
+const number = (value: string) => `<c><v>${value}</v></c>`;
+const HEAD = [text('a'), text('b')];
+
+describe('cells', () => {
+  it('are values, and absent if they are empty or have an error', async () => {
+    const { documents, nulled, error } = await read(
+      'cells.xlsx',
+      book(
+        rows(
+          HEAD,
+          [number('1'), number('1E400')],
+          [number(''), text('')],
+          [text('_x000D_z'), '<c t="str"><f>A1</f><v></v></c>'],
+          ['<c t="b"><v>1</v></c>', '<c t="d"><v>2024-01-02T03:04:05</v></c>'],
+          ['<c t="e"><v>#N/A</v></c>', '<c t="str"><f>B1</f><v>shown</v></c>'],
+          ['<c r="C1"><v>5</v></c>'],
+        ),
+      ),
+    );
+    expect(error).toBeUndefined();
+    expect(documents).toEqual([
+      { a: 1 },
+      { a: '\rz' },
+      { a: true, b: '2024-01-02T03:04:05' },
+      { b: 'shown' },
+      { column_C: 5 },
+    ]);
+    expect(nulled).toBe(2);
+  });
+
+  it.each([
+    ['yyyy-mm-dd', 'date'],
+    ['[$-409]mmmm d, yyyy;@', 'date'],
+    ['m/d/yy h:mm AM/PM', 'datetime'],
+    ['mm:ss', 'time'],
+    ['[h]:mm:ss', undefined],
+    ['0.00', undefined],
+    ['General', undefined],
+    ['"day" 0', undefined],
+    ['[Red]#,##0;-0', undefined],
+  ])('formatted as %s show a %s', (code, kind) => {
+    expect(kindOf(code)).toBe(kind);
+  });
+});
+
+describe('hostile workbooks', () => {
+  const strings = (content: string) => ({ 'xl/sharedStrings.xml': `<sst>${content}</sst>` });
+  const shared = '<c t="s"><v>0</v></c>';
+
+  it.each([
+    ['a sheet of one space', book(`<worksheet><sheetData>${' '.repeat(15_000_000)}`), '10 MiB'],
+    ['a long text', book(rows(HEAD, [shared]), strings(`<si><t>${'x'.repeat(15_000_000)}</t></si>`)), '10 MiB'],
+    ['a text that is missing', book(rows(HEAD, ['<c t="s"><v>7</v></c>'])), 'the text number 7, which is not there'],
+    ['a column named twice', book(rows([text('a'), text('a')])), 'names the column "a" twice'],
+    ['too many columns', book(rows(HEAD, Array(20_000).fill(number('1')))), 'beyond the 16,384 columns'],
+    ['an entity', book(`<!DOCTYPE a [<!ENTITY x "y">]>${rows([text('&x;')])}`), 'not expanded'],
+    ['no sheet', book('', { 'xl/workbook.xml': '<workbook/>' }), 'no sheet with cells'],
+    ['no part of that name', book('', { 'xl/_rels/workbook.xml.rels': '<Relationships/>' }), 'no sheet with cells'],
+    ['no workbook', zipSync({ 'data.csv': Buffer.from('a,b') }), 'no workbook (xlsx), but another ZIP archive'],
+    ['no archive', Buffer.from('hello'), 'cannot be read as a ZIP archive'],
+    ['nothing', Buffer.alloc(0), 'cannot be read as a ZIP archive'],
+    ['a password', Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), 'or one with a password'],
+  ])('with %s are refused in bounded time', async (_, content, why) => {
+    const begun = performance.now();
+    const { error } = await read('hostile.xlsx', content);
+    expect(error).toContain(why);
+    expect(performance.now() - begun).toBeLessThan(20_000);
+  });
+
+  it('have parts in proportion to their size, beyond 64 MiB', async () => {
+    const content = zipSync({ part: new Uint8Array(70_000_000) });
+    writeFileSync(join(root, 'bomb.zip'), content);
+    const handle = await open(join(root, 'bomb.zip'));
+    let bytes = 0;
+    try {
+      const zip = await Zip.open(handle);
+      await expect(async () => {
+        for await (const { piece } of zip.pieces('part')) bytes += piece.length;
+      }).rejects.toThrow('expands to more than 250 times its size');
+    } finally {
+      await handle.close();
+    }
+    expect(bytes).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  it('whose cells all have one long text leave out rows that are too large', async () => {
+    const content = book(
+      rows(HEAD, [shared], Array(16_000).fill(shared)),
+      strings(`<si><t>${'x'.repeat(99_000)}</t></si>`),
+    );
+    const { documents } = await read('amplified.xlsx', content);
+    expect(documents).toEqual([{ a: 'x'.repeat(99_000) }, { problem: expect.stringContaining('10 MiB') }]);
+  });
+
+  it('end in the middle of a sheet after the rows before', async () => {
+    const { documents, error } = await read(
+      'end.xlsx',
+      book(rows(HEAD, [number('1')]).replace(/<\/sheetData.*/, '<row>')),
+    );
+    expect(documents).toEqual([{ a: 1 }]);
+    expect(error).toContain('its part "xl/worksheets/s.xml" is damaged: unclosed tag: row');
+  });
+});

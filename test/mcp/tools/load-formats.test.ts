@@ -1,0 +1,89 @@
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileMeans } from '../../../src/cli/means.ts';
+import { type Client, createClient } from '../../../src/http/client.ts';
+import { callTool } from '../../../src/mcp/call.ts';
+import { startTestService, type TestService } from '../../service/harness.ts';
+
+const FIXTURES = join(import.meta.dirname, '../../cli/files/fixtures');
+let service: TestService;
+let client: Client;
+let root: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-load-formats-')));
+  mkdirSync(join(root, 'all'));
+  copyFileSync(join(FIXTURES, 'orders-snappy.avro'), join(root, 'all/records.avro'));
+  copyFileSync(join(FIXTURES, 'book.xlsx'), join(root, 'all/book.xlsx'));
+  write('all/people.xml', '<people><person id="1"><name>Ada</name></person><person id="2"/></people>');
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const write = (path: string, text: string) => writeFileSync(join(root, path), text);
+
+async function call(name: string, args: Record<string, unknown>) {
+  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
+  const { structured, isError } = await callTool({ client, name, args, means, confirm: async () => true } as never);
+  return { data: structured as Record<string, never>, next: String(structured['next'] ?? ''), isError };
+}
+const load = (args: Record<string, unknown>) => call('load_file', args);
+const rowsOf = async (query: string) => (await call('run_query', { query })).data['rows'];
+
+describe('load_file of XML, Avro and workbooks', () => {
+  it('loads a folder of them into collections named after the files', async () => {
+    const { data } = await load({ path: 'all' });
+    expect(data['counts']).toEqual({ ADDED: 34 });
+    expect(data['collections']).toMatchObject([
+      { collection: 'commons.book', added: 3 },
+      { collection: 'commons.people', added: 2, fields: expect.stringContaining('name VARCHAR') },
+      { collection: 'commons.records', added: 29 },
+    ]);
+    expect(await rowsOf('SELECT id, whole, exact, day FROM records WHERE id > 1000')).toEqual([
+      ['9007199254740993', '-9007199254740993', '1.5000', '2024-02-29'],
+    ]);
+    expect(await rowsOf('SELECT "@id", name FROM people ORDER BY 1')).toEqual([
+      ['1', 'Ada'],
+      ['2', null],
+    ]);
+  });
+
+  it('tells what was recognized in one file', async () => {
+    const xml = await load({ path: 'all/people.xml', workspace: 'one', id_field: '@id' });
+    expect(xml.data).toMatchObject({ format: 'xml', doc_tag: 'person', counts: { ADDED: 2 } });
+    const book = await load({ path: 'all/book.xlsx', workspace: 'one' });
+    expect(book.data).toMatchObject({
+      format: 'xlsx',
+      sheet: 'Orders',
+      other_sheets: ['Second sheet'],
+      error_cells: 1,
+    });
+    expect(book.next).toContain('"sheet" names another');
+    const avro = await load({ path: 'all/records.avro', workspace: 'one' });
+    expect(avro.data).toMatchObject({ format: 'avro', values_made_null: 2, decimals_as_text: ['exact'] });
+  });
+
+  it('takes the elements, or the sheet, that are asked for', async () => {
+    write('feed.xml', '<rss><channel><title/><item><n>1</n></item><item><n>2</n></item></channel></rss>');
+    const whole = await load({ path: 'feed.xml', dry_run: true });
+    expect(whole.data).toMatchObject({ doc_tag: 'channel', lists: ['item: 2 items', 'n: 2 items'] });
+    const feed = await load({ path: 'feed.xml', doc_tag: 'item', root_tag: 'channel' });
+    expect(feed.data['counts']).toEqual({ ADDED: 2 });
+    const sheet = await load({ path: 'all/book.xlsx', sheet: 'Second sheet', dry_run: true });
+    expect(sheet.data).toMatchObject({ columns: ['a', 'b'], rows: [['x', 1]] });
+  });
+
+  it('stops where a file is broken, with the line, and what is before it is in', async () => {
+    write('broken.xml', '<r>\n<d>1</d>\n<d>2</d>\n<d>');
+    const { data, isError } = await load({ path: 'broken.xml' });
+    expect([data['counts'], isError]).toEqual([{ ADDED: 2 }, true]);
+    expect(data['stopped_because']).toContain('The file is not XML, at line 4: unclosed tag: d');
+  });
+});

@@ -1,0 +1,128 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileMeans } from '../../../src/cli/means.ts';
+import { type Client, createClient } from '../../../src/http/client.ts';
+import { callTool } from '../../../src/mcp/call.ts';
+import { startTestService, type TestService } from '../../service/harness.ts';
+
+let service: TestService;
+let client: Client;
+let root: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-load-')));
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function call(name: string, args: Record<string, unknown>, more: object = {}) {
+  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
+  const confirm = async () => true;
+  const { structured, text, isError } = await callTool({ client, name, args, means, confirm, ...more } as never);
+  return { data: structured as Record<string, never>, text, next: String(structured['next'] ?? ''), isError };
+}
+
+/** Loads a file with a content, into a collection of its name. */
+async function load(path: string, content: string | Buffer, args: Record<string, unknown> = {}, more: object = {}) {
+  writeFileSync(join(root, path), content);
+  return call('load_file', { path, ...args }, more);
+}
+
+async function rows(query: string): Promise<unknown> {
+  return (await call('run_query', { query })).data['rows'];
+}
+
+const line = (n: number) => `{"_id":"${n}","n":${n},"text":"some text ${n * 7919} ${(n * 104729) % 9973}"}\n`;
+const lines = (count: number) => Array.from({ length: count }, (_, n) => line(n)).join('');
+
+describe('load_file', () => {
+  it('makes a field the _id, exactly, and names what has none', async () => {
+    const texts = ['5', '9007199254740993', '"x"', 'null', 'true'].map((id) => `{"id":${id}}`);
+    const text = [...texts, '{}', '{"id":1,"_id":"other"}'].join('\n');
+    const { data } = await load('ids.jsonl', text, { id_field: 'id', on_error: 'skip' });
+    expect(data).toMatchObject({ counts: { ADDED: 3, ERROR: 4 } });
+    expect((data['failed'] as unknown as { line: number }[]).map(({ line }) => line)).toEqual([4, 5, 6, 7]);
+    expect(await rows('SELECT _id FROM ids ORDER BY _id')).toEqual([['5'], ['9007199254740993'], ['x']]);
+    const none = await load('noids.jsonl', '{"Id":1,"name":"x"}\n{"Id":2}', { id_field: 'id' });
+    expect(none.text).toContain('None of the first 2 documents has the field');
+    expect((await call('describe_collection', { collection: 'noids' })).isError).toBe(true);
+  });
+
+  it('stops before an entry that is no document, unless it is told to skip these', async () => {
+    const text = '{"_id":"a"}\nno JSON\n{"_id":"c","n":1e400}\n{"_id":"d"}\n';
+    const stopped = await load('stop.jsonl', text);
+    expect(stopped.data).toMatchObject({
+      complete: false,
+      stopped_because: expect.stringMatching(/^line 2: is no JSON/),
+      entries: 1,
+      counts: { ADDED: 1, ERROR: 1 },
+      failed: [{ line: 2, error: expect.stringContaining('is no JSON') }],
+    });
+    expect(stopped.isError).toBe(true);
+    expect(stopped.next).toContain('correct the file behind them and call again with "skip": 1');
+    const all = await call('load_file', { path: 'stop.jsonl', on_error: 'skip', skip: 1 });
+    expect(all.data).toMatchObject({ complete: true, entries: 4, skipped: 1, counts: { ADDED: 1, ERROR: 2 } });
+    expect(all.isError).toBe(false);
+    expect(await rows('SELECT _id FROM stop ORDER BY _id')).toEqual([['a'], ['d']]);
+  });
+
+  it('creates nothing for a file whose first entry is refused', async () => {
+    const { data, isError } = await load('first.jsonl', 'no JSON\n{"_id":"a"}\n');
+    expect(data).toMatchObject({ complete: false, entries: 0, counts: { ERROR: 1 } });
+    expect(isError).toBe(true);
+    expect((await call('describe_collection', { collection: 'first' })).isError).toBe(true);
+  });
+
+  it('says how to go on where a compressed file breaks off, and why it does', async () => {
+    const whole = gzipSync(lines(60_000));
+    const { data, next, isError } = await load('cut.jsonl.gz', whole.subarray(0, whole.length - 50_000));
+    expect(isError).toBe(true);
+    expect(data).toMatchObject({
+      complete: false,
+      stopped_because: expect.stringContaining('cannot be decompressed (gzip)'),
+    });
+    const entries = Number(data['entries']);
+    expect(await rows('SELECT count(*) FROM cut')).toEqual([[entries]]);
+    expect(next).toContain(`"skip": ${entries}`);
+    const { data: rest } = await load('cut.jsonl.gz', whole, { skip: entries });
+    expect(rest).toMatchObject({ complete: true, counts: { ADDED: 60_000 - entries } });
+  });
+
+  it('ends when it is cancelled, says what is in, and goes on from there', async () => {
+    for (const [path, text] of [
+      ['stopped.jsonl', lines(150_000)],
+      ['stoppedlist.json', `[${lines(150_000).trimEnd().replaceAll('\n', ',\n')}]`],
+    ] as const) {
+      const stop = new AbortController();
+      const progress = (done: number) => {
+        if (done > 1_500_000) stop.abort();
+      };
+      const { data, next } = await load(path, text, {}, { signal: stop.signal, progress });
+      expect(data).toMatchObject({ complete: false, stopped_because: 'it was cancelled' });
+      const entries = Number(data['entries']);
+      expect(entries).toBeGreaterThan(1_000);
+      expect(entries).toBeLessThan(150_000);
+      const name = path.split('.')[0];
+      expect(await rows(`SELECT count(*), max(n) FROM ${name}`)).toEqual([[entries, entries - 1]]);
+      expect(next).toContain(`"skip": ${entries}`);
+      const { data: rest } = await call('load_file', { path, skip: entries });
+      expect(rest).toMatchObject({ complete: true, entries: 150_000, counts: { ADDED: 150_000 - entries } });
+    }
+  }, 120_000);
+
+  it('warns as addDocuments does', async () => {
+    const { data } = await load('warned.jsonl', '{"_id":"1","n":1}\n{"_id":"2","n":2}\n{"_id":"3","n":"x","N":1}\n');
+    expect(data['warnings']).toEqual([
+      expect.stringContaining('1 value of "n" of commons.warned does not fit its type BIGINT'),
+      expect.stringContaining('"N" of commons.warned differs from "n" only in letter case'),
+    ]);
+  });
+});

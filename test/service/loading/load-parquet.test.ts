@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/contract/json/json.ts';
+import { columnsOf, rowsOf, temporaryFolder } from '../../engine/harness.ts';
+import { openParquet } from '../../engine/parquet-file.ts';
+import { type Loads, openLoads } from './loads.ts';
+
+let loads: Loads;
+let folder: ReturnType<typeof temporaryFolder>;
+
+beforeEach(async () => {
+  loads = await openLoads();
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  expect(loads.spooled()).toEqual([]);
+  await loads.dispose();
+  folder.dispose();
+});
+
+/** A Parquet file with the rows of a query. */
+async function parquetOf(sql: string, options = ''): Promise<{ path: string; bytes: Buffer }> {
+  const path = join(folder.folder, 'rows.parquet');
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`SET TimeZone = 'UTC'`);
+  await connection.run(`COPY (${sql}) TO '${path}' (FORMAT parquet${options})`);
+  connection.closeSync();
+  instance.closeSync();
+  return { path, bytes: readFileSync(path) };
+}
+
+async function load(sql: string, options: Parameters<Loads['load']>[2] = {}) {
+  const docs = await loads.create('docs');
+  const outcome = await loads.load(docs, (await parquetOf(sql)).bytes, { format: 'parquet', ...options });
+  const rows = await rowsOf(loads.engine, 'SELECT * EXCLUDE (_id, _event_time) FROM docs ORDER BY _id');
+  return { outcome, columns: (await columnsOf(loads.engine)).slice(2), rows };
+}
+
+/** Loads a file into one collection, and its rows as documents into another: SQL sees the same of both. */
+async function expectAlike(sql: string, before: JsonObject[] = []): Promise<void> {
+  const { path, bytes } = await parquetOf(sql);
+  const [loaded, added] = [await loads.create('loaded'), await loads.create('added')];
+  for (const one of [loaded, added]) if (before.length > 0) await loads.add(one, before);
+  const { warnings, refusedCount } = await loads.load(loaded, bytes, { format: 'parquet' });
+  expect(refusedCount).toBe(0);
+  const file = await openParquet(path);
+  const documents: JsonObject[] = [];
+  for await (const some of file.documents) documents.push(...some);
+  file.close();
+  const told = await loads.add(added, documents);
+  expect(await loads.seen('loaded')).toEqual(await loads.seen('added'));
+  expect(warnings.map((one) => one.replaceAll('commons.loaded', 'commons.added'))).toEqual(told);
+}
+
+describe('loadRows() of Parquet', () => {
+  test.each([
+    ['1::TINYINT', 'BIGINT', 1],
+    ['4294967295::UINTEGER', 'BIGINT', 4294967295],
+    ['9007199254740993', 'BIGINT', '9007199254740993'],
+    ['18446744073709551615::UBIGINT', 'HUGEINT', '18446744073709551615'],
+    ['0.1::FLOAT', 'DOUBLE', 0.1],
+    ['1.5::DOUBLE', 'DOUBLE', 1.5],
+    ['true', 'BOOLEAN', true],
+    ["'é'", 'VARCHAR', 'é'],
+    ["DATE '2024-01-02'", 'DATE', '2024-01-02'],
+    ["TIMESTAMP '2024-01-02 03:04:05.5'", 'TIMESTAMP WITH TIME ZONE', '2024-01-02T03:04:05.500000Z'],
+    ["TIMESTAMPTZ '2024-01-02 03:04:05+02'", 'TIMESTAMP WITH TIME ZONE', '2024-01-02T01:04:05.000000Z'],
+    ["TIMESTAMP_NS '2024-01-02 03:04:05'", 'TIMESTAMP WITH TIME ZONE', '2024-01-02T03:04:05.000000Z'],
+    ["TIME '03:04:05.25'", 'TIME', '03:04:05.25'],
+    ['1.50::DECIMAL(9,2)', 'DECIMAL(9,2)', 1.5],
+    ['12345678901234567890.12::DECIMAL(30,2)', 'DECIMAL(30,2)', '12345678901234567890.12'],
+    ["'9f3a0d0e-1111-4222-8333-0123456789ab'::UUID", 'UUID', '9f3a0d0e-1111-4222-8333-0123456789ab'],
+    ["'\\x00\\xFF'::BLOB", 'BLOB', 'AP8='],
+    ["'b'::ENUM('a', 'b')", 'VARCHAR', 'b'],
+    ['[1, NULL, 2]', 'BIGINT[]', [1, null, 2]],
+    ["{'a': 1, 'b': {'c': ['x']}}", 'STRUCT(a BIGINT, b STRUCT(c VARCHAR[]))', { a: 1, b: { c: ['x'] } }],
+    ["{'f': 0.1::FLOAT, 'd': 1.25::DECIMAL(5,2)}", 'STRUCT(f DOUBLE, d DOUBLE)', { f: 0.1, d: 1.25 }],
+    ["MAP {'b': 1, 'a': 2}", 'MAP(VARCHAR, BIGINT)', { a: 2, b: 1 }],
+    ["MAP {2: 'x', 1: 'y'}", 'MAP(VARCHAR, VARCHAR)', { 1: 'y', 2: 'x' }],
+    [
+      "[{'t': TIMESTAMP '2024-01-02 03:04:05'}]",
+      'STRUCT(t TIMESTAMP WITH TIME ZONE)[]',
+      [{ t: '2024-01-02T03:04:05.000000Z' }],
+    ],
+    ['INTERVAL 3 DAY', 'VARCHAR', '3 days'],
+  ])('%s is %s', async (value, type, shown) => {
+    const { columns, rows } = await load(`SELECT ${value} AS v UNION ALL SELECT NULL`);
+    expect(columns.map((one) => one.replaceAll('"', ''))).toEqual([`v ${type}`]);
+    expect(rows).toEqual([[shown], [null]]);
+  });
+
+  test('gives what documents of the same rows give', async () => {
+    await expectAlike(`SELECT 'r' || i AS _id, i AS n, i / 4 + 0.125 AS f, i % 2 = 0 AS b, 'text ' || i AS s, '2024-01-0' || (1 + i % 9) AS day,
+      {'x': i, 'y': ['a' || i]} AS o, [i, i + 1] AS l, CASE WHEN i % 3 = 0 THEN i END AS some FROM range(1000) t(i)`);
+  });
+
+  test('widens columns, and what does not fit is a stray, as with documents', async () => {
+    await expectAlike(
+      `SELECT 'r' || i AS _id, i + 0.5 AS n, i AS d, 'x' || i AS s, i AS t, {'a': i, 'b': 'new'} AS o, 'text' AS num, 7 AS NAME FROM range(3) t(i)`,
+      Array.from({ length: 9 }, (_, n) => ({
+        _id: `a${n}`,
+        n,
+        d: n + 0.5,
+        s: 'x',
+        t: 'text',
+        o: { a: 1 },
+        num: 1,
+        name: 'x',
+      })),
+    );
+  });
+
+  test('makes maps of structs whose keys are data', async () => {
+    const fields = Array.from({ length: 20 }, (_, n) => `'k${n}': CASE WHEN i % 20 = ${n} THEN i END`);
+    await expectAlike(
+      `SELECT 'r' || lpad(i::VARCHAR, 3, '0') AS _id, {${fields.join(', ')}} AS o FROM range(100) t(i)`,
+    );
+  });
+
+  test('keeps the columns of a file without rows', async () => {
+    const { columns, outcome } = await load('SELECT 1 AS a, [1] AS b WHERE false');
+    expect(columns).toEqual(['a BIGINT', 'b BIGINT[]']);
+    expect(outcome).toMatchObject({ entries: 0, added: 0 });
+  });
+
+  test('leaves out numbers that JSON lacks, and says so', async () => {
+    const { rows, outcome } = await load(`SELECT unnest(['NaN'::DOUBLE, 'inf'::DOUBLE, 1.5]) AS v`);
+    expect(rows).toEqual([[null], [null], [1.5]]);
+    expect(outcome.warnings).toEqual([expect.stringMatching(/^2 values of "v" are none of JSON/)]);
+  });
+
+  test('takes ids and event times from columns of any type', async () => {
+    const docs = await loads.create('docs');
+    const { bytes } = await parquetOf(
+      `SELECT i % 3 AS code, i AS v, TIMESTAMP '2024-01-01' + to_days(i::INT) AS _event_time FROM range(5) t(i)`,
+    );
+    const outcome = await loads.load(docs, bytes, { format: 'parquet', idField: 'code' });
+    expect(outcome).toMatchObject({ added: 3, replaced: 2, entries: 5 });
+    expect(await rowsOf(loads.engine, 'SELECT _id, code, v, _event_time::DATE FROM docs ORDER BY _id')).toEqual([
+      ['0', 0, 3, '2024-01-04'],
+      ['1', 1, 4, '2024-01-05'],
+      ['2', 2, 2, '2024-01-03'],
+    ]);
+  });
+
+  test('reads several row groups, and leaves out rows at the beginning', async () => {
+    const docs = await loads.create('docs');
+    const { bytes } = await parquetOf('SELECT i AS v FROM range(600000) t(i)', ', ROW_GROUP_SIZE 100000');
+    const told: number[] = [];
+    const outcome = await loads.load(docs, bytes, {
+      format: 'parquet',
+      skip: 150_000,
+      tell: ({ entries }) => told.push(entries),
+    });
+    expect(outcome).toMatchObject({ entries: 600_000, added: 450_000 });
+    expect(told.length).toBeGreaterThan(1);
+    const sorted =
+      'SELECT count(*), min(v), max(v), bool_and(v = n + 150000) FROM (SELECT v, row_number() OVER (ORDER BY _id) - 1 AS n FROM docs)';
+    expect(await rowsOf(loads.engine, sorted)).toEqual([[450_000, 150_000, 599_999, true]]);
+  });
+
+  test.each([
+    ['no Parquet', (bytes: Buffer) => Buffer.from(`no ${bytes.length}`)],
+    ['cut off', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20)],
+    ['empty', () => Buffer.alloc(0)],
+    [
+      'damaged',
+      (bytes: Buffer) =>
+        Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(bytes.length - 2_004, 0x55), bytes.subarray(-2_000)]),
+    ],
+  ])('refuses a file that is %s', async (_, damage) => {
+    const docs = await loads.create('docs');
+    const { bytes } = await parquetOf('SELECT i AS v, md5(i::VARCHAR) AS s FROM range(10000) t(i)');
+    const loading = loads.load(docs, damage(bytes), { format: 'parquet' });
+    await expect(loading).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringMatching(/Parquet/) });
+    expect(await rowsOf(loads.engine, 'SELECT count(*) FROM docs')).toEqual([[0]]);
+  });
+
+  test('goes through the field mappings and the event time of a collection', async () => {
+    const docs = await loads.create('docs', {
+      eventTimeInfo: { field: 'at', format: 'seconds_since_epoch', timeZone: 'UTC' },
+    });
+    const { bytes } = await parquetOf("SELECT 'a' AS _id, 1600000000 AS at, DATE '2024-01-01' AS day");
+    await loads.load(docs, bytes, { format: 'parquet' });
+    expect(await rowsOf(loads.engine, 'SELECT _id, year(_event_time), day FROM docs')).toEqual([
+      ['a', 2020, '2024-01-01'],
+    ]);
+  });
+});
