@@ -72,6 +72,10 @@ const CONTENTS = [
       ],
     },
   ],
+  [
+    '/ws/rich/collections',
+    { name: 'made', field_mapping_query: { sql: 'SELECT a, b.c AS d FROM _input WHERE a > 0' } },
+  ],
   ['/ws/rich/collections/all/docs', { data: [{ n: 1, big: 2 ** 60 }, { _id: 5 }] }],
   ['/ws/rich/aliases', { name: 'other', collections: ['rich.all'] }],
   ['/ws/rich/lambdas', { name: 'runs', sql: { query: 'SELECT * FROM rich.all' } }],

@@ -8,6 +8,7 @@ from rockset.models import (
     AwsRole,
     DeleteDocumentsRequestData,
     EventTimeInfo,
+    FieldMappingQuery,
     FieldPartition,
     PatchDocument,
     PatchOperation,
@@ -85,6 +86,35 @@ step(
     "addDocuments",
     lambda: rs.Documents.add_documents(workspace=WS, collection=COLL, data=[{"_id": 5}]),
     at(lambda a: [(d.status, d.error.type) for d in a.data], [("ERROR", "INVALIDINPUT")]),
+)
+QUERY = "SELECT _id, upper(kind) AS kind, n * 2 AS n FROM _input WHERE n > 6"
+step(
+    "createCollection",
+    lambda: rs.Collections.create_s3_collection(
+        workspace=WS, name="made", field_mapping_query=FieldMappingQuery(sql=QUERY)
+    ),
+    at(lambda a: a.data.field_mapping_query.sql, QUERY),
+)
+step(
+    "addDocuments",
+    lambda: rs.Documents.add_documents(workspace=WS, collection="made", data=DOCUMENTS[5:8] + [{"n": "x"}]),
+    # Left out by the query: the client throws for a status that it does not know.
+    at(lambda a: [d.status for d in a.data], ["DELETED", "DELETED", "ADDED", "ERROR"]),
+)
+step(
+    "getCollection",
+    lambda: rs.Collections.get(workspace=WS, collection="made"),
+    at(lambda a: (a.data.field_mapping_query.sql, a.data.stats.doc_count), (QUERY, 1)),
+)
+step(
+    "runQuery",
+    lambda: rs.sql(f"SELECT _id, kind, n FROM {WS}.made"),
+    at(lambda a: a.results, [{"_id": "7", "kind": "ODD", "n": 14}]),
+)
+step(
+    "deleteCollection",
+    lambda: rs.Collections.delete(workspace=WS, collection="made"),
+    at(lambda a: a.data.status, "DELETED"),
 )
 step(
     "patchDocuments",

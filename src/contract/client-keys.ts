@@ -58,11 +58,6 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
   { in: RUNS, keys: ['virtual_instance_id'], ignored: 'there is one virtual instance, and rows do not depend on it' },
   {
     in: ['createCollection'],
-    keys: ['field_mapping_query'],
-    refused: 'documents are not passed through SQL on their way in. Use field_mappings, or SQL when you read',
-  },
-  {
-    in: ['createCollection'],
     keys: ['storage_compression_type', 'force_bulk_load', 'instance_type', 'source_download_soft_limit_bytes'],
     ignored: 'it is about storing or loading faster; documents and answers are the same',
   },
@@ -92,7 +87,7 @@ export const CLIENT_KEYS: readonly ClientKey[] = [
   {
     in: ['createCollection'],
     keys: ['sources[].ingest_transformation'],
-    refused: 'documents are not passed through SQL on their way in. Use field_mappings, or SQL when you read',
+    refused: 'SQL for the documents of one source: use field_mapping_query, which is for all of the collection',
   },
   {
     in: ['createCollection'],

@@ -7,6 +7,7 @@ import { Source } from './sources.ts';
 export const CollectionStats = resource({
   doc_count: z.number().describe('Documents'),
   purged_doc_count: z.number().describe('Documents purged by retention'),
+  dropped_doc_count: z.number().describe('Documents that the WHERE of its field_mapping_query left out'),
   fill_progress: z.number().describe('Fraction of the first read of its sources; null when it is over'),
   last_queried_ms: z.number().describe('Epoch milliseconds'),
   last_updated_ms: z.number().describe('Epoch milliseconds'),
@@ -44,6 +45,10 @@ export const FieldMapping = resource({
 });
 export type FieldMapping = z.infer<typeof FieldMapping>;
 
+/** SQL that makes what is stored of each incoming document: `SELECT ... FROM _input WHERE ...`. */
+export const FieldMappingQuery = resource({ sql: z.string() });
+export type FieldMappingQuery = z.infer<typeof FieldMappingQuery>;
+
 /** A field by which documents are clustered. */
 export const PartitionSpec = resource({
   field_name: z.string(),
@@ -79,6 +84,7 @@ export const Collection = resource({
   retention_secs: z.int().describe('Documents older than this, by event time, are purged'),
   recognize_times: z.boolean().describe('Whether text that is an ISO 8601 date or time is DATE or TIMESTAMP in SQL'),
   field_mappings: z.array(FieldMapping),
+  field_mapping_query: FieldMappingQuery.describe('Absent if it has none'),
   clustering_key: z.array(PartitionSpec),
   aliases: z.array(Alias),
   field_schemas: z.array(FieldSchema),
@@ -96,7 +102,7 @@ export const collections = {
     method: 'POST',
     path: '/v1/orgs/self/ws/{workspace}/collections',
     title: 'Create a collection',
-    summary: 'Create an empty collection. Fields and types come from the documents added to it.',
+    summary: 'Create an empty collection. Fields and types come from its documents.',
     effect: 'create',
     role: 'member',
     params: z.object({ workspace: WorkspaceParam }),
@@ -104,13 +110,11 @@ export const collections = {
       name: NewName.describe('Letters, digits, - and _'),
       description: z.string().optional(),
       sources: z.array(Source).optional().describe('See colloquy://docs/sources'),
-      retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge documents older than this'),
-      recognize_times: z
-        .boolean()
-        .optional()
-        .describe('Store text that is an ISO 8601 date or time as DATE or TIMESTAMP; default: as text'),
-      event_time_info: EventTimeInfo.optional().describe('Which field is the event time'),
-      field_mappings: z.array(FieldMapping).optional().describe('Changes to documents on their way in'),
+      retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge older documents'),
+      recognize_times: z.boolean().optional().describe('Store ISO 8601 text as DATE or TIMESTAMP'),
+      event_time_info: EventTimeInfo.optional().describe('Field of the event time'),
+      field_mappings: z.array(FieldMapping).optional().describe('Changes on the way in'),
+      field_mapping_query: FieldMappingQuery.optional().describe('Or SQL: SELECT … FROM _input'),
       clustering_key: z.array(PartitionSpec).optional(),
       field_schemas: z.array(FieldSchema).optional(),
       inverted_index_group_encoding_options: AnyObject.optional(),

@@ -24,7 +24,7 @@ export type PatchOperation = z.infer<typeof PatchOperation>;
 export const DocumentStatus = resource({
   _collection: z.string().describe('workspace.collection'),
   _id: z.string(),
-  status: z.string().describe('ADDED, REPLACED, DELETED, PATCHED or ERROR'),
+  status: z.string().describe('ADDED, REPLACED, DELETED (or left out by field_mapping_query), PATCHED or ERROR'),
   error: z
     .union([resource({ message: z.string(), type: z.string() }), z.string()])
     .describe('Why, as `message`, when the status is ERROR'),

@@ -1,11 +1,22 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
-import type { DeclaredType, NewDocument } from './documents.ts';
+import type { NewDocument } from './documents.ts';
+import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
 export type { DeclaredType, NewDocument } from './documents.ts';
+export type {
+  Computed,
+  ComputedAll,
+  Expression,
+  Expressions,
+  InputStep,
+  TimeFormat,
+  Transform,
+  TransformOutput,
+} from './expressions.ts';
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
@@ -17,7 +28,7 @@ export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgr
  * Every method that fails rejects with an `ApiError` from the contract. Writes are durable when their promise resolves,
  * and visible to every query that starts after that.
  */
-export interface Engine {
+export interface Engine extends Expressions {
   /** Metadata records as stored, read once at start. */
   readonly records: readonly StoredRecord[];
 
@@ -113,26 +124,6 @@ export interface Engine {
    * over restarts. Letter case is ignored, as in SQL.
    */
   definitionOf(names: readonly string[]): string;
-
-  /**
-   * Rejects `query_error` unless `sql` is one scalar expression over declared parameters and nothing else: no
-   * collection, no subquery, no aggregate. Positions refer to the expression's own text.
-   */
-  checkExpression(expression: Expression): Promise<void>;
-
-  /**
-   * Computes an expression for many rows of parameter values at once; one entry per row, in order. Each value has its
-   * own type, whatever the other rows contain: integers, numbers, text and booleans as they are, arrays as LIST,
-   * objects as JSON. Rejects as `query` does, and `content_too_large` when the values together are larger than a result
-   * may be.
-   */
-  evaluate(expression: Expression, rows: readonly (readonly JsonValue[])[], signal?: AbortSignal): Promise<Computed[]>;
-
-  /**
-   * Parses texts as times, in microseconds since the epoch; null for a text that does not match. Rejects
-   * `invalid_input` for a pattern or time zone that the engine does not know.
-   */
-  readTimes(texts: readonly string[], format: TimeFormat): Promise<(bigint | null)[]>;
 
   /** Parses and binds a statement without running it. Rejects `query_error`, `query_timeout` or `aborted`. */
   inspect(request: InspectRequest): Promise<Inspection>;
@@ -287,23 +278,6 @@ export interface TableStats {
    * large.
    */
   totalBytes: number;
-}
-
-/** A scalar SQL expression over `:name` parameters. */
-export interface Expression {
-  sql: string;
-  /** Names that it may use, in the order of a row's values; case-insensitive. */
-  parameters: readonly string[];
-}
-
-/** An expression's value for one row; integers that a double cannot hold are `bigint`. */
-export type Computed = { value: JsonValue; declared?: DeclaredType } | { error: string };
-
-export interface TimeFormat {
-  /** A pattern of strptime: `%Y-%m-%d %H:%M:%S`. */
-  pattern: string;
-  /** IANA name of the zone of texts that name none: `Europe/Berlin`, `UTC`. */
-  timeZone: string;
 }
 
 /** The value of one `:name` of a statement. */

@@ -94,6 +94,7 @@ it('reads them as they are, with the defaults of what came later', () => {
     retentionSecs: null,
     eventTimeInfo: null,
     fieldMappings: [],
+    fieldMappingQuery: null,
     sources: [],
   });
   expect(catalog.all('usage').get('c_1')).toMatchObject({ purgedDocCount: 0, purgedBytes: 0, file: null });

@@ -78,6 +78,8 @@ const COLLECTION = z.object({
   recognizeTimes: z.boolean().default(false),
   eventTimeInfo: z.object({ field: z.string(), format: z.string(), timeZone: z.string() }).nullable().default(null),
   fieldMappings: z.array(FIELD_MAPPING).default([]),
+  /** SQL that makes a document of each; never beside `fieldMappings`. */
+  fieldMappingQuery: z.object({ sql: z.string() }).nullable().default(null),
   sources: z.array(SOURCE).default([]),
 });
 
@@ -126,6 +128,8 @@ const USAGE = z.object({
   purgedDocCount: z.number().default(0),
   /** Estimated size as JSON text. */
   purgedBytes: z.number().default(0),
+  /** By the condition of `fieldMappingQuery`. */
+  droppedDocCount: z.number().default(0),
   /** Documents that came from the text of the collection's file. */
   file: z
     .object({

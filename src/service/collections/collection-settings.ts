@@ -4,6 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
 import { readEventTimeInfo } from '../ingest/event-time-info.ts';
+import { readMappingQuery } from '../ingest/field-mapping-query.ts';
 import { type Refuse, readFieldMappings } from '../ingest/field-mappings.ts';
 import { readSources } from '../ingest/sources.ts';
 
@@ -14,6 +15,7 @@ export type CollectionSettings = Pick<
   | 'recognizeTimes'
   | 'eventTimeInfo'
   | 'fieldMappings'
+  | 'fieldMappingQuery'
   | 'sources'
   | 'clusteringKey'
   | 'fieldSchemas'
@@ -22,22 +24,25 @@ export type CollectionSettings = Pick<
 
 /**
  * The settings of a new collection, checked and with defaults filled in. Throws `invalid_input`, naming the setting, or
- * `query_error` for a field mapping whose expression cannot be computed.
+ * `query_error` for a field mapping, or a query over documents, that cannot be computed.
  */
 export async function readCollectionSettings(
-  engine: Pick<Engine, 'checkExpression' | 'readTimes'>,
+  engine: Pick<Engine, 'checkExpression' | 'readTimes' | 'readTransform'>,
   input: ParsedInput<'createCollection'>,
 ): Promise<CollectionSettings> {
   const refuse: Refuse = (why) => new ApiError('invalid_input', `Cannot create collection "${input.name}": ${why}.`);
   const sources = readSources(input.sources ?? [], refuse);
   const clusteringKey = readClusteringKey(input.clustering_key ?? [], refuse);
   const fieldSchemas = readFieldSchemas(input.field_schemas ?? [], refuse);
-  const { event_time_info: info, field_mappings: mappings = [] } = input;
+  const { event_time_info: info, field_mappings: mappings = [], field_mapping_query: query } = input;
+  if (query !== undefined && mappings.length > 0)
+    throw refuse('"field_mappings" and "field_mapping_query" are both there; write what the mappings do in the query');
   return {
     retentionSecs: input.retention_secs ?? null,
     recognizeTimes: input.recognize_times ?? false,
     eventTimeInfo: info === undefined ? null : await readEventTimeInfo(engine, info, refuse),
     fieldMappings: mappings.length === 0 ? [] : await readFieldMappings(engine, mappings, refuse),
+    fieldMappingQuery: query === undefined ? null : await readMappingQuery(engine, query, refuse),
     sources,
     clusteringKey,
     fieldSchemas,

@@ -22,7 +22,7 @@ import { aliasesNaming, refuseWithDependents } from './dependents.ts';
 
 /**
  * Creates an empty collection (docs/api.md #19). Throws `not_found`, `already_exists`, `invalid_input`, or `query_error` for
- * a field mapping whose expression cannot be computed.
+ * a field mapping, or a query over documents, that cannot be computed.
  */
 export async function createCollection(ctx: CallContext, input: ParsedInput<'createCollection'>): Promise<Collection> {
   const { catalog } = ctx;
@@ -138,6 +138,7 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
   return {
     doc_count: table.docCount,
     purged_doc_count: usage.purgedDocCount,
+    ...(record.fieldMappingQuery === null ? {} : { dropped_doc_count: usage.droppedDocCount }),
     // Nothing is being read. As 1 it would be no fraction for clients that tell integers from them.
     fill_progress: null,
     last_queried_ms: usage.lastQueriedMs,
@@ -171,6 +172,7 @@ export function toCollection(
     retention_secs: record.retentionSecs,
     ...(record.recognizeTimes ? { recognize_times: true } : {}),
     field_mappings: record.fieldMappings,
+    ...(record.fieldMappingQuery === null ? {} : { field_mapping_query: record.fieldMappingQuery }),
     clustering_key: record.clusteringKey,
     aliases: aliasesNaming(catalog, collectionKey(record.workspace, record.name)).map(toAlias),
     field_schemas: record.fieldSchemas,

@@ -18,7 +18,13 @@ import type { CallContext, DocumentList } from '../context.ts';
 import { type Prepared, requireAtMostMax, takeIn } from '../ingest/intake.ts';
 import { applyPatch, fieldsOf } from '../ingest/patch.ts';
 import { textIntake } from '../ingest/text-intake.ts';
-import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
+import {
+  droppedWarnings,
+  fieldWarnings,
+  isTooOld,
+  near1970Warnings,
+  tooOldWarnings,
+} from '../ingest/write-warnings.ts';
 import { documentsDeletion } from '../trash/trash-entries.ts';
 
 interface Target {
@@ -30,7 +36,8 @@ const STATUS = { added: 'ADDED', replaced: 'REPLACED', deleted: 'DELETED', chang
 
 /**
  * Adds documents (docs/api.md #3) according to the collection's settings: one row per document, in order; a document that
- * cannot be stored becomes an ERROR row, and the others are stored. Throws `not_found`, `content_too_large`.
+ * cannot be stored becomes an ERROR row, and the others are stored. One that the collection's query leaves out is DELETED:
+ * clients know no word for it, and take this one for no error. Throws `not_found`, `content_too_large`.
  */
 export async function addDocuments(
   ctx: CallContext,
@@ -55,8 +62,13 @@ export async function addDocuments(
   let next = 0;
   let tooOld = 0;
   let near1970 = 0;
+  let dropped = 0;
   const rows = await mapInTurns(prepared, (one) => {
-    if (!('document' in one)) return row(collection, one.id, { status: 'error', message: one.problem });
+    if (!('document' in one)) {
+      if (one.isDropped === true) dropped += 1;
+      const isError = one.isDropped !== true;
+      return row(collection, one.id, isError ? { status: 'error', message: one.problem } : { status: 'deleted' });
+    }
     const outcome = outcomes[next++] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if (outcome.status !== 'error') bytes.inserted += one.bytes;
     if (outcome.status === 'replaced') bytes.overwritten += one.bytes;
@@ -65,7 +77,8 @@ export async function addDocuments(
     return row(collection, one.document.id, outcome);
   });
   countFile(ctx, collection, prepared, rows);
-  return written(ctx, collection, rows, bytes, { news, tooOld, near1970 });
+  ctx.usage.dropped(collection, dropped);
+  return written(ctx, collection, rows, bytes, { news, tooOld, near1970, dropped });
 }
 
 /** Adds documents without parsing them; undefined, with nothing done, if that is not possible. */
@@ -185,10 +198,19 @@ function countFile(
   prepared: readonly Prepared[],
   rows: readonly DocumentStatus[],
 ): void {
-  const ofFile = rows.filter((_, index) => prepared[index]?.isFromFile === true);
+  const isOfFile = (one: Prepared | undefined) => one?.isFromFile === true && !('isDropped' in one);
+  const ofFile = rows.filter((_, index) => isOfFile(prepared[index]));
   if (ofFile.length === 0) return;
   const refused = ofFile.filter((one) => one.status === 'ERROR').map((one) => refusalOf(one.error));
   ctx.usage.tookFile(collection, { taken: ofFile.length - refused.length, refused });
+}
+
+/** What is to be told of the documents of a write. */
+interface Told {
+  news?: readonly FieldNews[];
+  tooOld?: number;
+  near1970?: number;
+  dropped?: number;
 }
 
 function written(
@@ -196,13 +218,14 @@ function written(
   collection: CollectionRecord,
   rows: DocumentStatus[],
   bytes: { inserted: number; overwritten: number },
-  { news = [], tooOld = 0, near1970 = 0 }: { news?: readonly FieldNews[]; tooOld?: number; near1970?: number } = {},
+  { news = [], tooOld = 0, near1970 = 0, dropped = 0 }: Told = {},
 ): WriteResult {
-  if (rows.some((one) => one.status !== 'ERROR')) ctx.usage.wrote(collection, bytes);
+  if (rows.filter((one) => one.status !== 'ERROR').length > dropped) ctx.usage.wrote(collection, bytes);
   const warnings = [
     ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
+    ...droppedWarnings(collection, dropped),
   ];
   return { data: rows, last_offset: ctx.nextOffset(), ...(warnings.length === 0 ? {} : { warnings }) };
 }

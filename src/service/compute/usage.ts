@@ -17,6 +17,8 @@ export interface Usage {
   wrote(collection: CollectionRecord, bytes: { inserted: number; overwritten: number }): void;
   queried(collection: CollectionRecord): void;
   purged(collection: CollectionRecord, purged: { docCount: number; bytes: number }): void;
+  /** Counts documents that its query left out. */
+  dropped(collection: CollectionRecord, docCount: number): void;
   /** Counts documents that came from the text of a file, by outcome. */
   tookFile(collection: CollectionRecord, outcome: { taken: number; refused: readonly string[] }): void;
   /** Stores what is not stored yet; nothing is stored after it. */
@@ -30,6 +32,7 @@ const NONE: UsageFigures = {
   lastUpdatedMs: 0,
   purgedDocCount: 0,
   purgedBytes: 0,
+  droppedDocCount: 0,
   file: null,
 };
 const NO_FILE: NonNullable<UsageFigures['file']> = {
@@ -76,6 +79,9 @@ export function openUsage(catalog: Catalog, log: Logger): Usage {
     purged(collection, { docCount, bytes }) {
       const { purgedDocCount, purgedBytes } = of(collection);
       set(collection, { purgedDocCount: purgedDocCount + docCount, purgedBytes: purgedBytes + bytes });
+    },
+    dropped(collection, docCount) {
+      if (docCount > 0) set(collection, { droppedDocCount: of(collection).droppedDocCount + docCount });
     },
     tookFile(collection, { taken, refused }) {
       const file = of(collection).file ?? NO_FILE;

@@ -11,6 +11,8 @@ export interface Draft {
   declared?: NewDocument['declared'];
   /** Why it cannot be stored; null if it can. */
   problem: string | null;
+  /** Whether the collection's query leaves it out. */
+  isDropped?: boolean;
   /** Whether it came from text of the collection's file. */
   readonly isFromFile: boolean;
 }

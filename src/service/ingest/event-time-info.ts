@@ -116,7 +116,7 @@ export async function readEventTimes(
 ): Promise<(bigint | null)[]> {
   const path = fieldPath(info.field) ?? [];
   const values = drafts.map((draft) => {
-    if (draft.problem !== null) return null;
+    if (draft.problem !== null || draft.isDropped === true) return null;
     return valueAt(draft.fields, path) ?? valueAt(draft.given, path);
   });
   const found = await timesOf(engine, info, values);

@@ -10,6 +10,7 @@ import { newDocumentId, problemOfId } from './document-id.ts';
 import { type Draft, draftOf, refusedDraft } from './drafts.ts';
 import { EVENT_TIME_RULE, eventTimeMicros, isNear1970 } from './event-time.ts';
 import { readEventTimes } from './event-time-info.ts';
+import { DROPPED, mapByQuery } from './field-mapping-query.ts';
 import { mapFields } from './field-mappings.ts';
 import { type PieceReader, pieceReader } from './file-pieces.ts';
 import { formatOf } from './sources.ts';
@@ -17,12 +18,13 @@ import { formatOf } from './sources.ts';
 /** A document ready for the engine, its size, and whether `_event_time` looks like another unit; or its problem. */
 export type Prepared = { isFromFile: boolean } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean }
-  | { id: string | null; problem: string }
+  /** `isDropped`: the collection's query leaves it out, and `problem` says so. */
+  | { id: string | null; problem: string; isDropped?: true }
 );
 
 /**
  * Applies the collection's settings to the entries of a write: parses text of a file into documents, applies field
- * mappings, reads event times. Keeps the order; one text may become several documents. Throws `content_too_large`.
+ * mappings or its query, reads event times. Keeps the order; one text may become several documents. Throws `content_too_large`.
  */
 export async function takeIn(
   ctx: Pick<CallContext, 'engine' | 'signal'>,
@@ -31,21 +33,22 @@ export async function takeIn(
 ): Promise<Prepared[]> {
   const drafts = await draftsOf(collection, data);
   requireAtMostMax('add', drafts.length);
-  const { fieldMappings, eventTimeInfo } = collection;
-  if (fieldMappings.length > 0) {
+  const { fieldMappings, fieldMappingQuery, eventTimeInfo } = collection;
+  if (fieldMappings.length > 0 || fieldMappingQuery !== null) {
     // Values that cannot be stored cannot be passed to the engine either.
     await mapInTurns(drafts, (draft) => {
       draft.problem ??= problemOfFields(draft);
     });
     await mapFields(ctx.engine, fieldMappings, drafts, ctx.signal);
+    if (fieldMappingQuery !== null) await mapByQuery(ctx.engine, fieldMappingQuery, drafts, ctx.signal);
   }
   const times = eventTimeInfo === null ? [] : await readEventTimes(ctx.engine, eventTimeInfo, drafts);
   return mapInTurns(drafts, (draft, index) => prepare(draft, times[index] ?? null));
 }
 
-/** Whether a collection stores documents as received, without field mappings or event time settings. */
-export function takesAsGiven({ fieldMappings, eventTimeInfo }: CollectionRecord): boolean {
-  return fieldMappings.length === 0 && eventTimeInfo === null;
+/** Whether a collection stores documents as received, without field mappings, a query or event time settings. */
+export function takesAsGiven({ fieldMappings, fieldMappingQuery, eventTimeInfo }: CollectionRecord): boolean {
+  return fieldMappings.length === 0 && fieldMappingQuery === null && eventTimeInfo === null;
 }
 
 /** A document as the engine takes it; undefined if it cannot be stored. */
@@ -107,6 +110,8 @@ function problemOfFields({ fields }: Draft): string | null {
 function prepare(draft: Draft, readTime: bigint | null): Prepared {
   const { _id = null, _event_time = null, ...fields } = draft.fields;
   const { isFromFile } = draft;
+  if (draft.isDropped === true)
+    return { isFromFile, id: typeof _id === 'string' ? _id : null, problem: DROPPED, isDropped: true };
   const idProblem = problemOfId(_id);
   const problem = draft.problem ?? idProblem;
   if (problem !== undefined) return { isFromFile, id: typeof _id === 'string' ? _id : null, problem };

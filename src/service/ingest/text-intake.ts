@@ -16,9 +16,10 @@ export interface TextIntake extends Pick<DocumentsText, 'idField' | 'timeField' 
 
 /** Undefined if each of the collection's documents has to be parsed: for its field mappings, or for its event time. */
 export function textIntake(collection: CollectionRecord, idField?: string): TextIntake | undefined {
-  const { fieldMappings, eventTimeInfo: info } = collection;
+  const { fieldMappings, fieldMappingQuery, eventTimeInfo: info } = collection;
   const timeField = info === null ? undefined : plainTimeField(info);
-  if (fieldMappings.length > 0 || (info !== null && timeField === undefined)) return undefined;
+  const isMade = fieldMappings.length > 0 || fieldMappingQuery !== null;
+  if (isMade || (info !== null && timeField === undefined)) return undefined;
   // By id, since the engine may read a document twice, with a different id if ids are generated.
   const made = new Set<string>();
   const old = new Set<string>();

@@ -111,6 +111,15 @@ export function tooOldWarnings({ workspace, name, retentionSecs }: CollectionRec
   ];
 }
 
+/** Warns of documents that the collection's query left out. */
+export function droppedWarnings({ workspace, name }: CollectionRecord, dropped: number): string[] {
+  if (dropped === 0) return [];
+  const [are, them] = dropped === 1 ? ['is', 'it'] : ['are', 'them'];
+  return [
+    `${counted(dropped, 'documents')} of this write ${are} not stored: the WHERE of the field_mapping_query of ${collectionKey(workspace, name)} is not true for ${them}. A row of the answer for such a document says DELETED; what is stored under the same _id stays as it is.`,
+  ];
+}
+
 /** Warns of event times that were most likely sent in another unit. */
 export function near1970Warnings(near1970: number): string[] {
   if (near1970 === 0) return [];

@@ -15,6 +15,7 @@ const collection = {
   sources: [],
   retentionSecs: null,
   fieldMappings: [],
+  fieldMappingQuery: null,
   clusteringKey: [],
   fieldSchemas: [],
   encodingOptions: null,

@@ -67,6 +67,7 @@ export async function openLoads(signal = new AbortController().signal): Promise<
         recognizeTimes: true,
         eventTimeInfo: null,
         fieldMappings: [],
+        fieldMappingQuery: null,
         sources: [],
         ...settings,
       };

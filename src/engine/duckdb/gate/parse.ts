@@ -2,12 +2,12 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import type { ApiError } from '../../../contract/errors.ts';
 import { restFor } from '../../../contract/turns/turns.ts';
 import { makeMacros } from '../connections/macros.ts';
-import type { Names } from '../sql/names.ts';
+import { createNames, type Names } from '../sql/names.ts';
 import { innerLooking } from '../sql/result-names.ts';
 import { errorAt, type Statement, tooManyParts } from '../sql/statement.ts';
 import { PIVOT_UNLISTED, SCRIPT_INSTEAD, syntaxHint, unreadableHint } from '../sql/syntax-hints.ts';
 import { tokens } from '../sql/tokens.ts';
-import { isSameTree } from '../sql/tree.ts';
+import { isNode, isSameTree } from '../sql/tree.ts';
 import { readWarnings } from './field-reads.ts';
 import { passGate } from './gate.ts';
 import type { Passed } from './passed.ts';
@@ -126,6 +126,18 @@ export async function parse(connection: DuckDBConnection, statement: Statement, 
   const second = secondStatement(statement.body);
   const offset = second === undefined ? undefined : statement.offsetOf(second);
   throw errorAt(statement, offset, 'Only one statement per request is allowed. Send them one by one.');
+}
+
+/** Throws `query_error` for what the gate refuses of a SELECT without its FROM. This is no way through: nothing may be run. */
+export async function checkExpressions(
+  connection: DuckDBConnection,
+  statement: Statement,
+  signal: AbortSignal,
+): Promise<void> {
+  // A tree of its own, since the gate changes it.
+  const tree = await parse(connection, statement, signal);
+  if (isNode(tree) && isNode(tree['node'])) tree['node']['from_table'] = { type: 'EMPTY' };
+  await passGate(statement, tree, createNames());
 }
 
 /**

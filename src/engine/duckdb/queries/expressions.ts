@@ -3,220 +3,63 @@ import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import type { Computed, DeclaredType, Engine, EngineLimits, Expression } from '../../engine.ts';
+import type { Computed, ComputedAll, DeclaredType, EngineLimits, Expression, Expressions } from '../../engine.ts';
 import { resume } from '../connections/sessions.ts';
-import { admit, parse } from '../gate/parse.ts';
-import type { Passed } from '../gate/passed.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
-import { createNames } from '../sql/names.ts';
-import { readStatement, type Statement } from '../sql/statement.ts';
-import { type Token, tokens } from '../sql/tokens.ts';
-import { clausesOf, isNode, isSameTree, nodesIn } from '../sql/tree.ts';
+import { isNode } from '../sql/tree.ts';
 import { declaredBy, isDecimal, unsureIn } from '../values/declared.ts';
 import { readTimes } from '../values/times.ts';
 import { AS_NUMBERS, estimateBytes, readerOf } from '../values/values.ts';
-import { type Batch, batchesOf, evaluateStatement, type ParameterUse } from './parameter-rows.ts';
+import {
+  type Compiled,
+  checkBinding,
+  compile,
+  DECIMAL_NAMED,
+  failureOf,
+  inStruct,
+  memberName,
+  parametersIn,
+  SELECT,
+} from './compiled.ts';
+import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
 import type { Queries } from './queries.ts';
 import { isUnfit, spelledTwice } from './spellings.ts';
+import { readTransform } from './transforms.ts';
 
-/** The part of the engine that computes without reading a collection. */
-export type Expressions = Pick<Engine, 'checkExpression' | 'evaluate' | 'readTimes'>;
-
-const SELECT = 'SELECT ';
-const REFUSED: Readonly<Record<string, string>> = {
-  SUBQUERY: 'a subquery',
-  WINDOW: 'a window function',
-  STAR: '"*"',
-  POSITIONAL_REFERENCE: 'a column by its position',
-};
 /** How many of a batch's failing rows are computed individually to learn why. */
 const REASONS_MAX = 50;
 const REASON_LENGTH_MAX = 500;
 
-function notScalar(why: string): ApiError {
-  return new ApiError('query_error', `The SQL must be one expression such as "upper(:name)": ${why}.`);
-}
-
-function requireScalar(tree: unknown): void {
-  const node = isNode(tree) ? tree['node'] : undefined;
-  if (!isNode(node) || node['type'] !== 'SELECT_NODE') throw notScalar('this is another kind of statement');
-  const from = node['from_table'];
-  if (clausesOf(node).length > 0 || !isNode(from) || from['type'] !== 'EMPTY') {
-    throw notScalar('it has a clause such as FROM, WHERE, ORDER BY or DISTINCT, and computes from parameters alone');
-  }
-  const items: unknown[] = Array.isArray(node['select_list']) ? node['select_list'] : [];
-  const [item] = items;
-  if (items.length !== 1 || !isNode(item)) throw notScalar(`it has ${items.length} expressions`);
-  if (typeof item['alias'] === 'string' && item['alias'] !== '') {
-    throw notScalar(`it names its value "${item['alias']}", and the value has its name already`);
-  }
-  refuseWithin(item);
-}
-
-function refuseWithin(root: unknown): void {
-  for (const node of nodesIn(root)) {
-    const refused = typeof node['class'] === 'string' ? REFUSED[node['class']] : undefined;
-    if (refused !== undefined) throw notScalar(`it holds ${refused}`);
-  }
-}
-
-/** Places of the parameters that an expression uses, by name in lower case, since the engine ignores case. */
-function placesOf({ parameters }: Statement, declared: readonly string[]): Map<string, number> {
-  const folded = declared.map((name) => name.toLowerCase());
-  return new Map(
-    parameters.map((name) => {
-      const place = folded.indexOf(name.toLowerCase());
-      if (place !== -1) return [name.toLowerCase(), place];
-      const names = declared.map((one) => `":${one}"`).join(', ');
-      throw new ApiError(
-        'query_error',
-        `The SQL uses the parameter ":${name}", which is not declared. ${names === '' ? 'No parameter is.' : `Declared are ${names}.`}`,
-      );
-    }),
-  );
-}
-
-/** An expression that passed the gate. */
-interface Compiled {
-  statement: Statement;
-  /** Place in a row of values, by parameter in lower case. */
-  places: ReadonlyMap<string, number>;
-  /** Its text with each parameter replaced; the parameter is given in lower case. */
-  text(replacement: (name: string, use: ParameterUse) => string): string;
-  /** The parameters in lower case whose every use is a cast to a decimal. */
-  onlyDecimals: ReadonlySet<string>;
-}
-
-async function compile(
-  connection: DuckDBConnection,
-  expression: Expression,
-  signal: AbortSignal,
-  second?: ReadonlySet<number>,
-): Promise<Compiled> {
-  try {
-    const statement = await readStatement(SELECT + expression.sql, second);
-    for (const { text } of tokens(statement.body)) if (text === ';') throw notScalar('it holds ";"');
-    const tree = await parse(connection, statement, signal);
-    requireScalar(tree);
-    // It knows no collections, so none can be named.
-    const { passed } = await admit(connection, statement, tree, createNames(), signal);
-    // Our own reading of the text finds the parameters: it must agree with the engine's, or something else would run.
-    const rewritten = SELECT + withParameters(passed, (_, { written }) => written);
-    if (!isSameTree(passed.tree, await parse(connection, { ...statement, body: rewritten }, signal))) {
-      throw notScalar('it is spelled in a way that is not supported; write it more plainly');
-    }
-    const places = placesOf(statement, expression.parameters);
-    const onlyDecimals = new Set(places.keys());
-    withParameters(passed, (name, { isDecimal }) => {
-      if (!isDecimal) onlyDecimals.delete(name);
-      return '';
-    });
-    return { statement, places, text: (replacement) => withParameters(passed, replacement), onlyDecimals };
-  } catch (error) {
-    throw signal.aborted ? signal.reason : inOwnText(error);
-  }
-}
-
-/** Makes positions count from the start of the expression. */
-function inOwnText(error: unknown): unknown {
-  if (!(error instanceof ApiError) || error.code !== 'query_error') return error;
-  const { line, column } = error.details;
-  if (line !== 1 || column === undefined) return error;
-  return new ApiError(error.code, error.message, { line, column: Math.max(1, column - SELECT.length), cause: error });
-}
-
-/** The text that passed, with each parameter, given in lower case, replaced. */
-function withParameters({ sql }: Passed, replacement: (name: string, use: ParameterUse) => string): string {
-  const parts: string[] = [];
-  let at = SELECT.length;
-  const list = [...tokens(sql)];
-  for (const [index, token] of list.entries()) {
-    if (token.kind !== 'parameter') continue;
-    // In parentheses, so that a path after it applies to its value.
-    const use = { written: token.text, isDecimal: isCastToDecimal(list, index) };
-    const replaced = replacement(token.text.slice(1).toLowerCase(), use);
-    parts.push(sql.slice(at, token.start), '(', replaced, ')');
-    at = token.end;
-  }
-  parts.push(sql.slice(at));
-  // A line comment at its end must not reach what follows.
-  return `(${parts.join('')}\n)`;
-}
-
-const DECIMAL_NAMED = /\b(?:decimal|numeric|dec)\b/i;
-
-/** Whether the parameter at an index is what is cast to a decimal. */
-function isCastToDecimal(list: readonly Token[], index: number): boolean {
-  const textAt = (offset: number) => list[index + offset]?.text.toLowerCase() ?? '';
-  if (textAt(1) === '::' || (textAt(1) === ':' && textAt(2) === ':'))
-    return DECIMAL_NAMED.test(textAt(textAt(1) === '::' ? 2 : 3));
-  const isCast = textAt(-1) === '(' && /^(?:try_)?cast$/.test(textAt(-2));
-  return isCast && textAt(1) === 'as' && DECIMAL_NAMED.test(textAt(2));
-}
-
-/** Positions in the statements that embed an expression mean nothing to its author. */
-function failureOf(statement: Statement) {
-  return { statement, tables: [], originOf: () => undefined };
-}
-
-/** Why an expression with this error of the binder binds with no values at all; undefined if it may with some. */
-function neverBinds(message: string): string | undefined {
-  if (message.includes('cannot contain aggregates')) {
-    return 'an aggregate needs many rows, and an expression sees the values of one';
-  }
-  if (/cannot contain window|UNNEST/i.test(message)) return 'it gives several rows, and one value is needed';
-  const name = /(?:Referenced column|Referenced table|table named) "([^"]*)"/.exec(message)?.[1];
-  return name === undefined ? undefined : `"${name}" is no parameter: write it as ":${name}", and declare it`;
-}
-
-const OTHER_FAULT = /"exception_type":"(?:Parser|Catalog)"|^(?:Parser|Catalog) Error/;
-
-/**
- * Binds the expression with NULL for every parameter. Types are known only once there are values, so an error about
- * types means nothing yet; errors about columns, aggregates and the like hold for all values.
- */
-async function checkBinding(connection: DuckDBConnection, { statement, text }: Compiled): Promise<void> {
-  const bare = text(() => 'NULL');
-  for (const sql of [`SELECT 1 WHERE ${bare} IS NULL`, `SELECT ${bare}`]) {
-    try {
-      (await connection.prepare(sql)).destroySync();
-    } catch (error) {
-      const message = error instanceof Error ? error.message.replaceAll('\\"', '"') : String(error);
-      const why = neverBinds(message);
-      if (why !== undefined) throw notScalar(why);
-      if (OTHER_FAULT.test(message)) {
-        const { code, message: clean } = toQueryError(error, failureOf(statement));
-        throw new ApiError(code, clean, { cause: error });
-      }
-    }
-  }
-}
-
 /** Errors that hold for all rows of a batch, since their values have the same types. */
 const FOR_ALL_ROWS = /"exception_type":"(?:Binder|Parser|Catalog)"|^(?:Binder|Parser|Catalog) Error/;
 
+/** Why there is no answer for a row. */
+type Failed = { error: string; at?: number };
+
+/** Makes the answer for a row of its value, given the type of all values of a statement. */
+type Reading<T> = (type: DuckDBType, compiled: Compiled) => (value: JsonValue, row: readonly JsonValue[]) => T | Failed;
+
 /** One call of `evaluate`. */
-interface Run {
+interface Run<T> {
   connection: DuckDBConnection;
   signal: AbortSignal;
   compiled: Compiled;
   rows: readonly (readonly JsonValue[])[];
+  reading: Reading<T>;
   /** Bytes that further values may take. */
   bytesLeft: number;
-  answers: (Computed | undefined)[];
+  answers: (T | Failed | undefined)[];
 }
 
 /** Computes the batch in one statement. A failing row makes the statement fail, or under TRY has no answer. */
-async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> {
+async function compute<T>(run: Run<T>, batch: Batch, isTried: boolean): Promise<void> {
   const sql = evaluateStatement(batch, run.compiled.text, isTried);
   const result = await run.connection.stream(sql, [batch.lines.join('\n')]);
   const [, type] = result.columnTypes();
   if (type === undefined) throw new Error('the statement has no value');
   const read = readerOf(type, AS_NUMBERS);
-  const declared = declaredOf(
-    (isTried && type instanceof DuckDBStructType ? type.entryTypes[0] : undefined) ?? type,
-    run,
-  );
+  const own = (isTried && type instanceof DuckDBStructType ? type.entryTypes[0] : undefined) ?? type;
+  const answerOf = run.reading(own, run.compiled);
   const pace = createPace();
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
     if (run.signal.aborted) throw run.signal.reason;
@@ -226,8 +69,9 @@ async function compute(run: Run, batch: Batch, isTried: boolean): Promise<void> 
       run.bytesLeft -= estimateBytes(value);
       if (run.bytesLeft < 0) throw tooLarge();
       const index = Number(indexes.getItem(row));
-      if (!isTried) run.answers[index] = checked(value, declared, run, index);
-      else if (isNode(value)) run.answers[index] = checked((value['v'] ?? null) as JsonValue, declared, run, index);
+      const given = run.rows[index] ?? [];
+      if (!isTried) run.answers[index] = answerOf(value, given);
+      else if (isNode(value)) run.answers[index] = answerOf((value['v'] ?? null) as JsonValue, given);
       const turn = pace();
       if (turn !== undefined) await turn;
     }
@@ -241,23 +85,64 @@ function tooLarge(): ApiError {
   );
 }
 
-/** A decimal counts as declared only if the expression names the type: numbers with a fraction are decimals in SQL. */
-function declaredOf(type: DuckDBType, { compiled }: Run): DeclaredType | undefined {
-  const declared = declaredBy(type);
-  return isDecimal(declared) && !DECIMAL_NAMED.test(compiled.statement.body) ? undefined : declared;
+/** One expression of those that are computed together. */
+interface Part {
+  sql: string;
+  /** The places of its parameters in a row, by name. */
+  places: ReadonlyMap<string, number>;
+  onlyDecimals: ReadonlySet<string>;
 }
 
-function checked(value: JsonValue, declared: DeclaredType | undefined, run: Run, index: number): Computed {
+/** A decimal counts as declared only if the expression names the type: numbers with a fraction are decimals in SQL. */
+function declaredOf(type: DuckDBType, sql: string): DeclaredType | undefined {
+  const declared = declaredBy(type);
+  return isDecimal(declared) && !DECIMAL_NAMED.test(sql) ? undefined : declared;
+}
+
+function checked(
+  value: JsonValue,
+  declared: DeclaredType | undefined,
+  { places, onlyDecimals }: Omit<Part, 'sql'>,
+  row: readonly JsonValue[],
+): Computed {
   if (!hasOnlyFinite(value)) return { error: 'it gives NaN or an infinity, which JSON does not have' };
   if (isDecimal(declared)) {
-    const { compiled, rows } = run;
-    const number = [...compiled.places]
-      .map(([name, place]) => unsureIn(rows[index]?.[place] ?? null, value, compiled.onlyDecimals.has(name)))
+    const number = [...places]
+      .map(([name, place]) => unsureIn(row[place] ?? null, value, onlyDecimals.has(name)))
       .find((one) => one !== undefined);
     if (number !== undefined)
       return { error: `the number ${number} has fewer digits than this decimal, as JSON has it: give it as text` };
   }
   return { value, ...(declared === undefined ? {} : { declared }) };
+}
+
+/** The value of an expression. */
+const readOne: Reading<Computed> = (type, compiled) => {
+  const declared = declaredOf(type, compiled.statement.body);
+  return (value, row) => checked(value, declared, compiled, row);
+};
+
+/** The values of expressions, which are members of a struct. */
+function readAll(sql: readonly string[]): Reading<ComputedAll> {
+  return (type, compiled) => {
+    const types = type instanceof DuckDBStructType ? type.entryTypes : [];
+    const parts = sql.map((one, index) => {
+      const { names, onlyDecimals } = parametersIn(one);
+      const places = new Map([...compiled.places].filter(([name]) => names.has(name)));
+      const own = types[index];
+      return { places, onlyDecimals, declared: own && declaredOf(own, one) };
+    });
+    return (struct, row) => {
+      const values = [];
+      for (const [at, part] of parts.entries()) {
+        const value = (isNode(struct) ? (struct[memberName(at)] ?? null) : null) as JsonValue;
+        const computed = checked(value, part.declared, part, row);
+        if ('error' in computed) return { ...computed, at };
+        values.push(computed);
+      }
+      return { values };
+    };
+  };
 }
 
 function hasOnlyFinite(value: JsonValue): boolean {
@@ -266,7 +151,7 @@ function hasOnlyFinite(value: JsonValue): boolean {
 }
 
 /** Why the batch failed, as an answer, leaving the connection usable; throws what is not the rows' fault. */
-async function reasonOf(run: Run, error: unknown): Promise<Computed> {
+async function reasonOf(run: Run<unknown>, error: unknown): Promise<Failed> {
   if (run.signal.aborted) throw run.signal.reason;
   const known = toQueryError(error, failureOf(run.compiled.statement));
   if (known.code !== 'query_error') throw known;
@@ -276,7 +161,7 @@ async function reasonOf(run: Run, error: unknown): Promise<Computed> {
   return { error: cut(message, REASON_LENGTH_MAX) };
 }
 
-async function answerBatch(run: Run, batch: Batch): Promise<void> {
+async function answerBatch<T>(run: Run<T>, batch: Batch): Promise<void> {
   const { bytesLeft } = run;
   try {
     await compute(run, batch, false);
@@ -290,7 +175,7 @@ async function answerBatch(run: Run, batch: Batch): Promise<void> {
 }
 
 /** Some rows of the batch fail: finds out which. */
-async function answerRows(run: Run, batch: Batch, reason: Computed): Promise<void> {
+async function answerRows<T>(run: Run<T>, batch: Batch, reason: Failed): Promise<void> {
   // Discard what the failed statement returned before it failed.
   for (const index of batch.indexes) run.answers[index] = undefined;
   try {
@@ -315,34 +200,43 @@ function slice(batch: Batch, from: number, to: number): Batch {
   return { ...batch, indexes: batch.indexes.slice(from, to), lines: batch.lines.slice(from, to) };
 }
 
-const isOfSpelling = (answer: Computed) => 'error' in answer && isUnfit(answer.error);
+const isOfSpelling = (answer: object) => 'error' in answer && isUnfit(String(answer.error));
 
 /** Runs expressions as queries run: in turn, on connections that cannot write, within the limits. */
 export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: EngineLimits): Expressions {
+  async function computed<T extends object>(
+    expression: Expression,
+    rows: readonly (readonly JsonValue[])[],
+    reading: Reading<T>,
+    caller: AbortSignal | undefined,
+  ): Promise<(T | Failed)[]> {
+    if (rows.length === 0) return [];
+    return queries.inPlace({ signal: caller }, async (connection, signal) => {
+      const answer = async (second?: ReadonlySet<number>) => {
+        const compiled = await compile(connection, expression, signal, second);
+        const answers: (T | Failed | undefined)[] = new Array(rows.length).fill(undefined);
+        const bytesLeft = limits.resultBytesMax;
+        const run: Run<T> = { connection, signal, compiled, rows, reading, bytesLeft, answers };
+        for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
+        return answers.map((one) => one ?? { error: 'it gives no value' });
+      };
+      const answers = await answer();
+      const second = answers.some(isOfSpelling) ? spelledTwice(SELECT + expression.sql) : new Set<number>();
+      if (second.size === 0) return answers;
+      const others = await answer(second);
+      return answers.map((one, index) => (isOfSpelling(one) ? (others[index] ?? one) : one));
+    });
+  }
+
   return {
     checkExpression: (expression) =>
       queries.inPlace({}, async (connection, signal) => {
         await checkBinding(connection, await compile(connection, expression, signal));
       }),
-
-    async evaluate(expression, rows, caller) {
-      if (rows.length === 0) return [];
-      return queries.inPlace({ signal: caller }, async (connection, signal) => {
-        const answer = async (second?: ReadonlySet<number>) => {
-          const compiled = await compile(connection, expression, signal, second);
-          const answers: (Computed | undefined)[] = new Array(rows.length).fill(undefined);
-          const run: Run = { connection, signal, compiled, rows, bytesLeft: limits.resultBytesMax, answers };
-          for await (const batch of batchesOf(rows, compiled.places)) await answerBatch(run, batch);
-          return answers.map((one): Computed => one ?? { error: 'it gives no value' });
-        };
-        const answers = await answer();
-        const second = answers.some(isOfSpelling) ? spelledTwice(SELECT + expression.sql) : new Set<number>();
-        if (second.size === 0) return answers;
-        const others = await answer(second);
-        return answers.map((one, index) => (isOfSpelling(one) ? (others[index] ?? one) : one));
-      });
-    },
-
+    evaluate: (expression, rows, caller) => computed(expression, rows, readOne, caller),
+    evaluateAll: (sql, parameters, rows, caller) =>
+      computed({ sql: inStruct(sql), parameters }, rows, readAll(sql), caller),
+    readTransform: (sql) => queries.inPlace({}, (connection, signal) => readTransform(connection, sql, signal)),
     readTimes: (texts, format) => queries.inPlace({}, (connection) => readTimes(connection, texts, format)),
   };
 }

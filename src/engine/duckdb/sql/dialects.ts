@@ -25,6 +25,7 @@ const INSTEAD = `
   get_json_object             j->>'$.a'
   getdate                     now()
   hll                         approx_count_distinct(x)
+  id_hash                     md5(concat_ws('/', a, b))
   iff                         if(n > 1, x, y)
   iif                         CASE WHEN n > 1 THEN x ELSE y END
   initcap                     upper(a[1]) || lower(a[2:])

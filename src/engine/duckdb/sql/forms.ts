@@ -26,8 +26,8 @@ import { type Token, tokens } from './tokens.ts';
  * `UNNEST(list AS x) u`, `VALUES(object)` and others. Positions in the new text map back to the caller's.
  */
 
-/** Replaces backticks by double quotes. The name between them could confuse the lexer, so lexing resumes after it. */
-function withoutBackticks(sql: string): string {
+/** Replaces backticks by double quotes, in a text of the same length. The name between them could confuse the lexer, so lexing resumes after it. */
+export function withoutBackticks(sql: string): string {
   if (!sql.includes('`')) return sql;
   const parts: string[] = [];
   let at = 0;
