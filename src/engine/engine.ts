@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../contract/json/json.ts';
-import type { NewDocument } from './documents.ts';
+import type { DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 import type { Expressions } from './expressions.ts';
 import type { OnFieldNews, TypeChange } from './field-news.ts';
 import type { EngineSize } from './limits.ts';
 import type { Keeping, KeepRequest, Results, Retyped } from './results.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from './rows.ts';
 
-export type { DeclaredType, NewDocument } from './documents.ts';
+export type { DeclaredType, DocumentsText, NewDocument, TextOutcome } from './documents.ts';
 export type {
   Computed,
   ComputedAll,
@@ -199,45 +199,6 @@ export type Change =
    */
   | { do: 'putAlias'; workspace: string; name: string; tables: readonly string[] }
   | { do: 'dropAlias'; workspace: string; name: string };
-
-/** Documents as JSON text. */
-export interface DocumentsText {
-  /** Valid UTF-8. */
-  bytes: Buffer;
-  /** Offset of the list's `[`. */
-  start: number;
-  /** Offset of the byte after its `]`. */
-  end: number;
-  /** False: they stand one after the other, with white space between them, from the offset `start` to the end of the bytes. */
-  isList?: boolean | undefined;
-  /** Without a list: whether there is one on each line, and on no other. */
-  isLines?: boolean | undefined;
-  /** The field whose text or number is the `_id`, too; documents then have no `_id` of their own. */
-  idField?: string | undefined;
-  /** The field whose value is the event time, too, where a document has it. */
-  timeField?: string | undefined;
-  /** Maximum number of documents. */
-  max: number;
-  /** They are looked at before this has resolved, and stored after; nothing is stored if it rejects (default: at once). */
-  after?: Promise<unknown> | undefined;
-  /** Generates the id of a document without `_id`: one that no document ever had. */
-  makeId(): string;
-  /**
-   * Reads an event time, that of `timeField` if it `isField`, in microseconds since 1970; undefined if it needs a closer
-   * look.
-   */
-  readTime(value: string | number, isField: boolean): bigint | undefined;
-  /** Reads a whole document whose shape is new; undefined if it cannot be stored. */
-  read(document: JsonValue): NewDocument | undefined;
-}
-
-/** What became of one document of a text. */
-export interface TextOutcome {
-  id: string;
-  status: 'added' | 'replaced';
-  /** Size of its text. */
-  bytes: number;
-}
 
 export type WriteOutcome =
   | { status: 'added' | 'replaced' | 'deleted' | 'changed' }

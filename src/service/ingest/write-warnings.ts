@@ -116,7 +116,7 @@ export function droppedWarnings({ workspace, name }: CollectionRecord, dropped: 
   if (dropped === 0) return [];
   const [are, them] = dropped === 1 ? ['is', 'it'] : ['are', 'them'];
   return [
-    `${counted(dropped, 'documents')} of this write ${are} not stored: the WHERE of the field_mapping_query of ${collectionKey(workspace, name)} is not true for ${them}. A row of the answer for such a document says DELETED; what is stored under the same _id stays as it is.`,
+    `${counted(dropped, 'documents')} of this write ${are} not stored: the WHERE of the field_mapping_query of ${collectionKey(workspace, name)} is not true for ${them}. In an answer with a row for each document theirs says DELETED; what is stored under the same _id stays as it is.`,
   ];
 }
 

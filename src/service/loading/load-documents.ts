@@ -11,7 +11,13 @@ import type { CallContext } from '../context.ts';
 import { problemOfIdField, withIdField } from '../ingest/id-field.ts';
 import { takeIn } from '../ingest/intake.ts';
 import { textIntake } from '../ingest/text-intake.ts';
-import { fieldWarnings, isTooOld, near1970Warnings, tooOldWarnings } from '../ingest/write-warnings.ts';
+import {
+  droppedWarnings,
+  fieldWarnings,
+  isTooOld,
+  near1970Warnings,
+  tooOldWarnings,
+} from '../ingest/write-warnings.ts';
 import { itemsOf, type JsonItem, type JsonPart, jsonParts } from './json-parts.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, refuse } from './loading.ts';
 
@@ -32,6 +38,8 @@ interface Loading {
   news: FieldNews[];
   tooOld: number;
   near1970: number;
+  /** Documents that the collection's query leaves out. */
+  dropped: number;
 }
 
 /**
@@ -44,7 +52,16 @@ export async function loadDocuments(
   body: AsyncIterable<Buffer>,
   options: LoadOptions,
 ): Promise<LoadOutcome> {
-  const loading: Loading = { ctx, collection, options, outcome: newOutcome(), news: [], tooOld: 0, near1970: 0 };
+  const loading: Loading = {
+    ctx,
+    collection,
+    options,
+    outcome: newOutcome(),
+    news: [],
+    tooOld: 0,
+    near1970: 0,
+    dropped: 0,
+  };
   const { outcome } = loading;
   try {
     await addParts(loading, jsonParts(body, { isLines: options.format === 'jsonl', line: options.line }));
@@ -54,11 +71,13 @@ export async function loadDocuments(
     if (!isBroken || outcome.added + outcome.replaced === 0) throw error;
     outcome.stopped ??= error.message;
   }
-  const { news, tooOld, near1970 } = loading;
+  const { news, tooOld, near1970, dropped } = loading;
+  ctx.usage.dropped(collection, dropped);
   outcome.warnings.push(
     ...fieldWarnings(ctx.catalog, collection, news),
     ...near1970Warnings(near1970),
     ...tooOldWarnings(collection, tooOld),
+    ...droppedWarnings(collection, dropped),
   );
   return outcome;
 }
@@ -230,6 +249,7 @@ async function entryOf(
 type Ready = { line: number } & (
   | { document: NewDocument; bytes: number; isNear1970: boolean; made: boolean }
   | { id: string | null; problem: string }
+  | { isDropped: true }
 );
 
 /** Stores some documents; if the load is to end at the first entry that is refused, those before it. */
@@ -243,6 +263,7 @@ async function store(loading: Loading, entries: readonly Entry[]): Promise<void>
     if ('problem' in entry) return { line, id: null, problem: entry.problem };
     const one = prepared[next++];
     if (one === undefined) throw new ApiError('internal', 'A document of the load was lost.');
+    if ('isDropped' in one) return { line, isDropped: true };
     return 'document' in one ? { line, made: (entry.document['_id'] ?? null) === null, ...one } : { line, ...one };
   });
   const bad = options.onError === 'stop' ? ready.findIndex((one) => 'problem' in one) : -1;
@@ -261,6 +282,7 @@ async function store(loading: Loading, entries: readonly Entry[]): Promise<void>
         );
   loading.news.push(...news);
   outcome.entries += taken.length;
+  loading.dropped += taken.filter((one) => 'isDropped' in one).length;
   const stored = accepted.flatMap(({ line, document, bytes, made, isNear1970 }, index) => {
     const { status, ...rest } = outcomes[index] ?? { status: 'error', message: 'the engine gave no answer for it' };
     if ('message' in rest) {

@@ -13,7 +13,7 @@ import type { CollectionRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
 import { reserveDocumentIds } from '../ingest/document-id.ts';
 import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
-import { fieldWarnings } from '../ingest/write-warnings.ts';
+import { droppedWarnings, fieldWarnings } from '../ingest/write-warnings.ts';
 import { type SpooledCsv, spoolCsv } from './csv-spool.ts';
 import type { LoadOptions, LoadOutcome, LoadSample, RefusedEntry } from './loading.ts';
 import { joinNews } from './news.ts';
@@ -142,9 +142,16 @@ async function addReceived(
       refusedCount: done.refusedCount + progress.refusedCount,
     });
   }
+  const { dropped = 0 } = taking ?? {};
+  ctx.usage.dropped(collection, dropped);
   if (done.isStopped || (options.onError === 'stop' && outcome.refusedCount > 0)) return stop();
   if (outcome.added + outcome.replaced > 0) ctx.usage.wrote(collection, { inserted: received.bytes, overwritten: 0 });
-  outcome.warnings = [...received.notes, ...done.notes, ...fieldWarnings(ctx.catalog, collection, joinNews(news))];
+  outcome.warnings = [
+    ...received.notes,
+    ...done.notes,
+    ...fieldWarnings(ctx.catalog, collection, joinNews(news)),
+    ...droppedWarnings(collection, dropped),
+  ];
   return outcome;
 }
 
@@ -186,7 +193,8 @@ function documentTaker(
       if ('document' in one) {
         given.push({ at: row.at, document: { ...one.document, declared: declaredFor(one.document, row) } });
         if ((row.document['_id'] ?? null) === null) progress.withoutId += 1;
-      } else refuse(row.at, one.id, one.problem);
+      } else if ('isDropped' in one) taking.dropped += 1;
+      else refuse(row.at, one.id, one.problem);
       progress.rows += 1;
     }
     const documents = given.map(({ document }) => document);
@@ -199,7 +207,8 @@ function documentTaker(
     }
     tell(progress);
   };
-  return { take, progress };
+  const taking = { take, progress, dropped: 0 };
+  return taking;
 }
 
 /** What mappings declare, and the row of what they left as it was. */

@@ -170,7 +170,9 @@ describe('load_file into a collection that is missing', () => {
       yield* [];
       throw new ApiError('invalid_input', 'The file is damaged.');
     }
-    await expect(load({ pieces: broken, sample: { sample: [], is_all: true }, getCollection: missing })).rejects.toThrow('damaged');
+    await expect(
+      load({ pieces: broken, sample: { sample: [], is_all: true }, getCollection: missing }),
+    ).rejects.toThrow('damaged');
     const empty = await load({ sample: { sample: [], is_all: true }, getCollection: missing });
     expect(empty.calls).toEqual(['getCollection']);
     expect(empty.data).not.toHaveProperty('collection_created');

@@ -58,7 +58,7 @@ describe('a file of CSV', () => {
       { id: '5', name: 'a "b"', n: null },
     ]);
     expect(done.refused).toMatchObject([
-      { at: 4, error: expect.stringContaining('"x" in column "n", which is no INTEGER') },
+      { at: 3, error: expect.stringContaining('"x" in column "n", which is no INTEGER') },
       { at: expect.any(Number), error: expect.stringContaining('4 values for 3 columns') },
     ]);
   });
