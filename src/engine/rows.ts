@@ -18,6 +18,8 @@ export interface CsvPart {
   last: number;
   /** Whether a record of it has more than one line. */
   hasBreaks: boolean;
+  /** Records of the file up to its last one, those that are in no part included. */
+  entries: number;
 }
 
 /** Each record has a cell for each of `names`; it ends with a line feed. */

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../contract/json/json.ts';
-import type { LoadFormat } from '../../contract/load.ts';
+import { CSV_COLUMN_TYPES, type LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-export const CSV_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
+/** Types of a column of CSV. */
+export const CSV_TYPES = CSV_COLUMN_TYPES;
 
 export interface FileRequest {
   /** Absolute, or relative to a folder that the operator allows; or an https URL of a host that the operator allows. */

@@ -151,7 +151,7 @@ export function loadFileTool(): Tool {
     sheet: z.string().min(1).optional(),
     csv_separator: z
       .string()
-      .regex(/^[^\r\n"]{1,8}$/, 'expected 1 to 8 characters')
+      .regex(/^[^\r\n"]{1,4}$/, 'expected 1 to 4 characters')
       .optional(),
     csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
     csv_types: z.array(z.enum(CSV_TYPES)).optional(),

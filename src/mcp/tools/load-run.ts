@@ -2,7 +2,7 @@ import { ApiError, type ErrorCode } from '../../contract/errors.ts';
 import type { LoadProgress, LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import type { DocumentFile } from './file.ts';
-import { fail, type Load, type LoadInput, type Target } from './load.ts';
+import { fail, insideOf, type Load, type LoadInput, type Target } from './load.ts';
 import { isInRows, sampleOf, sentAs } from './load-preview.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -65,7 +65,7 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     if (target.isMissing || input.id_field !== undefined) {
       const sample = await sampleOf({ client, signal }, { file, target }, input);
       if (target.isMissing) {
-        if (!hasDocuments(load, sample)) return;
+        if (!hasDocuments(load, file.unit, sample)) return;
         await create(client, target, ending.signal);
         load.isCreated = true;
         target.isMissing = false;
@@ -81,7 +81,7 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
     const isCancelled = signal?.aborted === true;
     const isUnsure = UNKNOWN_FATE.has(code) && !(isCut && isInRows(file));
     // Nothing was done, so the error says everything.
-    if (load.entries === 0 && !isUnsure && !isCancelled && !load.isCreated) throw failure;
+    if (load.entries === 0 && insideOf(load) === 0 && !isUnsure && !isCancelled && !load.isCreated) throw failure;
     // What is sent of a list that is cut does not end it, which says nothing of the file.
     const isBroken = !isCancelled && code === 'invalid_input';
     load.stopped = { why: isCancelled ? CANCELLED : message, isUnsure, isBroken };
@@ -91,11 +91,16 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
 }
 
 /** Whether there is something to load; if not, the load says why. */
-function hasDocuments(load: Load, { documents, refused, isAll }: Awaited<ReturnType<typeof sampleOf>>): boolean {
+function hasDocuments(
+  load: Load,
+  unit: DocumentFile['unit'],
+  { documents, refused, isAll }: Awaited<ReturnType<typeof sampleOf>>,
+): boolean {
   const [first] = refused;
   if (documents.length > 0 || (first === undefined && !isAll)) return true;
   for (const { at, error } of refused) fail(load, at, null, error);
-  if (first !== undefined) load.stopped = { why: first.error, isUnsure: false, isBroken: true };
+  if (first !== undefined)
+    load.stopped = { why: `${unit} ${first.at}: ${first.error}`, isUnsure: false, isBroken: true };
   return false;
 }
 

@@ -120,12 +120,13 @@ class PartWriter {
     return { chunk: this.#chunk, at: this.#used };
   }
 
-  put(bytes: number, { line, lines }: RawRecord): void {
+  put(bytes: number, { line, lines }: RawRecord, entries: number): void {
     this.#used += bytes;
-    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, bytes: 0 };
+    this.#part ??= { rows: 0, first: line, last: line, hasBreaks: false, entries, bytes: 0 };
     const part = this.#part;
     part.rows += 1;
     part.last = line;
+    part.entries = entries;
     part.hasBreaks ||= lines > 1;
     part.bytes += bytes;
     if (part.bytes >= PART_BYTES || part.rows >= PART_ROWS) this.#cut();
@@ -240,7 +241,7 @@ class RecordTaker {
     chunk[end] = LF;
     end += 1;
     if (end - at > this.#recordBytes) this.#recordBytes = end - at;
-    this.#parts.put(end - at, record);
+    this.#parts.put(end - at, record, this.#entries);
   }
 
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */

@@ -115,11 +115,13 @@ async function addParts(loading: Loading, parts: AsyncIterable<JsonPart>): Promi
   try {
     for await (const part of parts) {
       const { signal } = ctx;
-      if (signal.aborted) throw new ApiError('aborted', 'The load was given up by its caller.');
+      if (signal.aborted) throw givenUp();
       const adding = addPart(loading, part, before);
       const stored = adding.then(() => {
         if (outcome.stopped !== null) throw STOPPED;
         options.tell(outcome);
+        // What was looked at meanwhile is not stored for a caller that is gone.
+        if (signal.aborted) throw givenUp();
       });
       // It rejects while the next part is awaited, and is awaited only then.
       stored.catch(() => undefined);
@@ -134,6 +136,10 @@ async function addParts(loading: Loading, parts: AsyncIterable<JsonPart>): Promi
     await before.catch(() => undefined);
     if (error !== STOPPED) throw error;
   }
+}
+
+function givenUp(): ApiError {
+  return new ApiError('aborted', 'The load was given up by its caller.');
 }
 
 /** Why nothing more is stored, once `outcome.stopped` says it. */

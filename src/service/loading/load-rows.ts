@@ -10,6 +10,7 @@ import type {
   RowsProgress,
 } from '../../engine/engine.ts';
 import type { CollectionRecord } from '../catalog/records.ts';
+import { write } from '../collections/documents.ts';
 import type { CallContext } from '../context.ts';
 import { reserveDocumentIds } from '../ingest/document-id.ts';
 import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
@@ -113,7 +114,7 @@ async function addReceived(
   const news: FieldNews[] = [];
   const before = received.rows.kind === 'parquet' ? options.skip : Math.min(options.skip, received.entries);
   const put = ({ rows, added, replaced, withoutId, refused, refusedCount }: RowsProgress) => {
-    Object.assign(outcome, { entries: before + rows + received.refusedCount, added, replaced, withoutId });
+    Object.assign(outcome, { entries: entriesAt(received, before, rows), added, replaced, withoutId });
     outcome.refusedCount = received.refusedCount + refusedCount;
     outcome.refused = [...received.refused, ...refused].sort((a, b) => a.at - b.at).slice(0, REFUSED_SHOWN);
   };
@@ -130,7 +131,9 @@ async function addReceived(
     signal: ctx.signal,
   };
   const taking = takesAsGiven(collection) ? undefined : documentTaker(ctx, collection, options, news, rowsOptions);
-  const done = await ctx.engine.addRows(collection.table, received.rows, { ...rowsOptions, take: taking?.take });
+  const done = await write(ctx, collection, () =>
+    ctx.engine.addRows(collection.table, received.rows, { ...rowsOptions, take: taking?.take }),
+  );
   if (taking === undefined) put(done);
   else {
     const { progress } = taking;
@@ -153,6 +156,19 @@ async function addReceived(
     ...droppedWarnings(collection, dropped),
   ];
   return outcome;
+}
+
+/** Entries of the file that are dealt with once so many rows of it are: with those that were left out or refused before. */
+function entriesAt({ rows: source, entries }: Received, before: number, rows: number): number {
+  if (source.kind === 'parquet') return before + rows;
+  let left = rows;
+  let dealt = before;
+  for (const part of source.parts) {
+    if (left < part.rows) return dealt + left;
+    left -= part.rows;
+    dealt = part.entries;
+  }
+  return entries;
 }
 
 function stoppedBy({ refused, refusedCount, added, replaced }: LoadOutcome): string {

@@ -1,6 +1,7 @@
+import * as z from 'zod';
 import { ApiError } from '../../contract/errors.ts';
-import { isObject, parseJson } from '../../contract/json/json.ts';
-import type { LoadFormat, LoadResult } from '../../contract/load.ts';
+import { parseJson } from '../../contract/json/json.ts';
+import { CSV_COLUMN_TYPES, type LoadFormat, type LoadResult } from '../../contract/load.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CallContext } from '../context.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
@@ -57,16 +58,49 @@ function shown({ at, id, why }: RefusedEntry): LoadResult['refused'][number] {
   return { at, _id: id, error: why };
 }
 
+const Character = z
+  .string()
+  .regex(/^[\x21-\x7e\t ]$/, 'expected one character of ASCII')
+  .optional();
+
+/** How CSV is read: none of what would keep its reader from going on. */
+const Csv = z
+  .strictObject({
+    separator: z
+      .string()
+      .refine(
+        (text) => /^[^\r\n\0]+$/.test(text) && Buffer.byteLength(text) <= 4,
+        'expected 1 to 4 bytes, no line break',
+      )
+      .optional(),
+    quoteChar: Character,
+    escapeChar: Character,
+    encoding: z.string().optional(),
+    firstLineAsColumnNames: z.boolean().optional(),
+    columnNames: z.array(z.string()).optional(),
+    columnTypes: z.array(z.enum(CSV_COLUMN_TYPES)).optional(),
+  })
+  .refine(
+    ({ separator = ',', quoteChar = '"', escapeChar = quoteChar }) =>
+      !separator.includes(quoteChar) && !separator.includes(escapeChar),
+    'the separator must hold neither the quote nor the escape character',
+  );
+
 function csvOf(text: string | undefined): LoadOptions['csv'] {
   if (text === undefined) return undefined;
+  const refuse = (why: string) =>
+    new ApiError(
+      'invalid_input',
+      `Cannot load documents: "csv" is not an object of the fields of format_params.csv: ${why}.`,
+    );
+  let json: unknown;
   try {
-    const value = parseJson(text);
-    if (isObject(value)) return value as LoadOptions['csv'];
+    json = parseJson(text);
   } catch {
-    // Said below.
+    throw refuse('it is no JSON');
   }
-  throw new ApiError(
-    'invalid_input',
-    'Cannot load documents: "csv" is not a JSON object of the fields of format_params.csv.',
-  );
+  const { data, error } = Csv.safeParse(json);
+  if (data !== undefined) return data as LoadOptions['csv'];
+  const [issue] = error?.issues ?? [];
+  throw refuse(`${issue?.path.map(String).join('.') || 'it'}: ${issue?.message ?? 'not as expected'}`);
 }

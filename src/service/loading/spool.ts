@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
+
+const SPACE_MIN = 128 * 1024 * 1024;
+/** Bytes between two looks at the room that is left. */
+const CHECK_BYTES = 32 * 1024 * 1024;
 
 /** A file that the engine is about to read. */
 export interface SpoolFile {
@@ -19,6 +23,7 @@ export interface Spool {
 /** Files in the engine's spool folder. A full disk is `storage_full`. */
 export function createSpool(folder: string): Spool {
   const files: { handle: FileHandle; path: string }[] = [];
+  let unchecked = CHECK_BYTES;
   return {
     async create() {
       await guarded(() => mkdir(folder, { recursive: true, mode: 0o700 }));
@@ -27,7 +32,14 @@ export function createSpool(folder: string): Spool {
       files.push({ handle, path });
       return {
         path,
-        write: (bytes) => guarded(() => writeAll(handle, bytes)),
+        write: async (bytes) => {
+          unchecked += bytes.length;
+          if (unchecked > CHECK_BYTES) {
+            unchecked = 0;
+            await requireSpace(folder);
+          }
+          await guarded(() => writeAll(handle, bytes));
+        },
         close: () => guarded(() => handle.close()),
       };
     },
@@ -38,6 +50,16 @@ export function createSpool(folder: string): Spool {
       }
     },
   };
+}
+
+/** A load must not take the last room from everybody's writes. */
+async function requireSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize >= SPACE_MIN) return;
+  throw new ApiError(
+    'storage_full',
+    `Cannot load the file: the disk of the data folder has less than ${SPACE_MIN / 1024 / 1024} MiB left. Free some space there and try again.`,
+  );
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

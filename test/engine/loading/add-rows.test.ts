@@ -33,7 +33,14 @@ function csvRows(names: string[], records: string[], partRows = 1_000): CsvRows 
     const some = records.slice(at, at + partRows);
     const path = join(engine.spool, `part${at}`);
     writeFileSync(path, some.map((record, index) => `${at + index + 2},${record}\n`).join(''));
-    parts.push({ path, rows: some.length, first: at + 2, last: at + some.length + 1, hasBreaks: false });
+    parts.push({
+      path,
+      rows: some.length,
+      first: at + 2,
+      last: at + some.length + 1,
+      hasBreaks: false,
+      entries: at + some.length,
+    });
   }
   return { kind: 'csv', parts, names, types: [], separator: ',', quote: '"', escaping: '"', recordBytes: 1_000 };
 }
@@ -86,7 +93,8 @@ test('rows in several parts become what their documents become in as many writes
     csvRows(names, records, 10),
     options({ onNews: (one) => toldOfRows.push(one), tell: ({ rows }) => steps.push(rows) }),
   );
-  expect(steps).toEqual([10, 20, 30]);
+  // What fits of a part is told of before its other rows are stored.
+  expect(steps).toEqual([0, 10, 10, 20, 30]);
   expect([outcome.added, outcome.replaced]).toEqual([20, 10]);
   expect(statuses.filter((status) => status === 'replaced')).toHaveLength(10);
   const ids = [...before, ...documents].map(({ _id }) => String(_id));

@@ -267,6 +267,12 @@ describe('a load is refused', () => {
     ['format=jsonl&skip=1.5', {}, 400, 'skip'],
     ['format=jsonl&on_error=ignore', {}, 400, 'on_error'],
     ['format=csv&csv=5', {}, 400, 'csv'],
+    ['format=csv&csv={"separator":""}', {}, 400, 'separator'],
+    ['format=csv&csv={"separator":"|||||"}', {}, 400, '1 to 4 bytes'],
+    ['format=csv&csv={"separator":"\'","quoteChar":"\'"}', {}, 400, 'neither the quote'],
+    ['format=csv&csv={"escapeChar":","}', {}, 400, 'neither the quote'],
+    ['format=csv&csv={"columnTypes":["float"]}', {}, 400, 'columnTypes'],
+    ['format=csv&csv={"seperator":";"}', {}, 400, 'seperator'],
   ])('with %j and %j', async (query, headers, status, named) => {
     const name = await bench.create();
     const answer = await send(`${COLLECTIONS}/${name}/load?${query}`, headers as Record<string, string>);

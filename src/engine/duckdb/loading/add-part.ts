@@ -55,7 +55,11 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
   progress.added += added.added;
   progress.replaced += added.replaced;
   progress.withoutId += added.withoutId;
-  if (added.others.length > 0) await storeOthers(context, table.id, added.others, adding);
+  if (added.others.length > 0) {
+    // These are in, whatever becomes of the others.
+    options.tell(progress);
+    await storeOthers(context, table.id, added.others, adding);
+  }
   progress.rows += part.rows;
 }
 

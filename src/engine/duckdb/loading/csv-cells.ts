@@ -36,7 +36,9 @@ export function isOfKind(cell: string, kind: CellKind): string {
   const digits = `length(trim(regexp_replace(${mantissa}, '[-.]', '', 'g'), '0'))`;
   const value = `TRY_CAST(${cell} AS DOUBLE)`;
   const isExact = `isfinite(${value}) AND (abs(${value}) >= ${DOUBLE_MIN} OR ${digits} = 0)`;
-  const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)}) AND ${digits} <= ${DIGITS_MAX} AND ${isExact}`;
+  // What a program writes of a double has up to 17 digits, and comes back as it was.
+  const isHeld = `(${digits} <= ${DIGITS_MAX} OR CAST(${value} AS VARCHAR) = ${cell})`;
+  const isLong = `regexp_full_match(${cell}, ${quoteText(NUMBER)}) AND ${isHeld} AND ${isExact}`;
   return `CASE WHEN length(${cell}) <= ${DIGITS_MAX + 1} AND regexp_full_match(${cell}, ${quoteText(SHORT_NUMBER)}) THEN true ELSE coalesce(${isLong}, false) END`;
 }
 
@@ -90,12 +92,17 @@ export function cellValueFor(text: string, held: Shape): JsonValue {
   const isNumbers = held === 'int53' || held === 'int64' || held === 'hugeint' || held === 'double';
   if (!isNumbers || !isNumeral(text) || !DOCUMENT_NUMBER.test(text)) return text;
   const value = parseJson(text);
-  const digits = text
+  const digits = digitsOf(text);
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return text;
+  return digits.length <= DIGITS_MAX || digitsOf(String(value)) === digits ? value : text;
+}
+
+function digitsOf(number: string): string {
+  return number
     .replace(/[eE].*$/, '')
     .replace(/[-.]/g, '')
     .replace(/^0+/, '');
-  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
-  return typeof value === 'number' && Number.isFinite(value) && digits.length <= DIGITS_MAX ? value : text;
 }
 
 const GIVEN_PATTERNS = {

@@ -48,6 +48,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     faults: noValues,
   });
   return {
+    names,
     columns,
     parts: rows.parts.map((part) => partOf(rows, part)),
     key,
@@ -67,6 +68,8 @@ function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, pa
   const columns = ["'l': 'BIGINT'", ...names.map((_, at) => `'${cellAt(at)}': 'VARCHAR'`)];
   const options = [
     'auto_detect = false',
+    // The folder's name may look like a partition's.
+    'hive_partitioning = false',
     'header = false',
     `delim = ${quoteText(separator)}`,
     `quote = ${quoteText(quote)}`,

@@ -43,6 +43,9 @@ const INSTANTS = new Set([
 ]);
 const AS_TEXT = new Set([DuckDBTypeId.INTERVAL, DuckDBTypeId.TIME_TZ, DuckDBTypeId.BIT, DuckDBTypeId.BIGNUM]);
 
+/** The folder's name may look like a partition's. */
+const AS_IT_IS = 'hive_partitioning = false';
+
 interface Source {
   name: string;
   sql: string;
@@ -56,12 +59,12 @@ export async function parquetRelation(
   { path, skip }: ParquetRows,
   { idField, times, integers }: RelationOptions,
 ): Promise<Relation> {
-  const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}) LIMIT 0`);
+  const described = await connection.run(`SELECT * FROM read_parquet(${quoteText(path)}, ${AS_IT_IS}) LIMIT 0`);
   const types = described.columnTypes();
   const sources = uniqueNames(described.columnNames()).map(
     (name, at): Source => ({ name, sql: columnAt(at), type: types[at] as DuckDBType }),
   );
-  const read = `read_parquet(${quoteText(path)}, ${ROW_NUMBER} = true) AS r(${[...sources.map(({ sql }) => sql), 'n'].join(', ')})`;
+  const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}, ${ROW_NUMBER} = true) AS r(${[...sources.map(({ sql }) => sql), 'n'].join(', ')})`;
   const select = `SELECT *, n + 1 AS l FROM ${read}`;
   const parts = await partsOf(ask, path, skip, select);
   const all = `(${select} WHERE n >= ${skip})`;
@@ -76,6 +79,7 @@ export async function parquetRelation(
   const idSql = idField === undefined ? undefined : ((idSource && idText(idSource)) ?? 'NULL::VARCHAR');
   const timeText = timeColumn && typedValues(timeColumn.type, timeColumn.sql, true);
   return {
+    names: sources.map(({ name }) => name),
     columns,
     parts,
     key: keyOf({ own: ownText, idField: idSql, time, faults: [] }),

@@ -3,7 +3,7 @@ import type { DeclaredType } from '../../documents.ts';
 import { foldName, quoteText } from '../sql/names.ts';
 import { declaredBy } from '../values/declared.ts';
 import { isFieldName, type Shape } from '../values/shape.ts';
-import { spelledSql, type TimeShape } from '../values/time-text.ts';
+import { spelledSql, type TimeShape, timeType } from '../values/time-text.ts';
 import { typeName } from '../values/values.ts';
 
 /** The values of a column of a typed file, as a collection has them. */
@@ -18,8 +18,9 @@ export interface TypedValues {
   isLost?: string;
 }
 
-/** As documents show times. */
+/** As documents show times; those of a file without a zone have none. */
 const TIMES: TimeShape = 'time 0000-00-00T00:00:00.000000Z';
+const LOCAL_TIMES: TimeShape = 'time 0000-00-00T00:00:00.000000';
 const DATES: TimeShape = 'time 0000-00-00';
 const INTEGERS = new Set([
   DuckDBTypeId.TINYINT,
@@ -84,14 +85,13 @@ function declaredValues(type: DuckDBType, sql: string, times: boolean, level: nu
     : { shape: 'string', sql: `CAST(${sql} AS VARCHAR)` };
 }
 
-/** Times are in UTC and have microseconds; documents have others as text that no column gives back. */
+/** Times have microseconds: further digits are dropped. */
 function timeValues(type: DuckDBType, sql: string, isTime: boolean, declared: DeclaredType): TypedValues {
   const isDate = type.typeId === DuckDBTypeId.DATE;
-  const shape = isDate ? DATES : TIMES;
-  const nanos = type.typeId === DuckDBTypeId.TIMESTAMP_NS ? ` AND epoch_ns(${sql}) % 1000 = 0` : '';
-  const fits = `isfinite(${sql}) AND CAST(${sql} AS DATE) ${YEARS}${nanos}`;
-  const time = isDate ? sql : `CAST(${sql} AS TIMESTAMP WITH TIME ZONE)`;
-  const held = `CASE WHEN ${fits} THEN ${time} END`;
+  const isLocal = !isDate && type.typeId !== DuckDBTypeId.TIMESTAMP_TZ;
+  const shape = isDate ? DATES : isLocal ? LOCAL_TIMES : TIMES;
+  const fits = `isfinite(${sql}) AND CAST(${sql} AS DATE) ${YEARS}`;
+  const held = `CASE WHEN ${fits} THEN CAST(${sql} AS ${timeType(shape)}) END`;
   const isLost = `NOT (${fits})`;
   if (!isTime) return { shape: 'string', sql: spelledSql(held, shape), isLost };
   return { shape, sql: held, declared, isLost };

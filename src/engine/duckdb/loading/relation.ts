@@ -45,6 +45,8 @@ export interface RelationOptions {
 
 /** The rows of a file. */
 export interface Relation {
+  /** Of all its columns, those that are no fields included. */
+  names: readonly string[];
   columns: readonly RowColumn[];
   parts: readonly Part[];
   key: RowKey;

@@ -31,7 +31,10 @@ export function refuse(progress: RowsProgress, { at, id }: RowAsDocument, why: s
   if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
 }
 
-/** The rows of each part that are refused. */
+/** Rows that are looked at at once: each may be large. */
+const LOOKED_AT = 500;
+
+/** The rows of each part that are refused; if that is to stop the load, some of the first ones. */
 export async function findRefused(
   ask: Ask,
   relation: Relation,
@@ -42,15 +45,22 @@ export async function findRefused(
   const { isUnsure } = relation.key;
   if (isUnsure === undefined) return found;
   for (const part of relation.parts) {
-    options.signal.throwIfAborted();
-    const rows = await ask(`SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${part.from} WHERE ${isUnsure}`);
-    const unsure = rows.map((values) => relation.document(values, NO_COLUMNS)).sort((a, b) => a.at - b.at);
     const lines: number[] = [];
-    for (const row of unsure) {
-      const read = readRow(row, relation, options);
-      if (typeof read !== 'string') continue;
-      refuse(progress, row, read);
-      lines.push(row.at);
+    for (let after = 0, isMore = true; isMore; ) {
+      options.signal.throwIfAborted();
+      const rows = await ask(
+        `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${part.from} WHERE l > ${after} AND (${isUnsure}) ORDER BY l LIMIT ${LOOKED_AT}`,
+      );
+      for (const values of rows) {
+        const row = relation.document(values, NO_COLUMNS);
+        after = row.at;
+        const read = readRow(row, relation, options);
+        if (typeof read !== 'string') continue;
+        refuse(progress, row, read);
+        lines.push(row.at);
+      }
+      isMore = rows.length === LOOKED_AT;
+      if (options.stopsAtRefused && progress.refusedCount > 0) return found;
     }
     if (lines.length > 0) found.set(part, lines);
   }

@@ -74,7 +74,7 @@ const NO_COLUMNS: ReadonlyMap<string, Shape> = new Map();
 
 function loadError(context: RowLoadsContext, rows: CsvRows | ParquetRows, signal: AbortSignal, error: unknown) {
   if (signal.aborted) return signal.reason;
-  if (rows.kind === 'parquet' && isOfFile(error)) return unreadable(error);
+  if (rows.kind === 'parquet' && isOfFile(error)) return unreadable(error, rows.path);
   return writeError('add the rows of the file', context.file, error);
 }
 
@@ -101,6 +101,7 @@ async function load(
   const read = <T>(work: (ask: Ask, connection: DuckDBConnection) => Promise<T>) =>
     onConnection(context, options.signal, work);
   const relation = await read((ask, connection) => relationOf(ask, connection, rows, how));
+  requireIdColumn(relation, options.idField);
   outcome.notes = relation.notes;
   const refused = await read((ask) => findRefused(ask, relation, options, outcome));
   outcome.isStopped = options.stopsAtRefused && outcome.refusedCount > 0;
@@ -120,6 +121,18 @@ async function load(
     });
     options.tell(outcome);
   }
+}
+
+const NAMES_SHOWN = 20;
+
+function requireIdColumn({ names }: Relation, idField: string | undefined): void {
+  if (idField === undefined || names.includes(idField)) return;
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => JSON.stringify(name));
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
+  throw new ApiError(
+    'invalid_input',
+    `The file has no column ${JSON.stringify(idField)}, which is to be the _id. Its columns: ${shown.join(', ')}${more}.`,
+  );
 }
 
 /** Of a file without rows: its columns are there all the same. */
@@ -186,7 +199,8 @@ function isOfFile(error: unknown): boolean {
   );
 }
 
-function unreadable(error: unknown): ApiError {
-  const why = engineErrorText(error).split('\n', 1)[0] ?? '';
+function unreadable(error: unknown, path: string): ApiError {
+  // Where the service keeps the file meanwhile says nothing to its sender.
+  const why = (engineErrorText(error).split('\n', 1)[0] ?? '').replaceAll(path, 'the file');
   return new ApiError('invalid_input', `The file cannot be read as Parquet: ${why}`, { cause: error });
 }

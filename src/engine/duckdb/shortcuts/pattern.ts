@@ -63,7 +63,11 @@ export interface FieldUses {
 
 /** The pattern of a table's documents. */
 export function patternOf(table: TableShape, { idField, timeField }: FieldUses = {}): Pattern {
-  const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [key, patternOfShape(shape)]);
+  const isBoth = (key: string) => key === idField && key === timeField;
+  const fields = [...table.columns].map(([key, shape]): [string, Pattern] => [
+    key,
+    isBoth(key) ? pattern(Kind.Other) : patternOfShape(shape),
+  ]);
   for (const [key, field] of fields) {
     if (key === idField) field.is = 'id';
     else if (key === timeField) field.is = 'time';
