@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../src/http/client.ts';
 import { openBaseline } from './baseline.ts';
-import { startService, stopService } from './local-service.ts';
+import { type LocalService, startService, stopService } from './local-service.ts';
 import { median, ms, printHeading, printRow, quantile, timeMs } from './measure.ts';
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -164,15 +164,21 @@ async function loadOnce(
 export async function benchLoads(bin: string, folder: string, names: readonly string[] = []): Promise<void> {
   await mkdir(folder, { recursive: true });
   const cases = await casesIn(folder);
-  const service = await startService(bin, join(folder, 'data'));
-  const { client, child } = service;
-  try {
-    await client.createWorkspace({ name: 'bench' });
-    printHeading('(r) loads of files', 'colloquy', 'duckdb alone');
+  printHeading('(r) loads of files', 'colloquy', 'duckdb alone');
+  await withService(bin, join(folder, 'data'), async ({ client }) => {
     for (const one of cases.filter(({ format }) => names.length === 0 || names.includes(format))) {
       await benchCase(client, folder, one);
     }
-    await benchLarge(client, folder, child.pid ?? 0);
+  });
+  // In a service of its own, whose memory tells of nothing else.
+  await withService(bin, join(folder, 'large'), ({ client, child }) => benchLarge(client, folder, child.pid ?? 0));
+}
+
+async function withService(bin: string, folder: string, work: (service: LocalService) => Promise<void>): Promise<void> {
+  const service = await startService(bin, folder);
+  try {
+    await service.client.createWorkspace({ name: 'bench' });
+    await work(service);
   } finally {
     await stopService(service);
   }

@@ -30,6 +30,17 @@ describe('a load', () => {
     );
   });
 
+  it('of CSV says which few cells make a column text', async () => {
+    const name = await bench.create();
+    const rows = Array.from({ length: 3_000 }, (_, n) => `${n},${n === 2_500 ? 'N/A' : n / 4}`);
+    const { warnings } = await bench.load(name, csv(rows), { format: 'csv' });
+    expect(warnings).toEqual([
+      '"n" is text, since 1 of 3,000 values is no number as JSON writes it: line 2,502 has "N/A".',
+    ]);
+    const many = rows.map((row, n) => (n % 2 === 0 ? row : `${n},x`));
+    expect((await bench.load(await bench.create(), csv(many), { format: 'csv' })).warnings).toEqual([]);
+  });
+
   it('of CSV with many refused rows leaves these out, and has all others', async () => {
     const name = await bench.create();
     const rows = Array.from({ length: 3_000 }, (_, n) => (n % 2 === 0 ? `,${n}` : `k${n},${n}`));

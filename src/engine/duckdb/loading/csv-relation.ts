@@ -5,7 +5,7 @@ import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
-import { cellKinds, isSafe, sqlList } from './csv-types.ts';
+import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
@@ -25,7 +25,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
   const indexOf = (name: string) => names.indexOf(name);
   const isField = (name: string) => name !== ID_COLUMN && name !== TIME_COLUMN && name !== META;
   const open = names.flatMap((name, at) => (isField(name) && types[at] === undefined ? [cellAt(at)] : []));
-  const kinds = rows.parts.length === 0 ? new Map() : await cellKinds(ask, all, open, times);
+  const kinds = rows.parts.length === 0 ? new Map<string, CellsAre>() : await cellKinds(ask, all, open, times);
   const columns: RowColumn[] = [];
   const noValues: string[] = [];
   for (const [at, name] of names.entries()) {
@@ -38,6 +38,11 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
       columns.push({ name, shape, sql: value, cell: { sql, kind, given } });
     } else columns.push(await givenColumn(ask, all, { name, sql, given }, noValues, rows.parts.length === 0));
   }
+  const almost = columns.flatMap(({ name, cell }) => {
+    const tried = cell && kinds.get(cell.sql)?.tried;
+    return cell === undefined || tried === undefined ? [] : [{ name, sql: cell.sql, tried }];
+  });
+  const notes = await fewOthers(ask, all, almost);
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];
@@ -54,7 +59,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     key,
     documentSql: () => `l, to_json([${names.map((_, at) => cellAt(at)).join(', ')}])::VARCHAR`,
     document: (values, held) => csvDocument(values, { names, types, columns, idField }, held),
-    notes: [],
+    notes,
   };
 }
 

@@ -1,6 +1,6 @@
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
-import type { TimeShape } from '../values/time-text.ts';
+import { isTimeShape, type TimeShape } from '../values/time-text.ts';
 import { type CellKind, cellSql, isOfKind, possibleKinds, timeKindOf } from './csv-cells.ts';
 import type { Ask } from './relation.ts';
 
@@ -9,6 +9,8 @@ export interface CellsAre {
   /** Undefined: text. */
   kind: CellKind | undefined;
   shape: Shape;
+  /** For text: the kind of its first cells. */
+  tried?: CellKind | undefined;
 }
 
 /** Rows, and cells, that are looked at before those of all rows are tried for one kind each. */
@@ -24,6 +26,8 @@ interface Open {
   sql: string;
   /** The kinds that no cell so far has ruled out; undefined: no cell has been seen. */
   kinds: readonly CellKind[] | undefined;
+  /** The widest kind that its first cells have, and not all of them. */
+  tried?: CellKind | undefined;
 }
 
 /**
@@ -97,7 +101,10 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
   for (const column of columns) {
     const [kind] = column.kinds ?? [];
     if (kind !== undefined) open.push({ column, kind });
-    else found.set(column.sql, { kind: undefined, shape: column.kinds === undefined ? 'null' : 'string' });
+    else {
+      const shape = column.kinds === undefined ? 'null' : 'string';
+      found.set(column.sql, { kind: undefined, shape, tried: column.tried });
+    }
   }
   if (open.length === 0) return [];
   const figures = open.flatMap(({ column: { sql }, kind }) => [
@@ -108,10 +115,47 @@ async function settle(ask: Ask, from: string, columns: readonly Open[], found: M
   const left: Open[] = [];
   for (const [index, { column, kind }] of open.entries()) {
     const [isAll, isSmall] = row.slice(2 * index);
-    if (isAll === false) left.push({ ...column, kinds: column.kinds?.slice(1) });
+    if (isAll === false) left.push({ ...column, kinds: column.kinds?.slice(1), tried: kind });
     else found.set(column.sql, { kind, shape: shapeOf(kind, isSmall !== false) });
   }
   return left;
+}
+
+/** The most cells of another kind that are told of, as a share: with more, a column is text for good reason. */
+const FEW = 1 / 20;
+const SHOWN_CHARS = 40;
+
+/** Tells of columns that are text for the sake of a few cells. */
+export async function fewOthers(
+  ask: Ask,
+  from: string,
+  columns: readonly { name: string; sql: string; tried: CellKind }[],
+): Promise<string[]> {
+  if (columns.length === 0) return [];
+  const figures = columns.flatMap(({ sql, tried }) => {
+    const isOther = `${sql} IS NOT NULL AND NOT coalesce(${isOfKind(sql, tried)}, false)`;
+    return [
+      `count(${sql})`,
+      `count(*) FILTER (${isOther})`,
+      `min(l) FILTER (${isOther})`,
+      `arg_min(${sql}, l) FILTER (${isOther})`,
+    ];
+  });
+  const [row = []] = await ask(`SELECT ${figures.join(', ')} FROM ${from}`);
+  return columns.flatMap(({ name, tried }, index) => {
+    const [count, others, line, cell] = row.slice(4 * index);
+    if (Number(others) > Number(count) * FEW) return [];
+    const what = isTimeShape(tried)
+      ? 'time like the others'
+      : tried === 'boolean'
+        ? 'boolean'
+        : 'number as JSON writes it';
+    const some = `${Number(others).toLocaleString('en-US')} of ${Number(count).toLocaleString('en-US')} values`;
+    const shown = JSON.stringify(String(cell).slice(0, SHOWN_CHARS));
+    return [
+      `${JSON.stringify(name)} is text, since ${some} ${Number(others) === 1 ? 'is' : 'are'} no ${what}: line ${Number(line).toLocaleString('en-US')} has ${shown}.`,
+    ];
+  });
 }
 
 /** SQL for whether all cells that are not empty are of a kind. */
