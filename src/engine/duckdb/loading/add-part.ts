@@ -5,7 +5,7 @@ import type { RowsOptions, RowsProgress } from '../../rows.ts';
 import { ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Sql } from '../storage/store.ts';
 import { acceptDocuments, outcomesOf } from '../tables/accept.ts';
-import { dataTable, putTable, requireTable, type Table, tableOf } from '../tables/catalog.ts';
+import { dataTable, putTable, type Table, tableOf } from '../tables/catalog.ts';
 import { HASH_COLUMN, hashOf, IS_LIVE } from '../tables/columns.ts';
 import { fieldNewsOf } from '../tables/field-news.ts';
 import { rowKeyOf } from '../tables/find-rows.ts';
@@ -30,8 +30,11 @@ export interface PartToAdd {
   progress: RowsProgress;
 }
 
-/** Gives a table the columns that rows need, and stores those of a part; the caller holds the table's lock. */
-export async function addPart(context: WritesContext, table: Table, adding: PartToAdd): Promise<void> {
+/**
+ * Gives a table the columns that rows need, and stores those of a part; the caller holds the table's lock. Returns the rows
+ * of which a value does not fit its column: `storeOthers` stores them.
+ */
+export async function addPart(context: WritesContext, table: Table, adding: PartToAdd): Promise<DuckDBValue[][]> {
   const { catalog, locks, transaction, shortcuts } = context;
   const { plan, part, options, progress } = adding;
   const isWider = plan.shape !== table.shape;
@@ -55,12 +58,7 @@ export async function addPart(context: WritesContext, table: Table, adding: Part
   progress.added += added.added;
   progress.replaced += added.replaced;
   progress.withoutId += added.withoutId;
-  if (added.others.length > 0) {
-    // These are in, whatever becomes of the others.
-    options.tell(progress);
-    await storeOthers(context, table.id, added.others, adding);
-  }
-  progress.rows += part.rows;
+  return added.others;
 }
 
 interface AddedRows {
@@ -193,10 +191,13 @@ function madeId(number: string): string {
   return `CAST(CAST(concat(${upper}, substring(CAST(uuid() AS VARCHAR), 20)) AS UUID) AS VARCHAR)`;
 }
 
-/** Stores rows of which a value does not fit as documents, which decides by majority what becomes of the column. */
-async function storeOthers(
+/**
+ * Stores rows of which a value does not fit as documents, which decides by majority what becomes of the column. `onTable`
+ * runs work with the table's lock, which others have their turn at between some documents and the next.
+ */
+export async function storeOthers(
   context: WritesContext,
-  id: string,
+  onTable: (work: (table: Table) => Promise<void>) => Promise<void>,
   others: readonly DuckDBValue[][],
   { relation, options, progress, plan }: PartToAdd,
 ): Promise<void> {
@@ -215,8 +216,9 @@ async function storeOthers(
     }
     const acceptance = await acceptDocuments(given);
     const documents = [...acceptance.documents.values()];
-    const existed = await storeDocuments(context, requireTable(context.catalog, id), documents, {
-      onNews: options.onNews,
+    let existed = new Map<string, bigint>();
+    await onTable(async (table) => {
+      existed = await storeDocuments(context, table, documents, { onNews: options.onNews });
     });
     for (const outcome of outcomesOf(given, acceptance, existed)) {
       if (outcome.status === 'added') progress.added += 1;

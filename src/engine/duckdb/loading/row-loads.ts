@@ -1,4 +1,4 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { Engine } from '../../engine.ts';
 import type { CsvRows, ParquetRows, RowsOptions, RowsOutcome } from '../../rows.ts';
@@ -9,7 +9,7 @@ import { hasNewMaps, withMaps } from '../tables/maps.ts';
 import type { WritesContext } from '../tables/store-documents.ts';
 import { tableLock } from '../tables/writes.ts';
 import type { Shape } from '../values/shape.ts';
-import { addPart, type PartToAdd } from './add-part.ts';
+import { addPart, type PartToAdd, storeOthers } from './add-part.ts';
 import { csvRelation } from './csv-relation.ts';
 import { planRows, type RowsPlan, withColumns } from './fit.ts';
 import { parquetRelation } from './parquet-relation.ts';
@@ -114,11 +114,20 @@ async function load(
   const parts: readonly (Part | undefined)[] = relation.parts.length === 0 ? [undefined] : relation.parts;
   for (const part of parts) {
     signal.throwIfAborted();
+    let adding: PartToAdd | undefined;
+    let others: DuckDBValue[][] = [];
     await withTable(context, id, async (table) => {
       const plan = await planFor(context, table, relation, read);
-      const adding = { relation, plan, options, progress: outcome };
-      await addPart(context, table, { ...adding, part: part ?? NO_ROWS, refused: part && refused.get(part) });
+      const own = { part: part ?? NO_ROWS, refused: part && refused.get(part) };
+      adding = { relation, plan, options, progress: outcome, ...own };
+      others = await addPart(context, table, adding);
     });
+    if (adding !== undefined && others.length > 0) {
+      // What fits is in, whatever becomes of the others.
+      options.tell(outcome);
+      await storeOthers(context, (work) => withTable(context, id, work), others, adding);
+    }
+    outcome.rows += part?.rows ?? 0;
     options.tell(outcome);
   }
 }
