@@ -251,13 +251,14 @@ const EXPRESSIONS: Record<string, (document: JsonObject) => JsonValue | undefine
     return `${x === null ? '"null"' : typeof x === 'number' ? 'bigint' : 'varchar'}!`;
   },
 };
-/** Text is not compared with a number. */
+/** Text is compared with a number as one, which it has to be. */
 const CONDITIONS: Record<string, (document: JsonObject) => boolean | undefined> = {
   '': () => true,
   'WHERE a IS NOT NULL': ({ a = null }) => a !== null,
   'WHERE o.x IS DISTINCT FROM 1': (document) => {
     const x = xIn(document);
-    return typeof x === 'string' ? undefined : x !== 1;
+    if (typeof x !== 'string') return x !== 1;
+    return /^\d+$/.test(x) ? Number(x) !== 1 : undefined;
   },
   'WHERE NULL': () => false,
 };
