@@ -269,7 +269,7 @@ describe('a load has the outcome of addDocuments', () => {
       fc.asyncProperty(steps, fc.constantFrom(...Object.keys(WAYS)), async (given, way) => {
         await expectSame(given, {}, [way]);
       }),
-      propertyRuns(200),
+      propertyRuns(60),
     );
   }, 120_000);
 });

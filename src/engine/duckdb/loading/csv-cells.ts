@@ -99,10 +99,8 @@ export function cellValueFor(text: string, held: Shape): JsonValue {
 }
 
 function digitsOf(number: string): string {
-  return number
-    .replace(/[eE].*$/, '')
-    .replace(/[-.]/g, '')
-    .replace(/^0+/, '');
+  const [mantissa = ''] = number.split(/[eE]/, 1);
+  return mantissa.replace(/[-.]/g, '').replace(/^0+/, '');
 }
 
 const GIVEN_PATTERNS = {
