@@ -1,6 +1,4 @@
-/** Separators that are recognized by themselves. */
-const SEPARATORS = [',', ';', '\t', '|'];
-const RECORDS_MAX = 20;
+import { SEPARATORS, separatorCounts } from '../../contract/separators.ts';
 
 /**
  * The separator of a CSV file by its first records: the one that is in all of them equally often, outside of quotes, and
@@ -8,36 +6,14 @@ const RECORDS_MAX = 20;
  * so its last line is one.
  */
 export function separatorOf(text: string, isWhole: boolean): string {
-  const counts = countsOf(text, isWhole);
-  const [first, ...others] = counts;
+  const { records, rest } = separatorCounts(text);
+  const [first, ...others] =
+    rest !== undefined && (isWhole || records.length === 0) ? [...records, rest.counts] : records;
   if (first === undefined) return ',';
   const all = SEPARATORS.map((separator, index) => ({ separator, times: first[index] ?? 0, index }));
   const used = all.filter(({ times }) => times > 0).sort((a, b) => b.times - a.times);
   const equal = used.filter(({ times, index }) => others.every((other) => other[index] === times));
   return (equal[0] ?? used[0])?.separator ?? ',';
-}
-
-/** How often each separator is in the first records. */
-function countsOf(text: string, isWhole: boolean): number[][] {
-  const records: number[][] = [];
-  let counts = SEPARATORS.map(() => 0);
-  let isQuoted = false;
-  let isEmpty = true;
-  for (const character of text) {
-    if (character === '"') isQuoted = !isQuoted;
-    if (!isQuoted && (character === '\n' || character === '\r')) {
-      if (!isEmpty) records.push(counts);
-      if (records.length === RECORDS_MAX) return records;
-      counts = SEPARATORS.map(() => 0);
-      isEmpty = true;
-      continue;
-    }
-    isEmpty = false;
-    const index = isQuoted ? -1 : SEPARATORS.indexOf(character);
-    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1;
-  }
-  if ((isWhole || records.length === 0) && !isEmpty) records.push(counts);
-  return records;
 }
 
 /** Whether lines end with a carriage return alone, by the first line break outside of quotes. */
