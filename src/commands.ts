@@ -4,7 +4,8 @@ import type { ServeRole } from './cli/serve/serve.ts';
 import { commandLine } from './command-line.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
 import { nearest } from './contract/nearest.ts';
-import { COMMANDS, type CommandName, type Config, folder, integer, SETTINGS } from './settings.ts';
+import { folder, integer } from './setting-values.ts';
+import { COMMANDS, type CommandName, type Config, SETTINGS } from './settings.ts';
 
 /** Which records of the audit log are printed, and how. */
 export interface AuditFilter {

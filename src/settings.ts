@@ -1,9 +1,7 @@
-import { homedir } from 'node:os';
-import { delimiter, resolve } from 'node:path';
 import * as z from 'zod';
 import { DEFAULT_FOLDERS } from './default-folders.ts';
-import { type Choice, PROFILE_NAMES, readToolsets, TOOLSETS } from './mcp/tools/toolsets.ts';
-import { parseRange } from './service/app/addresses.ts';
+import { PROFILE_NAMES, TOOLSETS } from './mcp/tools/toolsets.ts';
+import { addresses, file, folder, folders, integer, names, onOff, toolsets } from './setting-values.ts';
 
 /** `stdio`: the MCP server, which runs when no command is given. */
 export const COMMANDS = [
@@ -46,69 +44,7 @@ export interface Setting {
   readonly passedOn?: true;
 }
 
-/** Text that is a whole number in this range. */
-export function integer(min: number, max: number) {
-  const rule = `expected a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, rule)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, rule);
-}
-
-const addresses = z
-  .string()
-  .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
-  .refine(
-    (parts) => parts.length > 0 && parts.every((part) => parseRange(part) !== undefined),
-    'expected IP addresses or CIDR ranges, separated by commas',
-  )
-  .optional();
-
-const toolsets = z
-  .string()
-  .transform((text, context): Choice[] => {
-    const read = readToolsets(text);
-    if ('choices' in read) return read.choices;
-    context.addIssue({ code: 'custom', message: read.problem });
-    return z.NEVER;
-  })
-  .optional();
-
-const onOff = z
-  .string()
-  .regex(/^(true|false|1|0|yes|no|on|off)$/i, 'expected true or false')
-  .transform((text) => /^(true|1|yes|on)$/i.test(text));
-
-/** Names that each match `rule`, separated by commas. */
-function names(rule: RegExp, message: string) {
-  return z
-    .string()
-    .transform((text) => text.split(/[,\s]+/).filter((part) => part !== ''))
-    .refine((parts) => parts.length > 0 && parts.every((part) => rule.test(part)), message)
-    .optional();
-}
-
-const folders = z
-  .string()
-  .transform((text) => {
-    const parts = text
-      .replaceAll(delimiter, ',')
-      .split(',')
-      .map((part) => part.trim());
-    return parts.filter((part) => part !== '').map(folder);
-  })
-  .optional();
-
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** An absolute path; `~` is the home folder. */
-export function folder(text: string): string {
-  // MCP clients start the server without a shell that would expand it.
-  return resolve(text.replace(/^~(?=$|[\\/])/, () => homedir()));
-}
-
-const file = z.string().min(1, 'expected a file').transform(folder).optional();
 
 const ALL = COMMANDS;
 const SERVICE = ['stdio', 'serve', 'call', 'doctor'] as const;

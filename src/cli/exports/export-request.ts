@@ -1,6 +1,6 @@
 import { UsageError } from '../../config.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../contract/results.ts';
-import { folder } from '../../settings.ts';
+import { folder } from '../../setting-values.ts';
 
 export interface ExportRequest {
   source: { workspace: string; collection: string } | { sql: string } | { result: string };
