@@ -28,13 +28,16 @@ const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
 const isSpace = (byte: number | undefined) => byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09;
 
 /**
- * A list of documents, or documents one after the other; if the first one is alone on its line, or `isLines`, each line is
- * one. Throws `invalid_input`, with the line, where the stream is neither, after the parts before that.
+ * A list of documents, or documents one after the other; if the first one is alone on its line, each line is one, up to
+ * one that goes on in the next; with `isLines`, all are. A document that is over a limit has a part of its own, with no
+ * more of it than shows that it is too long. Throws `invalid_input`, with the line, where the stream is neither, after the
+ * parts before that.
  */
 export async function* jsonParts(
   body: AsyncIterable<Buffer>,
@@ -61,8 +64,10 @@ class Cutter {
   /** In a list: what may come next. */
   #expected: 'value or end' | 'value' | 'comma or end' | 'nothing' = 'value or end';
   #hasBegun = false;
-  /** In a line that is too long, whose beginning was a part already. */
-  #isPassing = false;
+  /** Whether lines are what the first one looks like. */
+  #isGuess = false;
+  /** What is too long, and of which the beginning was a part already. */
+  #passing: Passing | undefined;
 
   constructor(isLines: boolean, line: number, { firstBytes, partBytes }: Sizes) {
     this.#form = isLines ? 'lines' : 'unknown';
@@ -73,7 +78,7 @@ class Cutter {
   }
 
   add(whole: Buffer): void {
-    const chunk = this.#isPassing ? this.#passed(whole) : whole;
+    const chunk = this.#passing === undefined ? whole : this.#behind(this.#passing, whole);
     if (this.#filled + chunk.length > this.#room.length) {
       const wider = Buffer.allocUnsafe(Math.max(2 * this.#room.length, this.#filled + chunk.length));
       this.#room.copy(wider, 0, 0, this.#filled);
@@ -82,11 +87,13 @@ class Cutter {
     this.#filled += chunk.copy(this.#room, this.#filled);
   }
 
-  /** What is left of a chunk behind a line that is too long. */
-  #passed(chunk: Buffer): Buffer {
-    const feed = chunk.indexOf(LINE_FEED);
-    this.#isPassing = feed < 0;
-    return chunk.subarray(feed < 0 ? chunk.length : feed);
+  /** What is left of a chunk behind what is too long. */
+  #behind({ endIn }: Passing, chunk: Buffer): Buffer {
+    const found = endIn(chunk);
+    if (found >= 0) this.#passing = undefined;
+    const end = found < 0 ? chunk.length : found;
+    this.#line += linesIn(chunk, 0, end);
+    return chunk.subarray(end);
   }
 
   /** Goes on in the other room, with what is left of this one. */
@@ -103,17 +110,23 @@ class Cutter {
 
   /** The whole documents in the room; `isEnd`: nothing more comes. */
   *parts(isEnd: boolean): Generator<JsonPart> {
+    if (isEnd && this.#passing?.line !== undefined) throw this.#broken(this.#filled, unended(this.#passing.line));
+    while ((yield* this.#part(isEnd)) && isEnd);
+  }
+
+  /** The first of them; returns whether there was one. */
+  *#part(isEnd: boolean): Generator<JsonPart, boolean> {
     const all = this.#room.subarray(0, this.#filled);
     const begin = this.#begin(isEnd);
     if (begin === undefined) {
       if (all.length > ITEM_BYTES_MAX) throw this.#tooLong(0);
       this.#wanted = 2 * this.#filled;
-      return;
+      return false;
     }
     let failure: ApiError | undefined;
-    let end = begin;
-    if (this.#form === 'lines') end = this.#endOfLines(all, begin, isEnd);
-    else {
+    let end = this.#form === 'lines' ? this.#endOfLines(all, begin, isEnd) : begin;
+    const isLines = this.#form === 'lines' || end > begin;
+    if (!isLines) {
       try {
         for (const at of this.#items(all, begin, isEnd)) end = at;
       } catch (error) {
@@ -123,10 +136,9 @@ class Cutter {
     }
     if (end > begin) {
       const line = this.#line + linesIn(all, 0, begin);
-      yield { bytes: all.subarray(begin, end), line, isLines: this.#form === 'lines' };
+      yield { bytes: all.subarray(begin, end), line, isLines };
     }
     if (failure !== undefined) throw failure;
-    if (end === begin && all.length - begin > ITEM_BYTES_MAX) throw this.#tooLong(begin);
     this.#line += linesIn(all, 0, end);
     if (end > begin) this.#turnOver(all.subarray(end));
     else {
@@ -135,14 +147,23 @@ class Cutter {
     }
     // What does not end within the part wanted is looked at again when there is twice as much.
     this.#wanted = end > begin ? this.#partBytes : 2 * this.#filled;
+    return end > begin;
   }
 
-  /** Where the last line ends that is whole; a line that is too long is cut off, and refused for its length. */
+  /**
+   * Where the last line ends that is whole; a line that is too long is cut off, and refused for its length. The first line
+   * that goes on in the next ends the lines.
+   */
   #endOfLines(all: Buffer, begin: number, isEnd: boolean): number {
-    if (isEnd) return all.length;
-    const end = Math.max(begin, all.lastIndexOf(LINE_FEED) + 1);
-    if (end > begin || all.length - begin <= ITEM_BYTES_MAX) return end;
-    this.#isPassing = true;
+    const end = isEnd ? all.length : Math.max(begin, all.lastIndexOf(LINE_FEED) + 1);
+    const isLong = all.length - begin > ITEM_BYTES_MAX;
+    const unended = this.#isGuess ? unendedLine(all.subarray(0, end), begin, isEnd || isLong) : undefined;
+    if (unended !== undefined) {
+      if (unended.goesOn) this.#form = 'values';
+      return unended.start;
+    }
+    if (end > begin || !isLong) return end;
+    this.#passing = { endIn: (chunk) => chunk.indexOf(LINE_FEED), line: undefined };
     return all.length;
   }
 
@@ -164,15 +185,20 @@ class Cutter {
         const isAlone = isAloneOnLine(all, at, isEnd);
         if (isAlone === undefined) return undefined;
         this.#form = isAlone ? 'lines' : 'values';
+        this.#isGuess = true;
       }
     }
     this.#hasBegun = true;
     return at;
   }
 
-  /** Where each document ends that is whole; commas between them become spaces. */
+  /**
+   * Where each document ends that is whole, up to one that is over a limit, or that one alone; commas between them become
+   * spaces.
+   */
   *#items(all: Buffer, begin: number, isEnd: boolean): Generator<number> {
     const isList = this.#form === 'list';
+    let isFirst = true;
     for (let at = begin; ; ) {
       while (at < all.length && isSpace(all[at])) at += 1;
       if (at >= all.length) break;
@@ -183,13 +209,14 @@ class Cutter {
         yield at;
         continue;
       }
-      const end = endOf(all, at, isEnd);
-      if (end < 0) {
-        if (isEnd || all.length - at > ITEM_BYTES_MAX) throw this.#unended(at, isEnd);
-        return;
-      }
+      const whole = endOf(all, at, isEnd);
+      const isOver = whole < 0;
+      if (isOver && ((!isEnd && all.length - at <= ITEM_BYTES_MAX) || !isFirst)) return;
+      const end = isOver ? this.#endOfLong(all, at, isEnd) : whole;
       if (isList) this.#expected = 'comma or end';
       yield end;
+      if (isOver) return;
+      isFirst = false;
       at = end;
     }
     if (isEnd && isList && this.#expected !== 'nothing')
@@ -213,12 +240,14 @@ class Cutter {
     return this.#broken(at, `${JSON.stringify(String.fromCharCode(byte ?? SPACE))} stands where ${meant} should`);
   }
 
-  #unended(at: number, isEnd: boolean): ApiError {
-    if (!isEnd) return this.#tooLong(at);
-    return this.#broken(
-      this.#filled,
-      `the document that begins on line ${this.#lineAt(at)} does not end, or is nested too deeply, or holds too many values`,
-    );
+  /** Where a document ends that is over a limit; what is still to come of it is passed over. */
+  #endOfLong(all: Buffer, at: number, isEnd: boolean): number {
+    const endIn = valueEnd();
+    const end = endIn(all.subarray(at));
+    if (end >= 0) return at + end;
+    if (isEnd) throw this.#broken(this.#filled, unended(this.#lineAt(at)));
+    this.#passing = { endIn, line: this.#lineAt(at) };
+    return all.length;
   }
 
   #tooLong(at: number): ApiError {
@@ -236,6 +265,74 @@ class Cutter {
   #lineAt(at: number): number {
     return this.#line + linesIn(this.#room, 0, at);
   }
+}
+
+/** A line or document that is passed over: `endIn` is told all of it, chunk by chunk, and returns where it ends, or -1. */
+interface Passing {
+  endIn(chunk: Buffer): number;
+  /** Where it begins; undefined: it need not end. */
+  line: number | undefined;
+}
+
+function unended(line: number): string {
+  return `the document that begins on line ${line} does not end`;
+}
+
+/** How a line ends whose document goes on in the next, and how that one begins, if not with white space. */
+const GOING_ON: ReadonlySet<number | undefined> = new Set([OPEN, OPEN_LIST, COMMA, COLON]);
+const GONE_ON: ReadonlySet<number | undefined> = new Set([QUOTE, CLOSE, CLOSE_LIST]);
+
+/**
+ * The first line that ends within its document; `goesOn`: the next one continues it, so that documents are on several lines
+ * from here on. Undefined: each line is for itself. `isAll`: what comes next is not waited for.
+ */
+function unendedLine(all: Buffer, begin: number, isAll: boolean): { start: number; goesOn: boolean } | undefined {
+  for (let start = begin; ; ) {
+    const feed = all.indexOf(LINE_FEED, start);
+    if (feed < 0) return undefined;
+    let last = feed - 1;
+    while (last > start && isSpace(all[last])) last -= 1;
+    if (last >= start && GOING_ON.has(all[last])) {
+      let next = feed + 1;
+      while (next < all.length && isSpace(all[next])) next += 1;
+      const isIndented = all[next - 1] !== LINE_FEED;
+      if (next === all.length && !isAll) return { start, goesOn: false };
+      if (next < all.length && (isIndented || GONE_ON.has(all[next]))) return { start, goesOn: true };
+    }
+    start = feed + 1;
+  }
+}
+
+/**
+ * Finds where a value ends, of which it is told piece by piece, however long it is and whatever it holds. It does not end
+ * where a bracket closes that is not open.
+ */
+function valueEnd(): (piece: Buffer) => number {
+  let [objects, lists] = [0, 0];
+  let isFirst = true;
+  let [isText, isEscaped] = [false, false];
+  return (piece) => {
+    for (let at = 0; at < piece.length && objects >= 0 && lists >= 0; at++) {
+      const byte = piece[at];
+      const isOuter = objects + lists === 0;
+      if (isText) {
+        isText = isEscaped || byte !== QUOTE;
+        isEscaped = !isEscaped && byte === BACKSLASH;
+        if (!isText && isOuter) return at + 1;
+        continue;
+      }
+      if (isOuter && !isFirst && endsWord(byte)) return at;
+      isFirst = false;
+      if (byte === QUOTE) isText = true;
+      else if (byte === OPEN) objects += 1;
+      else if (byte === OPEN_LIST) lists += 1;
+      else if (byte === CLOSE) objects -= 1;
+      else if (byte === CLOSE_LIST) lists -= 1;
+      else continue;
+      if (!isText && !isOuter && objects === 0 && lists === 0) return at + 1;
+    }
+    return -1;
+  };
 }
 
 /** Whether the value that begins at a place ends on the same line, with nothing behind it; undefined: not seen yet. */

@@ -231,9 +231,10 @@ async function entryOf(
   { idField }: Pick<LoadOptions, 'idField'>,
 ): Promise<Entry> {
   const own = bytes.subarray(start, end);
-  if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
+  // First, since of one that is too long only the beginning is here.
   if (own.length > ITEM_BYTES_MAX)
     return { line, problem: `has more than ${ITEM_BYTES_MAX} bytes (10 MiB), the most that one document may have` };
+  if (!isUtf8(own)) return { line, problem: 'is not text in UTF-8' };
   // An object's limits first, so that neither parsing it nor walking over it takes long.
   const isWhole = own[0] !== OPEN || endOfItem(own, 0) > 0;
   if (!isWhole && own.length > CHECKED_BYTES_MAX)

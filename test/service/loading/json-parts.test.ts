@@ -206,13 +206,65 @@ describe('jsonParts()', () => {
     ]);
   });
 
-  it('ends at a document that is too long, in a list or after another', async () => {
-    const long = `{"a":"${'x'.repeat(ITEM_BYTES_MAX)}"}`;
-    for (const text of [`[{"b":1},${long},{"a":1}]`, `{"b":1}${long}{"a":1}`]) {
-      for (const chunk of [100_000, 30_000_000]) {
+  it('keeps no more of a document that is too long than shows that it is, and goes on behind it', async () => {
+    // Brackets and quotes in its texts, and a character of several bytes wherever it is cut.
+    const long = `{"b":[{"a":\n"${'é]}{\\"'.repeat(ITEM_BYTES_MAX / 2)}"}]}`;
+    for (const text of [
+      `[{"b":1},${long},\n{"a":1}]`,
+      `{"b":1}${long}\n{"a":1}`,
+      `[{"b":1},${long.slice(12, -3)},\n{"a":1}]`,
+    ]) {
+      for (const chunk of [100_000, 100_000_000]) {
         const { items, failure } = await read(text, { chunks: [chunk] });
-        expect(parsed(items)).toEqual([{ b: 1 }]);
-        expect(failure).toContain('the document that begins on line 1 does not end');
+        expect(failure).toBeUndefined();
+        const last = text.split('\n').length;
+        expect(linesOf(items)).toEqual([1, 1, last]);
+        expect([items[0]?.text, items[2]?.text]).toEqual(['{"b":1}', '{"a":1}']);
+        expect(items[1]?.text.length).toBeGreaterThan(ITEM_BYTES_MAX / 2);
+        if (chunk < ITEM_BYTES_MAX) expect(items[1]?.text.length).toBeLessThan(2.1 * ITEM_BYTES_MAX);
+      }
+    }
+  });
+
+  it('has a document that is nested too deeply by itself, and goes on behind it', async () => {
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const rest = `,{"c":"${'x'.repeat(1024 * 1024)}"}`.repeat(12);
+    for (const text of [`[{"b":1},${deep},{"c":1}]`, `[${deep}${rest},{"c":1}]`]) {
+      const { items, failure } = await read(text, { chunks: [100_000] });
+      expect(failure).toBeUndefined();
+      expect(items.some((one) => one.text === deep)).toBe(true);
+      expect(items.at(-1)?.text).toBe('{"c":1}');
+    }
+  });
+
+  it('says of a document that is too long and does not end where it begins', async () => {
+    const { items, failure } = await read(`[{"b":1},\n{"a":"${'x'.repeat(2 * ITEM_BYTES_MAX)}`, { chunks: [100_000] });
+    expect(items).toHaveLength(2);
+    expect(failure).toContain('the document that begins on line 2 does not end');
+  });
+
+  it.each([
+    ['indented', JSON.stringify({ b: [1, { c: 2 }], d: {} }, null, 2)],
+    ['not indented', '{\n"b": [1,\r\n {"c": 2}],\n\n"d": {\n}\n}'],
+    ['begun on a line', '{ "b": [1, {\n  "c": 2 }],\n "d": {} }'],
+  ])('has documents over several lines behind others that have one each: %s', async (_, wide) => {
+    const text = `{"a":1}\n{"a":2}\n\n${wide}\n${wide}\n{"a":3}`;
+    const wanted = [{ a: 1 }, { a: 2 }, parseJson(wide), parseJson(wide), { a: 3 }];
+    for (let size = 1; size < 60; size++) {
+      const { items, failure } = await read(text, { chunks: [size], firstBytes: size, partBytes: size });
+      expect(failure).toBeUndefined();
+      expect(parsed(items)).toEqual(wanted);
+      expect(items[2]?.at).toBe(4);
+    }
+  });
+
+  it('takes a line that is cut off for one, whatever it ends with', async () => {
+    for (const cutOff of ['{', '{"a":', '{"a":[', '{"a":1,']) {
+      for (const size of [1, 5, 1_000]) {
+        const text = `{"a":1}\n${cutOff}\n{"a":2}\n${cutOff}`;
+        const { items, failure } = await read(text, { chunks: [size], firstBytes: size, partBytes: size });
+        expect(failure).toBeUndefined();
+        expect(items.map((one) => one.text)).toEqual(['{"a":1}', cutOff, '{"a":2}', cutOff]);
       }
     }
   });
