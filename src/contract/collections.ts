@@ -83,6 +83,7 @@ export const Collection = resource({
   stats: CollectionStats,
   retention_secs: z.int().describe('Documents older than this, by event time, are purged'),
   recognize_times: z.boolean().describe('Whether text that is an ISO 8601 date or time is DATE or TIMESTAMP in SQL'),
+  event_time_info: EventTimeInfo.describe('Absent if documents have their _event_time themselves'),
   field_mappings: z.array(FieldMapping),
   field_mapping_query: FieldMappingQuery.describe('Absent if it has none'),
   clustering_key: z.array(PartitionSpec),

@@ -6,13 +6,12 @@ import type { Row } from './row.ts';
 /*
  * The one endpoint that takes documents as a stream of bytes. It is beside the API: no tool, and its answer is a stream, too,
  * of JSON lines, so that whoever sends knows at every moment what is in: `{"progress": …}` after each step that is durable,
- * and at the end `{"data": …}`, or `{"error": …, "status": …}` with the error as every endpoint has it.
+ * and at the end `{"data": …}`, or `{"error": …, "status": …}` with the error as every endpoint has it. Before the first
+ * line an error is answered as such; that of a load which ended with nothing stored has its result as `data`.
  */
 
 export const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
-
-export const CSV_COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 
 const Count = z.coerce.number().int().min(0);
 
@@ -37,6 +36,7 @@ export const LOAD = {
       .optional()
       .describe('Whether the first refused entry ends the load (the default)'),
     csv: z.string().optional().describe('How CSV is read, as JSON: the fields of format_params.csv'),
+    types: z.string().optional().describe('Of CSV: infer (the default), text, or types of columns by name, as JSON'),
   }),
   result: z.unknown(),
   envelope: 'data',
@@ -59,6 +59,8 @@ export interface LoadResult extends LoadProgress {
   warnings: string[];
   /** Why it ended before the end; null: it did not. */
   stopped: string | null;
+  /** With what the cells of CSV were separated. */
+  separator?: string;
   /** The documents that were asked for, and whether they are all. */
   sample?: JsonObject[];
   is_all?: boolean;

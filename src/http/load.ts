@@ -17,6 +17,7 @@ export interface LoadCall {
   line?: number | undefined;
   on_error?: 'stop' | 'skip' | undefined;
   csv?: string | undefined;
+  types?: string | undefined;
 }
 
 /** What is needed of a client to send a load. */
@@ -70,9 +71,10 @@ export async function sendLoad(
       },
     });
     const exchange = { operation: PURPOSE, row: LOAD, label: sender.label, apiKey: sender.apiKey };
-    if (response.status >= 400) throw readFailure(exchange, response);
     const { last } = lines;
+    // A load that stored nothing is refused, with its result.
     if (isObject(last) && isObject(last['data'])) return last['data'] as unknown as LoadResult;
+    if (response.status >= 400) throw readFailure(exchange, response);
     const status = isObject(last) && typeof last['status'] === 'number' ? last['status'] : 500;
     if (isObject(last) && 'error' in last) {
       throw readFailure(exchange, { ...response, status, text: JSON.stringify(last['error']) });
@@ -91,7 +93,7 @@ class AnswerLines {
 
   /** Whether no line follows. */
   get isLast(): boolean {
-    return isObject(this.last) && ('data' in this.last || 'error' in this.last);
+    return isObject(this.last) && !('progress' in this.last);
   }
 
   constructor(onProgress: ((progress: LoadProgress) => void) | undefined) {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { buildConnector, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { ApiError } from '../contract/errors.ts';
 import { type CertificateFault, certificateFault } from './certificate.ts';
 import type { Address } from './target.ts';
@@ -20,7 +20,7 @@ export interface RawRequest {
   path: string;
   headers: Record<string, string>;
   body?: string | Readable | undefined;
-  /** Told of the text of the answer as it arrives, if that is no error. */
+  /** Told of the text of the answer as it arrives; only that of an error is in the answer, too. */
   onChunk?: ((text: string) => void) | undefined;
   /**
    * The request changes something. On a socket path it gets a connection of its own, which costs next to nothing there:
@@ -145,8 +145,7 @@ export function openTransport(address: Address, options: TransportOptions = {}):
         ...(signal === undefined ? {} : { signal }),
       });
       const response = await untilAborted(asked, signal);
-      const onChunk = response.statusCode < 400 ? request.onChunk : undefined;
-      const text = await untilAborted(readText(request, response.headers, response.body, onChunk), signal);
+      const text = await untilAborted(readText(request, response), signal);
       return { status: response.statusCode, headers: response.headers, text };
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
@@ -163,14 +162,11 @@ export function openTransport(address: Address, options: TransportOptions = {}):
   return { send, close };
 }
 
-type Body = Awaited<ReturnType<Pool['request']>>['body'];
-
 async function readText(
   request: RawRequest,
-  headers: IncomingHttpHeaders,
-  body: Body,
-  onChunk?: (text: string) => void,
+  { statusCode, headers, body }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>,
 ): Promise<string> {
+  const { onChunk } = request;
   const max = request.responseBytesMax ?? RESPONSE_BYTES_MAX;
   // Destroying the body emits an error, for which nobody listens any more.
   body.on('error', () => {});
@@ -188,8 +184,8 @@ async function readText(
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > max) throw tooLarge();
-    if (onChunk === undefined) chunks.push(chunk);
-    else onChunk(decoder.decode(chunk, { stream: true }));
+    if (onChunk === undefined || statusCode >= 400) chunks.push(chunk);
+    onChunk?.(decoder.decode(chunk, { stream: true }));
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -38,6 +38,7 @@ const NOT_STRICT = [
   'create_integration',
   'create_lambda',
   'create_lambda_version',
+  'load_file',
   'patch_documents',
 ];
 

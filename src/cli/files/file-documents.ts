@@ -1,3 +1,4 @@
+import { requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { DocumentFile, FileFormat, FilePiece, FileRequest } from '../../mcp/tools/file.ts';
 import { entriesOf, entryLines } from './entry-lines.ts';
@@ -6,9 +7,9 @@ import { type FileBytes, fileBytes } from './file-bytes.ts';
 import { ALL_FORMATS, formatByName } from './formats.ts';
 import { type ObjectList, OutlineScanner } from './json-outline.ts';
 import { refuseOtherBytes } from './other-bytes.ts';
-import { separatorOf } from './separator.ts';
 
 const LISTS_SHOWN = 10;
+const TABBED = /\.tsv(?:\.\w+)?$/i;
 
 /** Opens a file of documents in the allowed folders; see `OpenFile`. */
 export async function openDocuments(allowed: AllowedFolders, request: FileRequest): Promise<DocumentFile> {
@@ -20,10 +21,12 @@ export async function documentsOf(file: AllowedFile, request: FileRequest): Prom
   try {
     const format = request.format ?? formatByName(file.path);
     const bytes = await fileBytes(file.handle);
+    if (format !== undefined && format !== 'csv' && format !== 'xlsx')
+      requireOwnTypes(request.types ?? 'infer', format);
     if (format === 'parquet') return parquetFile(file, bytes);
     if (format === 'avro') return await avroFile(file, bytes);
     if (format === 'xlsx') {
-      if (bytes.compression === undefined) return await xlsxFile(file, bytes, request.sheet);
+      if (bytes.compression === undefined) return await xlsxFile(file, bytes, request);
       throw refused(request, `it is a workbook compressed with ${bytes.compression}. Decompress it first.`);
     }
     refuseOtherBytes(bytes.head);
@@ -65,7 +68,7 @@ async function avroFile(file: AllowedFile, bytes: FileBytes): Promise<DocumentFi
   };
 }
 
-async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: string | undefined): Promise<DocumentFile> {
+async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: FileRequest): Promise<DocumentFile> {
   refuseOtherBytes(head, 'xlsx');
   const { openXlsx } = await import('./xlsx-entries.ts');
   let opened = await openXlsx(file.handle, file.bytes, asked);
@@ -81,6 +84,7 @@ async function xlsxFile(file: AllowedFile, { head }: FileBytes, asked: string | 
     unit: 'row',
     ...entryLines(entries),
     unwritable: () => opened.unwritable(),
+    warnings: () => opened.warnings(),
     sheet,
     sheets,
     close: () => file.handle.close(),
@@ -131,8 +135,7 @@ function parquetFile(file: AllowedFile, bytes: FileBytes): DocumentFile {
 
 async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat, request: FileRequest) {
   const { list, lists } = format === 'json' ? await listOf(bytes, request) : {};
-  const separator = format === 'csv' ? separatorFor(file.path, bytes, request) : undefined;
-  const isRecognized = request.csv?.separator === undefined && separator !== usualSeparator(file.path);
+  const isTabbed = format === 'csv' && TABBED.test(file.path);
   const opened: DocumentFile = {
     path: file.path,
     format,
@@ -141,23 +144,12 @@ async function textFile(file: AllowedFile, bytes: FileBytes, format: TextFormat,
     sentAs: format,
     ...(list === undefined ? {} : { firstLine: list.line }),
     pieces: () => (list === undefined ? bytes.pieces() : part(bytes, list)),
-    ...(separator === undefined ? {} : { csvSeparator: separator }),
-    ...(isRecognized && separator !== undefined ? { separator } : {}),
+    ...(isTabbed ? { separator: '\t' } : {}),
     ...(list === undefined ? {} : { list: { path: list.path, beside: list.beside } }),
     ...(lists === undefined ? {} : { lists: lists.map(({ path, items }) => ({ path, items })) }),
     close: () => file.handle.close(),
   };
   return opened;
-}
-
-function separatorFor(path: string, { head, isWhole }: FileBytes, { csv }: FileRequest): string {
-  if (csv?.separator !== undefined) return csv.separator;
-  const usual = usualSeparator(path);
-  return usual === ',' ? (separatorOf(head.toString(), isWhole) ?? usual) : usual;
-}
-
-function usualSeparator(path: string): string {
-  return /\.tsv(?:\.\w+)?$/i.test(path) ? '\t' : ',';
 }
 
 /** The path that stands for the file as one document. */

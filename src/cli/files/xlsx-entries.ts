@@ -1,7 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
+import { type ColumnType, type ColumnTypes, typedCell, typesByPlace } from '../../contract/column-types.ts';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
+import type { FileRequest } from '../../mcp/tools/file.ts';
 import type { SizedEntry } from './entry-lines.ts';
 import { timeText } from './xlsx-dates.ts';
 import { isTrue, local, openWorkbook, parsedPart, RichText, unescaped, type Workbook } from './xlsx-parts.ts';
@@ -18,16 +21,21 @@ export interface XlsxOpened {
   sheets: string[];
   /** Cells so far that have an error instead of a value. */
   unwritable(): number;
+  warnings(): string[];
 }
 
 /**
  * The rows of a sheet of a workbook: that of the name, or the first. Its first row that is not empty names the fields;
  * columns without a name are called `column_C`. Rejects `invalid_input`.
  */
-export async function openXlsx(handle: FileHandle, bytes: number, asked: string | undefined): Promise<XlsxOpened> {
+export async function openXlsx(
+  handle: FileHandle,
+  bytes: number,
+  { sheet: asked, types = 'infer' }: Pick<FileRequest, 'sheet' | 'types'>,
+): Promise<XlsxOpened> {
   const zip = await Zip.open(handle);
   const workbook = await openWorkbook(zip, asked);
-  const rows = new Rows(workbook);
+  const rows = new Rows(workbook, types);
   async function* entries() {
     const pieces = parsedPart(zip, workbook.part, rows);
     try {
@@ -45,7 +53,13 @@ export async function openXlsx(handle: FileHandle, bytes: number, asked: string 
     if (left.length > 0) yield { entries: left, bytesRead: bytes };
     if (rows.failure !== undefined) throw rows.failure;
   }
-  return { entries: entries(), sheet: workbook.sheet, sheets: workbook.others, unwritable: () => rows.errors };
+  return {
+    entries: entries(),
+    sheet: workbook.sheet,
+    sheets: workbook.others,
+    unwritable: () => rows.errors,
+    warnings: () => rows.warnings(),
+  };
 }
 
 /** Turns the elements of a sheet into documents. */
@@ -53,6 +67,8 @@ class Rows {
   errors = 0;
   failure: ApiError | undefined;
   readonly #workbook: Workbook;
+  readonly #types: ColumnTypes;
+  #columnTypes = new Map<number, ColumnType | undefined>();
   #entries: SizedEntry[] = [];
   #names: Map<number, string> | undefined;
   #row = 0;
@@ -63,11 +79,23 @@ class Rows {
   #style = 0;
   #value: string[] = [];
   #isValue = false;
+  /** Whether the cell has a formula, and whether it has a value. */
+  #isFormula = false;
+  #hasValue = false;
+  #unvalued = 0;
+  #firstUnvalued = '';
   #text = new RichText();
   #isWithin = false;
 
-  constructor(workbook: Workbook) {
+  constructor(workbook: Workbook, types: ColumnTypes) {
     this.#workbook = workbook;
+    this.#types = types;
+  }
+
+  warnings(): string[] {
+    if (this.#unvalued === 0) return [];
+    const some = `${counted(this.#unvalued, 'formulas')} without a stored value (the first in cell ${this.#firstUnvalued})`;
+    return [`${some}: left out; save the workbook with a program that computes formulas, and load it again`];
   }
 
   take(): SizedEntry[] {
@@ -91,8 +119,13 @@ class Rows {
       this.#type = attributes['t'] ?? 'n';
       this.#style = Number(attributes['s'] ?? 0);
       this.#value = [];
+      this.#isFormula = false;
+      this.#hasValue = false;
       this.#text.clear();
-    } else if (name === 'v') this.#isValue = true;
+    } else if (name === 'v') {
+      this.#isValue = true;
+      this.#hasValue = true;
+    } else if (name === 'f') this.#isFormula = true;
     else this.#text.open(element);
   };
 
@@ -114,6 +147,12 @@ class Rows {
   #endCell(): void {
     // A workbook has a text once, and any number of cells may have it.
     if (this.#chars > WRITE_BYTES_MAX) return;
+    // Only a text can be stored and empty: some programs write formulas with values that are.
+    const isStored = this.#value.some((piece) => piece !== '') || (this.#type === 'str' && this.#hasValue);
+    if (this.#isFormula && !isStored && this.#type !== 'inlineStr') {
+      this.#unvalued += 1;
+      if (this.#unvalued === 1) this.#firstUnvalued = `${lettersOf(this.#column)}${this.#row}`;
+    }
     const value = this.#cellValue();
     if (value === undefined || value === '') return;
     if (this.#column >= COLUMNS_MAX) {
@@ -177,7 +216,7 @@ class Rows {
     const at = this.#row;
     if (this.#names === undefined) {
       this.#names = new Map([...this.#cells].map(([column, value]) => [column, String(value)]));
-      this.failure = problemOfNames([...this.#names.values()], at);
+      this.failure = problemOfNames([...this.#names.values()], at) ?? this.#readTypes([...this.#names]);
       return;
     }
     if (this.#chars > WRITE_BYTES_MAX) {
@@ -189,9 +228,32 @@ class Rows {
     }
     const document: JsonObject = {};
     for (const [column, value] of this.#cells) {
-      setField(document, this.#names.get(column) ?? this.#newName(this.#names, column), value);
+      const name = this.#names.get(column) ?? this.#newName(this.#names, column);
+      const type = this.#types === 'text' ? 'STRING' : this.#columnTypes.get(column);
+      const typed = type === undefined ? value : typedCell(String(value), type);
+      if (typed === undefined) {
+        const problem = `has ${JSON.stringify(String(value).slice(0, 80))} in column ${JSON.stringify(name)}, which is no ${type}`;
+        this.#entries.push({ bytes: 0, entry: { at, problem } });
+        return;
+      }
+      if (typed !== null) setField(document, name, typed);
     }
     this.#entries.push({ bytes: stringifyJson(document).length, entry: { at, document } });
+  }
+
+  /** Why the types do not fit the names. */
+  #readTypes(names: readonly (readonly [number, string])[]): ApiError | undefined {
+    try {
+      const types = typesByPlace(
+        this.#types,
+        names.map(([, name]) => name),
+      );
+      this.#columnTypes = new Map(names.map(([column], at) => [column, types[at]]));
+      return undefined;
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
   }
 }
 

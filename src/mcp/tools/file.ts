@@ -1,12 +1,10 @@
+import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
-import { CSV_COLUMN_TYPES, type LoadFormat } from '../../contract/load.ts';
+import type { LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
-
-/** Types of a column of CSV. */
-export const CSV_TYPES = CSV_COLUMN_TYPES;
 
 export interface FileRequest {
   /** Absolute, or relative to a folder that the operator allows; or an https URL of a host that the operator allows. */
@@ -18,16 +16,8 @@ export interface FileRequest {
    * object is the document. Absent: its only list of objects.
    */
   listPath?: string | undefined;
-  csv?:
-    | {
-        /** Absent: recognized from the first lines. */
-        separator?: string | undefined;
-        /** Column names, for a file whose first line does not contain them. */
-        columns?: readonly string[] | undefined;
-        /** In the order of the columns; columns beyond these are STRING. */
-        types?: readonly (typeof CSV_TYPES)[number][] | undefined;
-      }
-    | undefined;
+  /** Of the cells of CSV and xlsx; any other format refuses all but `infer`, which is the default. */
+  types?: ColumnTypes | undefined;
   /** As `format_params.xml` of a collection. */
   xml?:
     | {
@@ -99,11 +89,11 @@ export interface DocumentFile {
   problemAt?(at: number): string | undefined;
   /** Number of values so far that JSON cannot express (NaN, infinities) and become null, or of cells with an error. */
   unwritable?(): number;
+  /** What is to be known of what was read so far. */
+  warnings?(): readonly string[];
   /** Decimal columns so far that are passed on as text, since numbers in documents do not keep all their digits. */
   asText?(): readonly string[];
-  /** The separator of CSV. */
-  csvSeparator?: string;
-  /** The same, if it was recognized and is no comma. */
+  /** The separator of CSV, if the name tells it. */
   separator?: string;
   /** For JSON that is one object around the list whose items are the documents, with the object's other keys. */
   list?: { path: string; beside: readonly string[] };

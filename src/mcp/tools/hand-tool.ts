@@ -5,6 +5,12 @@ import type { Arguments } from './relations.ts';
 import { answerSchema, inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tool.ts';
 
+/** Arguments under the names that are listed, and what was to be renamed for that, in words. */
+export interface Understood {
+  listed: Arguments;
+  renamed: readonly string[];
+}
+
 /** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
 export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
   name: string;
@@ -16,6 +22,8 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   output: Record<string, Schema>;
   /** The view in which a host may show the answer. */
   meta?: ToolListing['_meta'];
+  /** Understands other names of arguments than those that are listed. */
+  understand?(sent: Arguments): Understood;
   /** Checks what the schemas of the single arguments cannot express; throws `invalid_input`. */
   check?(input: Arguments): void;
   run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
@@ -23,7 +31,7 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
 
 /** Builds the tool. To be called at the tool's first use, since schemas take time. */
 export function handTool<Input>(described: HandTool<Input>): Tool {
-  const { name, title, description, shape, output, meta, check, run, ...rest } = described;
+  const { name, title, description, shape, output, meta, understand, check, run, ...rest } = described;
   const fields = Object.entries(shape).map(
     ([field, schema]): Argument => ({ name: field, field, into: undefined, schema }),
   );
@@ -40,9 +48,10 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       ...(meta === undefined ? {} : { _meta: meta }),
     },
     read: (sent) => {
-      const input = readArguments(name, fields, sent);
+      const { listed, renamed } = understand?.(sent) ?? { listed: sent, renamed: [] };
+      const input = readArguments(name, fields, listed);
       check?.(input);
-      return input;
+      return renamed.length === 0 ? input : { ...input, renamed };
     },
     run: (context, input) => run(context, input as Input),
   };

@@ -4,7 +4,8 @@ import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing } from './addressing.ts';
 import { identifier } from './infer.ts';
-import { count, type FileFacts, insideOf, type Load, type LoadInput, type Target } from './load.ts';
+import { count, type FileFacts, insideOf, type Load, type Target } from './load.ts';
+import type { LoadInput } from './load-arguments.ts';
 import { type LoadedFields, loadedFields } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -25,7 +26,11 @@ export async function presentLoad(
   const inside = insideOf(load);
   const table = tableOf(load.target);
   const fields = inside > 0 ? await loadedFields(context, table, FIELDS_TOKENS_MAX) : undefined;
-  const warnings = [...withoutIdWarning(load.withoutId, load.target.before), ...(load.warnings.shown().warnings ?? [])];
+  const warnings = [
+    ...withoutIdWarning(load.withoutId, load.target.before),
+    ...file.warnings,
+    ...(load.warnings.shown().warnings ?? []),
+  ];
   return {
     data: {
       file: file.path,
@@ -63,7 +68,7 @@ export async function presentLoad(
 export function readAs({ separator, list, lists = [], docTag, sheet, sheets = [] }: ReadAs): object {
   const short = (text: string) => cutText(text, FIELD_CHARS_MAX);
   return {
-    ...(separator === undefined ? {} : { csv_separator: separator }),
+    ...(separator === undefined ? {} : { separator }),
     ...(docTag === undefined ? {} : { doc_tag: short(docTag) }),
     ...(sheet === undefined ? {} : { sheet: short(sheet) }),
     ...(sheets.length === 0 ? {} : { other_sheets: sheets.slice(0, LISTS_MAX).map(short) }),
@@ -77,7 +82,12 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
   };
 }
 
-type ReadAs = Pick<FileFacts, 'separator' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'>;
+type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
+
+/** That an argument has another name than that under which it was sent. */
+export function renamedHint({ renamed = [] }: LoadInput): string[] {
+  return renamed.length === 0 ? [] : [`these names were understood, but are others: ${renamed.join(', ')}`];
+}
 
 /** The collection as SQL spells it. */
 export function tableOf({ workspace, collection }: Target): string {
@@ -156,21 +166,25 @@ function failureHints({ failed, failedAt, failures, stopped }: Load, unit: FileF
 }
 
 /** Which objects of a file that is a single one are the documents. */
-function listHints({ format, list, lists = [] }: FileFacts, { list_path: asked }: LoadInput, inside: number): string[] {
-  if (list !== undefined && asked === undefined) {
+function listHints(
+  { format, list, lists = [] }: FileFacts,
+  { format_params: asked }: LoadInput,
+  inside: number,
+): string[] {
+  if (list !== undefined && asked?.list_path === undefined) {
     return [
-      'the file is one object, and the items of its list at list_path are the documents ("list_path": "." makes the object the document)',
+      'the file is one object, and the items of its list at list_path are the documents ("list_path": "." in "format_params" makes the object the document)',
     ];
   }
   if (lists.length === 0) return [];
   const isIn = inside > 0 ? 'delete this document and ' : '';
   if (format === 'xml') {
     return [
-      `one element was taken as a document, and others are in it several times (lists): if these are to be the documents, ${isIn}load again with their name as "doc_tag"`,
+      `one element was taken as a document, and others are in it several times (lists): if these are to be the documents, ${isIn}load again with their name as "doc_tag" in "format_params"`,
     ];
   }
   return [
-    `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path"`,
+    `the file is one document, with lists of objects in it (lists): if the items of one are to be the documents, ${isIn}load again with its path as "list_path" in "format_params"`,
   ];
 }
 
@@ -182,6 +196,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
+    ...renamedHint(input),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)
@@ -193,7 +208,7 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
         : `${nulled} values were NaN or infinite, which JSON has not, and are null`,
     );
   }
-  if (sheets.length > 0) texts.push('only one sheet was read: "sheet" names another');
+  if (sheets.length > 0) texts.push('only one sheet was read: "sheet" in "format_params" names another');
   if (asText.length > 0) {
     texts.push(
       'decimals_as_text names columns whose decimals have more digits than a number of a document keeps: all values of these are text, so CAST them AS DECIMAL in SQL',

@@ -1,21 +1,12 @@
-import * as z from 'zod';
 import { contract } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { nearestNames, toApiError } from '../errors.ts';
 import type { Fenced } from '../fence.ts';
-import { CSV_TYPES, type DocumentFile, FILE_FORMATS, FILE_NOT_FOUND } from './file.ts';
+import { type DocumentFile, FILE_NOT_FOUND } from './file.ts';
 import { handTool } from './hand-tool.ts';
-import {
-  endsCall,
-  type FileFacts,
-  insideOf,
-  type Load,
-  type LoadedFile,
-  type LoadInput,
-  newLoad,
-  newShared,
-} from './load.ts';
+import { endsCall, type FileFacts, insideOf, type Load, type LoadedFile, newLoad, newShared } from './load.ts';
 import { presentLoad } from './load-answer.ts';
+import { type LoadInput, loadShape, underListedNames } from './load-arguments.ts';
 import { presentLoads } from './load-many-answer.ts';
 import { lookAt, type Planned, pathsIn, planOf } from './load-plan.ts';
 import { openAs, previewOf } from './load-preview.ts';
@@ -38,7 +29,7 @@ export async function loadFile(context: ToolContext, input: LoadInput): Promise<
   }
   const { files, leftOut } = await findFiles({ paths: pathsIn(input.path), format: input.format });
   const plan = planOf(files, input);
-  await lookAt(context, plan, input.create_collection !== false);
+  await lookAt(context, plan, input);
   if (input.dry_run === true) return previewOf(context, { plan, leftOut }, input);
   const loaded = await loadAll(context, plan, input);
   const [only] = loaded;
@@ -93,14 +84,14 @@ async function loadOne(
   const file = await openAs({ means, signal }, found, input);
   try {
     await run(file, load, { client, signal, tell, input });
-    return factsOf(file);
+    return factsOf(file, load);
   } finally {
     await file.close();
   }
 }
 
-function factsOf(file: DocumentFile): FileFacts {
-  const { path, format, bytes, unit, separator, list, lists, docTag, sheet, sheets } = file;
+function factsOf(file: DocumentFile, { separator }: Load): FileFacts {
+  const { path, format, bytes, unit, list, lists, docTag, sheet, sheets } = file;
   return {
     path,
     format,
@@ -114,6 +105,7 @@ function factsOf(file: DocumentFile): FileFacts {
     sheets,
     nulled: file.unwritable?.() ?? 0,
     asText: file.asText?.() ?? [],
+    warnings: file.warnings?.() ?? [],
   };
 }
 
@@ -131,31 +123,6 @@ const MISSING =
 
 /** The tool; built at its first use, since schemas take time. */
 export function loadFileTool(): Tool {
-  const { workspace, collection } = contract.getCollection.params.shape;
-  const shape = {
-    path: z
-      .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-      .describe('File, folder, pattern (in/**/*.csv), https URL the operator allows, or JSON list of these'),
-    workspace: workspace.optional().describe('Default commons'),
-    collection: collection.optional().describe('For all files; default: named after each'),
-    format: z.enum(FILE_FORMATS).optional().describe('Default: by name'),
-    create_collection: z.boolean().optional(),
-    id_field: z.string().min(1).optional().describe('Its value becomes the _id'),
-    dry_run: z.boolean().optional().describe('Only show fields and rows'),
-    on_error: z.enum(['stop', 'skip']).optional().describe('Default stop'),
-    from: z.string().min(1).optional().describe('File to begin with'),
-    skip: z.int().min(0).optional().describe('Leave out its first entries'),
-    list_path: z.string().min(1).optional(),
-    doc_tag: z.string().min(1).optional(),
-    root_tag: z.string().min(1).optional(),
-    sheet: z.string().min(1).optional(),
-    csv_separator: z
-      .string()
-      .regex(/^[^\r\n"]{1,4}$/, 'expected 1 to 4 characters')
-      .optional(),
-    csv_columns: z.array(z.string().min(1)).min(1).optional().describe('If the first line is data'),
-    csv_types: z.array(z.enum(CSV_TYPES)).optional(),
-  };
   return handTool<LoadInput>({
     name: NAME,
     effect: 'update',
@@ -164,8 +131,9 @@ export function loadFileTool(): Tool {
     needs: { means: 'openFile', absent: ABSENT, remedy: REMEDY },
     title: 'Load files',
     description:
-      "Add the documents of files on the server's machine to collections, and list their fields. A document whose _id exists replaces that one.",
-    shape,
+      "Add the documents of files on the server's machine to collections, and list their fields. A known _id is replaced.",
+    shape: loadShape(),
+    understand: underListedNames,
     output: {
       complete: { type: 'boolean' },
       counts: { type: 'object' },

@@ -3,8 +3,9 @@ import { cutText, Room } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import { addressing } from './addressing.ts';
 import type { InferredField } from './infer.ts';
-import { count, endsCall, insideOf, type LoadedFile, type LoadInput, type Target } from './load.ts';
-import { readAs, tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
+import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
+import { readAs, renamedHint, tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
+import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
@@ -42,6 +43,7 @@ export async function presentLoads(
       sum(loaded, ({ load }) => load.withoutId),
       Math.max(0, ...loaded.map(({ load }) => (load.withoutId > 0 ? load.target.before : 0))),
     ),
+    ...fileWarnings(loaded),
     ...(loaded[0]?.load.warnings.shown().warnings ?? []),
   ];
   return {
@@ -74,15 +76,22 @@ export async function presentLoads(
         : []),
       ...(failures > 0 ? ['what failed is not in'] : []),
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
+      ...renamedHint(input),
       ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
-      ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.list_path === undefined
+      ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.format_params?.list_path === undefined
         ? ['of a file with a list_path, the items of that list are the documents']
         : []),
       ...(inside > 0 ? [addressed] : []),
     ].join('; ')}.`,
     isError: stopped !== undefined || (failures + broken.length > 0 && inside === 0),
   };
+}
+
+function fileWarnings(loaded: readonly LoadedFile[]): string[] {
+  const all = loaded.flatMap(({ found, facts }) => (facts?.warnings ?? []).map((one) => `${found.name}: ${one}`));
+  const more = all.length - NAMES_MAX;
+  return [...all.slice(0, NAMES_MAX), ...(more > 0 ? [`${more} more files have such warnings`] : [])];
 }
 
 function brokenFile({ found, load }: LoadedFile): object {

@@ -1,8 +1,10 @@
+import type { EventTimeInfo } from '../../contract/collections.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { DEFAULT_WORKSPACE } from '../../contract/workspaces.ts';
 import { structureIn } from './arguments.ts';
 import type { FoundFile } from './file.ts';
-import type { LoadInput, Target } from './load.ts';
+import type { Target } from './load.ts';
+import type { EventTime, LoadInput } from './load-arguments.ts';
 import type { ToolContext } from './tool.ts';
 
 /** A file, and the collection that it goes into. */
@@ -79,21 +81,40 @@ function alike({ found, target }: Planned, other: FoundFile): ApiError {
 }
 
 /**
- * Notes what the service has of the collections. Rejects `not_found` for one that is missing and must not be created.
+ * Notes what the service has of the collections. Rejects `not_found` for one that is missing and must not be created, and
+ * `invalid_input` for one whose event time is another than what is asked for.
  */
 export async function lookAt(
   { client, signal }: Pick<ToolContext, 'client' | 'signal'>,
   plan: readonly Planned[],
-  mayCreate: boolean,
+  { create_collection: mayCreate = true, event_time: eventTime }: LoadInput,
 ): Promise<void> {
   for (const target of new Set(plan.map((planned) => planned.target))) {
     const { workspace, collection } = target;
     try {
-      const { stats } = await client.getCollection({ workspace, collection }, { signal });
+      const { stats, event_time_info: own } = await client.getCollection({ workspace, collection }, { signal });
       target.before = stats?.doc_count ?? 0;
+      if (eventTime !== undefined) requireEventTime(target, eventTime, own ?? undefined);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_found' || !mayCreate) throw error;
       target.isMissing = true;
     }
   }
+}
+
+/** Throws `invalid_input` if a collection has another event time. */
+function requireEventTime({ workspace, collection }: Target, asked: EventTime, own: EventTimeInfo | undefined): void {
+  const wanted = inWords(asked);
+  const has = own && inWords(own);
+  if (has?.toLowerCase() === wanted.toLowerCase()) return;
+  const name = JSON.stringify(`${workspace}.${collection}`);
+  throw new ApiError(
+    'invalid_input',
+    `The collection ${name} exists, and its event time is ${has ?? 'that of "_event_time"'}, not ${wanted} as "event_time" says. That is decided when a collection is created: leave "event_time" out, or load into another "collection".`,
+  );
+}
+
+/** With what the service takes where nothing is said. */
+function inWords({ field, format, time_zone: zone }: EventTimeInfo): string {
+  return `${JSON.stringify(field)} (${format ?? 'ISO-8601'}, ${zone === 'Z' ? 'UTC' : (zone ?? 'UTC')})`;
 }

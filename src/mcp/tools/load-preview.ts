@@ -1,6 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/json/json.ts';
+import type { LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
@@ -8,8 +9,9 @@ import { linesOf } from './field-lines.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
 import { inferFields } from './infer.ts';
-import type { LoadInput, Target } from './load.ts';
-import { readAs, tableOf } from './load-answer.ts';
+import type { Target } from './load.ts';
+import { readAs, renamedHint, tableOf } from './load-answer.ts';
+import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { cutList } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
@@ -33,27 +35,37 @@ export async function openAs(
   { path }: FoundFile,
   input: LoadInput,
 ): Promise<DocumentFile> {
-  const csv = { separator: input.csv_separator, columns: input.csv_columns, types: input.csv_types };
-  const xml = { docTag: input.doc_tag, rootTag: input.root_tag };
-  const { format, list_path: listPath, sheet } = input;
-  const file = await openFile?.({ path, format, listPath, csv, xml, sheet, signal });
+  const { format, types, format_params: params = {} } = input;
+  const { doc_tag: docTag, root_tag: rootTag, value_tag: valueTag, attribute_prefix: attributePrefix } = params;
+  const { list_path: listPath, sheet } = params;
+  const xml = { docTag, rootTag, valueTag, attributePrefix };
+  const file = await openFile?.({ path, format, types, listPath, xml, sheet, signal });
   if (file === undefined) throw new ApiError('internal', 'Files cannot be opened.');
   return file;
 }
 
 /** How a file is sent to the service. */
-export function sentAs(file: DocumentFile, { id_field, csv_columns, csv_types }: LoadInput) {
-  const csv = {
-    separator: file.csvSeparator,
-    ...(csv_columns === undefined ? {} : { columnNames: csv_columns, firstLineAsColumnNames: false }),
-    columnTypes: csv_types,
-  };
-  return {
-    format: file.sentAs,
-    line: file.firstLine,
-    id_field,
-    csv: file.sentAs === 'csv' ? JSON.stringify(csv) : undefined,
-  };
+export function sentAs(
+  file: Pick<DocumentFile, 'sentAs' | 'firstLine' | 'separator'>,
+  { id_field, types, format_params: params = {} }: Pick<LoadInput, 'id_field' | 'types' | 'format_params'>,
+) {
+  const sent = { format: file.sentAs, line: file.firstLine, id_field };
+  if (file.sentAs !== 'csv') return sent;
+  const { quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes } = params;
+  const { separator = file.separator } = params;
+  const csv = { separator, quoteChar, escapeChar, encoding, firstLineAsColumnNames, columnNames, columnTypes };
+  const typed = types === undefined || typeof types === 'string' ? types : JSON.stringify(types);
+  return { ...sent, csv: JSON.stringify(csv), types: typed };
+}
+
+/** The separator of CSV, if it was recognized and is no comma. */
+export function separatorFound(
+  { separator }: Pick<LoadResult, 'separator'>,
+  file: DocumentFile,
+  { format_params: params }: LoadInput,
+): string | undefined {
+  const isKnown = params?.separator !== undefined || file.separator !== undefined;
+  return isKnown || separator === ',' ? undefined : separator;
 }
 
 /** The answer of a dry run; rejects if the only file cannot be read. */
@@ -88,7 +100,7 @@ export async function previewOf(
       ...(left > 0 ? { files_not_shown: left } : {}),
       ...(leftOut.length > 0 ? { other_files: leftOut.slice(0, NAMES_MAX), files_of_no_format: leftOut.length } : {}),
     },
-    next: `nothing was written; ${hasErrors ? 'with "on_error": "skip" the load leaves out what is refused; ' : ''}call again without "dry_run" to load.`,
+    next: `nothing was written; ${[...renamedHint(input), ''].join('; ')}${hasErrors ? 'with "on_error": "skip" the load leaves out what is refused; ' : ''}call again without "dry_run" to load.`,
   };
 }
 
@@ -114,14 +126,17 @@ export async function sampleOf(
     }
   }
   const { id_field: idField, ...sent } = sentAs(file, input);
-  const { on_error } = input;
+  const { on_error, event_time: eventTime } = input;
   const read = await client.load({ workspace, collection, ...sent, sample: SAMPLE, on_error }, bytes(), { signal });
   const documents = read.sample ?? [];
-  requireIdField(documents, idField);
+  requireField(documents, idField, 'id_field');
+  // A name with dots leads into objects.
+  requireField(documents, eventTime?.field.split('.', 1)[0], 'event_time');
   const refused = read.refused.map(({ at, error }) => ({ at, error: file.problemAt?.(at) ?? error }));
   if (broken !== undefined && documents.length + refused.length === 0) throw broken;
   const isAll = read.is_all === true && broken === undefined;
-  return { documents, refused, isAll, failure: broken?.message ?? read.stopped };
+  const failure = broken?.message ?? read.stopped;
+  return { documents, refused, isAll, failure, separator: separatorFound(read, file, input) };
 }
 
 async function previewed(
@@ -132,7 +147,7 @@ async function previewed(
 ) {
   const file = await openAs({ means, signal }, found, input);
   try {
-    const { documents, refused, isAll, failure } = await sampleOf(
+    const { documents, refused, isAll, failure, separator } = await sampleOf(
       { client, signal },
       { file, target },
       { ...input, on_error: 'skip' },
@@ -142,13 +157,14 @@ async function previewed(
     const folded = foldLines(lines, lines.filter(({ depth }) => depth === 0).length);
     const [first] = refused;
     const id = input.id_field ?? '_id';
+    const warnings = file.warnings?.() ?? [];
     return {
       file: found.name,
       format: file.format,
-      ...readAs(file),
+      ...readAs({ ...file, separator }),
       collection: tableOf(target),
       ...(target.isMissing ? { would_be_created: true } : { documents_before: target.before }),
-      fields_of: `${isAll ? 'all' : 'the first'} ${counted(documents.length, 'documents')}`,
+      looked_at: lookedAt(documents.length + refused.length, isAll),
       fields: cutList(
         folded.map(({ path, type }) => `${path} ${type}`),
         tokensMax,
@@ -162,24 +178,32 @@ async function previewed(
           }),
       ...(failure === null ? {} : { error: cutText(failure, ERROR_CHARS_MAX) }),
       ...(documents.some((document) => !Object.hasOwn(document, id)) ? { without_id: true } : {}),
+      ...(warnings.length > 0 ? { warnings } : {}),
     };
   } finally {
     await file.close();
   }
 }
 
+/** What a preview has seen: what is wrong with the rest, it cannot know. */
+function lookedAt(entries: number, isAll: boolean): string {
+  return isAll
+    ? `all ${counted(entries, 'entries')}`
+    : `only the first ${counted(entries, 'entries')}; later ones may be refused`;
+}
+
 const FIELDS_CHARS_MAX = 500;
 
-/** Throws `invalid_input` if none of the first documents has the field. */
-function requireIdField(documents: readonly JsonObject[], idField: string | undefined): void {
+/** Throws `invalid_input` if none of the first documents has the field that an argument names. */
+function requireField(documents: readonly JsonObject[], field: string | undefined, argument: string): void {
   const [document] = documents;
-  if (idField === undefined || document === undefined || documents.some((one) => Object.hasOwn(one, idField))) return;
+  if (field === undefined || document === undefined || documents.some((one) => Object.hasOwn(one, field))) return;
   const among = documents.length === 1 ? 'The first document' : `None of the first ${documents.length} documents`;
   const has = documents.length === 1 ? 'does not have' : 'has';
   const fields = Object.keys(document).map((key) => JSON.stringify(key));
   throw new ApiError(
     'invalid_input',
-    `${among} ${has} the field ${JSON.stringify(idField)} that "id_field" names. Fields of the first one: ${cutText(fields.join(', '), FIELDS_CHARS_MAX)}.`,
+    `${among} ${has} the field ${JSON.stringify(field)} that "${argument}" names. Fields of the first one: ${cutText(fields.join(', '), FIELDS_CHARS_MAX)}.`,
   );
 }
 

@@ -2,8 +2,9 @@ import { ApiError, type ErrorCode } from '../../contract/errors.ts';
 import type { LoadProgress, LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import type { DocumentFile } from './file.ts';
-import { fail, insideOf, type Load, type LoadInput, type Target } from './load.ts';
-import { isInRows, sampleOf, sentAs } from './load-preview.ts';
+import { fail, insideOf, type Load, type Target } from './load.ts';
+import type { LoadInput } from './load-arguments.ts';
+import { isInRows, sampleOf, sentAs, separatorFound } from './load-preview.ts';
 import type { ToolContext } from './tool.ts';
 
 /** After a cancellation what is under way may still finish, so that it is known what was stored. */
@@ -66,13 +67,15 @@ export async function run(file: DocumentFile, load: Load, { client, signal, tell
       const sample = await sampleOf({ client, signal }, { file, target }, input);
       if (target.isMissing) {
         if (!hasDocuments(load, file.unit, sample)) return;
-        await create(client, target, ending.signal);
+        await create(client, target, input, ending.signal);
         load.isCreated = true;
         target.isMissing = false;
       }
     }
     const call = { workspace, collection, ...sentAs(file, input), skip: input.skip, on_error: input.on_error };
-    take(load, await client.load(call, pieces(), { signal: ending.signal, onProgress }), file);
+    const result = await client.load(call, pieces(), { signal: ending.signal, onProgress });
+    take(load, result, file);
+    load.separator = separatorFound(result, file, input);
     if (isCut) load.stopped = { why: CANCELLED, isUnsure: false };
     if (broken !== undefined) load.stopped = { why: broken.message, isUnsure: false, isBroken: true };
   } catch (error) {
@@ -105,9 +108,20 @@ function hasDocuments(
 }
 
 /** Creates the collection, and the workspace if that is missing too. */
-async function create(client: ToolContext['client'], { workspace, collection }: Target, signal: AbortSignal) {
-  const createCollection = () =>
-    client.createCollection({ workspace, name: collection, recognize_times: true }, { signal });
+async function create(
+  client: ToolContext['client'],
+  { workspace, collection }: Target,
+  { event_time: eventTime, types }: LoadInput,
+  signal: AbortSignal,
+) {
+  const call = {
+    workspace,
+    name: collection,
+    // A text that is a time stays text, too.
+    recognize_times: types !== 'text',
+    ...(eventTime === undefined ? {} : { event_time_info: eventTime }),
+  };
+  const createCollection = () => client.createCollection(call, { signal });
   try {
     await createCollection();
   } catch (error) {

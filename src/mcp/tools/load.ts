@@ -1,7 +1,8 @@
 import { refusalOf } from '../../contract/documents.ts';
 import { cutText, Room } from '../room.ts';
 import { Warnings } from '../write-warnings.ts';
-import type { CSV_TYPES, DocumentFile, FileRequest, FoundFile } from './file.ts';
+import type { DocumentFile, FoundFile } from './file.ts';
+import type { LoadInput } from './load-arguments.ts';
 
 /** The state of a load while it runs. */
 
@@ -11,34 +12,6 @@ const FAILED_ROOM = { bytesMax: 8_000, tokensMax: 2_500 };
 const FAILED_AT_MAX = 500;
 const REASON_CHARS_MAX = 300;
 const ID_CHARS_MAX = 100;
-
-/** The arguments of `load_file`. */
-export interface LoadInput {
-  /** Files, folders and patterns; a text may be a list of them as JSON. */
-  path: string | readonly string[];
-  /** Default: commons. */
-  workspace?: string;
-  /** Absent: each file has one of its own, named after it. */
-  collection?: string;
-  format?: FileRequest['format'];
-  /** Whether a missing collection, and workspace, is created; default true. */
-  create_collection?: boolean;
-  /** The name of the file to begin with, of several. */
-  from?: string;
-  id_field?: string;
-  /** Answer what would be loaded, and write nothing. */
-  dry_run?: boolean;
-  /** Whether to go on after an entry that is refused, and after a file that cannot be read; default stop. */
-  on_error?: 'stop' | 'skip';
-  skip?: number;
-  list_path?: string;
-  doc_tag?: string;
-  root_tag?: string;
-  sheet?: string;
-  csv_separator?: string;
-  csv_columns?: string[];
-  csv_types?: (typeof CSV_TYPES)[number][];
-}
 
 /** A collection that files are loaded into. */
 export interface Target {
@@ -67,17 +40,19 @@ export interface Load {
   warnings: Warnings;
   /** Whether this load created the collection. */
   isCreated: boolean;
+  /** With what the cells of CSV were separated, if that was recognized and is no comma. */
+  separator?: string | undefined;
   stopped?: { why: string; isUnsure: boolean; isBroken?: boolean } | undefined;
 }
 
 /** What is known of a file once it is read. */
 export interface FileFacts
-  extends Pick<
-    DocumentFile,
-    'path' | 'format' | 'bytes' | 'unit' | 'separator' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'
-  > {
+  extends Pick<DocumentFile, 'path' | 'format' | 'bytes' | 'unit' | 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> {
+  /** With what the cells of CSV are separated, if that was recognized and is no comma. */
+  separator?: string;
   nulled: number;
   asText: readonly string[];
+  warnings: readonly string[];
 }
 
 export interface LoadedFile {

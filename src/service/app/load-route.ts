@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { ApiError, toErrorBody } from '../../contract/errors.ts';
 import { stringifyJson } from '../../contract/json/json.ts';
 import { LOAD, LOAD_ANSWER_TYPE, LOAD_TYPE, type LoadResult } from '../../contract/load.ts';
+import { ended } from '../../contract/text.ts';
 import type { CallContext } from '../context.ts';
 import { load } from '../loading/load.ts';
 import type { LoadOutcome } from '../loading/loading.ts';
-import { toApiError } from './failures.ts';
+import { JSON_TYPE, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import { routerPath } from './paths.ts';
 
@@ -47,8 +48,8 @@ export function addLoadRoute(app: FastifyInstance, { log, admit, guarded }: Admi
 }
 
 /**
- * Answers with lines as work goes on; an error before the first of them is answered as everywhere, unless the body is still
- * being sent.
+ * Answers with lines as work goes on. An error before the first of them has a status of its own, and so has a load that was
+ * refused with nothing stored, whose error holds its result as `data`.
  */
 async function answer(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Logger },
@@ -59,6 +60,11 @@ async function answer(
   const end = (line: object) => {
     put(line);
     void drain(request).then(() => lines.push(null));
+  };
+  /** While the body is still being sent, too. */
+  const fail = (failure: ApiError, more: object = {}) => {
+    reply.code(failure.status ?? 500);
+    end({ ...toErrorBody(failure, request.id), ...more });
   };
   let hasBegun = false;
   await new Promise<void>((resolve, reject) => {
@@ -72,19 +78,29 @@ async function answer(
     };
     work(tell).then(
       (data) => {
-        end({ data });
+        const refusal = hasBegun ? undefined : refusalOf(data);
+        if (refusal === undefined) end({ data });
+        else fail(refusal, { data });
         begin();
       },
       (error: unknown) => {
         const { readableDidRead, readableEnded } = request.raw;
         if (!hasBegun && (readableEnded || !readableDidRead)) return reject(error);
         const failure = toApiError(error, log, request.id);
-        end({ status: failure.status ?? 500, error: toErrorBody(failure, request.id) });
+        if (hasBegun) end({ status: failure.status ?? 500, error: toErrorBody(failure, request.id) });
+        else fail(failure);
         begin();
       },
     );
   });
-  return reply.type(LOAD_ANSWER_TYPE).send(lines);
+  if (reply.statusCode >= 400) reply.header('x-trace-id', request.id);
+  return reply.type(reply.statusCode < 400 ? LOAD_ANSWER_TYPE : JSON_TYPE).send(lines);
+}
+
+/** The error of a load that stored nothing of what it was sent. */
+function refusalOf({ stopped, added, replaced, sample }: LoadResult): ApiError | undefined {
+  if (stopped === null || added + replaced > 0 || sample !== undefined) return undefined;
+  return new ApiError('invalid_input', ended(`Nothing was loaded: ${stopped}`));
 }
 
 /** How long the rest of a body that nobody needs may take. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Collection, CollectionStats } from '../../contract/collections.ts';
+import type { Collection, CollectionStats, EventTimeInfo } from '../../contract/collections.ts';
 import type { ParsedInput } from '../../contract/contract.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { Change, TableStats } from '../../engine/engine.ts';
@@ -11,7 +11,7 @@ import {
   requireCollection,
   requireWorkspace,
 } from '../catalog/not-found.ts';
-import type { CollectionRecord } from '../catalog/records.ts';
+import type { CollectionRecord, EventTimeRecord } from '../catalog/records.ts';
 import { requireFreeName } from '../catalog/table-names.ts';
 import type { CallContext } from '../context.ts';
 import { toSource } from '../ingest/sources.ts';
@@ -155,6 +155,10 @@ function toStats(ctx: CallContext, record: CollectionRecord, table: TableStats):
   };
 }
 
+function toEventTimeInfo({ field, format, timeZone }: EventTimeRecord): EventTimeInfo {
+  return { field, format, time_zone: timeZone };
+}
+
 /** A collection as returned, without the figures that only the engine has. */
 export function toCollection(
   { catalog, usage }: CallContext,
@@ -171,6 +175,7 @@ export function toCollection(
     sources: record.sources.map((source) => toSource(source, status, usage.of(record).file)),
     retention_secs: record.retentionSecs,
     ...(record.recognizeTimes ? { recognize_times: true } : {}),
+    ...(record.eventTimeInfo === null ? {} : { event_time_info: toEventTimeInfo(record.eventTimeInfo) }),
     field_mappings: record.fieldMappings,
     ...(record.fieldMappingQuery === null ? {} : { field_mapping_query: record.fieldMappingQuery }),
     clustering_key: record.clusteringKey,

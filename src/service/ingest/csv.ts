@@ -1,12 +1,11 @@
 import { type CsvError, type Parser, parse } from 'csv-parse';
+import { type ColumnType, typedCell } from '../../contract/column-types.ts';
 import type { JsonObject, JsonValue } from '../../contract/json/json.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
-import { isNumeral } from '../../contract/text.ts';
 import { createPace, mapInTurns } from '../../contract/turns/turns.ts';
 import type { FileFormat } from '../catalog/records.ts';
 
 export type CsvFormat = Extract<FileFormat, { kind: 'csv' }>;
-export type ColumnType = CsvFormat['columnTypes'][number];
 
 /** A line of CSV as a document, or why it is not one. */
 export type Parsed = { document: JsonObject } | { problem: string };
@@ -16,8 +15,6 @@ export interface CsvReader {
   /** The documents of a piece, which consists of whole lines; stops after `max` + 1. */
   read(text: string, max: number): Promise<Parsed[]>;
 }
-
-const INTEGER = /^[+-]?\d{1,38}$/;
 
 /** How much text the parser is given at once. */
 const STEP_CHARS = 16 * 1024;
@@ -111,7 +108,7 @@ export function csvDocument(
   for (const [at, text] of record.entries()) {
     const name = names[at] ?? '';
     const type = types[at] ?? 'STRING';
-    const value = cellOf(text, type);
+    const value = typedCell(text, type);
     if (value === undefined) {
       return {
         problem: `row ${index + 1} has ${JSON.stringify(text.slice(0, 80))} in column "${name}", which is no ${type}`,
@@ -120,22 +117,4 @@ export function csvDocument(
     if (value !== null) fields.push([name, value]);
   }
   return { document: Object.fromEntries(fields) };
-}
-
-/** Null for an empty cell, except as STRING: the document lacks the field. Undefined for text not of the type. */
-function cellOf(text: string, type: ColumnType): JsonValue | undefined {
-  if (type === 'STRING') return text;
-  const trimmed = text.trim();
-  if (trimmed === '') return null;
-  if (type === 'BOOLEAN') {
-    const lower = trimmed.toLowerCase();
-    return lower === 'true' || (lower === 'false' ? false : undefined);
-  }
-  if (type === 'INTEGER') {
-    if (!INTEGER.test(trimmed)) return undefined;
-    const exact = BigInt(trimmed.replace('+', ''));
-    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
-  }
-  const number = isNumeral(trimmed) ? Number(trimmed) : Number.NaN;
-  return Number.isFinite(number) ? number : undefined;
 }

@@ -1,3 +1,4 @@
+import { COLUMN_TYPES, type ColumnType } from '../../contract/column-types.ts';
 import type { Source } from '../../contract/sources.ts';
 import type { FileFormat, SourceRecord } from '../catalog/records.ts';
 import type { UsageFigures } from '../compute/usage.ts';
@@ -6,7 +7,6 @@ import type { Refuse } from './field-mappings.ts';
 
 /** Kinds of external sources, which this service cannot read. */
 const EXTERNAL = ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'] as const;
-const COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
 const SOURCES_MAX = 100;
 const SEPARATOR_LENGTH_MAX = 8;
 
@@ -102,7 +102,7 @@ function readCsv(given: NonNullable<NonNullable<Source['format_params']>['csv']>
   };
 }
 
-function readColumnType(given: string, refuse: Refuse): (typeof COLUMN_TYPES)[number] {
+function readColumnType(given: string, refuse: Refuse): ColumnType {
   const found = COLUMN_TYPES.find((type) => type === given.toUpperCase());
   if (found !== undefined) return found;
   throw refuse(`csv.columnTypes has "${given}"; types are ${COLUMN_TYPES.join(', ')}`);

@@ -253,6 +253,6 @@ function notText(bytes: Buffer, from: number): ApiError {
   const line = from + (valid.split('\n').length - 1);
   return new ApiError(
     'invalid_input',
-    `The file is not valid UTF-8 at line ${inWords(line)}. Convert it first (iconv -f LATIN1 -t UTF-8 FILE > NEW), or, over HTTP, name its "encoding" in "csv".`,
+    `The file is not valid UTF-8 at line ${inWords(line)}. Convert it first (iconv -f LATIN1 -t UTF-8 FILE > NEW), or name its "encoding" beside the separator.`,
   );
 }

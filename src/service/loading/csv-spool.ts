@@ -1,3 +1,4 @@
+import { typesByPlace } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
 import { KEYS_MAX } from '../../contract/json/json-reader.ts';
@@ -20,6 +21,7 @@ const REFUSED_SHOWN = 100;
 const SHORT_SHOWN = 5;
 const LINE_DIGITS_MAX = 16;
 const [QUOTE, LF] = [0x22, 10];
+const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
 
 /** A CSV file in the spool, and what was found while it came in. */
 export interface SpooledCsv {
@@ -41,11 +43,11 @@ type CsvOptions = NonNullable<LoadOptions['csv']>;
 export async function spoolCsv(
   body: AsyncIterable<Buffer>,
   spool: Spool,
-  options: Pick<LoadOptions, 'csv' | 'skip'>,
+  options: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
   signal: AbortSignal,
   rowsMax = Number.POSITIVE_INFINITY,
 ): Promise<SpooledCsv> {
-  const { csv = {}, skip } = options;
+  const { csv = {} } = options;
   const isFull = () => (reading?.take.rows ?? 0) >= rowsMax;
   const parts = new PartWriter(spool);
   const sample: Buffer[] = [];
@@ -55,7 +57,7 @@ export async function spoolCsv(
   const begin = (isWhole: boolean) => {
     const first = withoutMark(Buffer.concat(sample));
     const text = first.subarray(0, SAMPLE_BYTES).toString();
-    const take = new RecordTaker(dialectOf(text, isWhole, csv), csv, skip, parts);
+    const take = new RecordTaker(dialectOf(text, isWhole, csv), options, parts);
     const records = new CsvRecords(take.dialect, (record) => take.take(record));
     reading = { take, records };
     return { first, ...reading };
@@ -167,10 +169,10 @@ class PartWriter {
 class RecordTaker {
   readonly dialect: Dialect;
   readonly #separatorText: string;
-  readonly #csv: CsvOptions;
+  readonly #typesOf: (names: readonly string[]) => CsvRows['types'];
   readonly #skip: number;
   readonly #parts: PartWriter;
-  #names: readonly string[] | undefined;
+  #columns: Pick<CsvRows, 'names' | 'types'> | undefined;
   #isHeaderDue: boolean;
   #entries = 0;
   #recordBytes = 0;
@@ -179,21 +181,33 @@ class RecordTaker {
   #short = 0;
   readonly #shortLines: number[] = [];
 
-  constructor(dialect: Dialect, csv: CsvOptions, skip: number, parts: PartWriter) {
+  constructor(
+    dialect: Dialect,
+    { csv = {}, types = 'infer', skip }: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
+    parts: PartWriter,
+  ) {
     this.dialect = dialect;
     this.#separatorText = dialect.separator.toString();
-    this.#csv = csv;
+    const { columnTypes } = csv;
+    if (columnTypes !== undefined && types !== 'infer') throw new ApiError('invalid_input', TYPED_TWICE);
+    this.#typesOf = (names) =>
+      columnTypes === undefined ? typesByPlace(types, names) : names.map((_, at) => columnTypes[at]);
     this.#skip = skip;
     this.#parts = parts;
     const { columnNames = [], firstLineAsColumnNames = columnNames.length === 0 } = csv;
     this.#isHeaderDue = firstLineAsColumnNames;
-    if (columnNames.length > 0) this.#names = checkedNames(columnNames, undefined);
+    if (columnNames.length > 0) this.#columns = this.#columnsOf(columnNames, undefined);
     else if (!firstLineAsColumnNames) {
       throw new ApiError(
         'invalid_input',
         'The columns of the file have no names: name them, or let its first line do so.',
       );
     }
+  }
+
+  #columnsOf(names: readonly string[], separator: string | undefined) {
+    const checked = checkedNames(names, separator);
+    return { names: checked, types: this.#typesOf(checked) };
   }
 
   /** Rows so far, those that were left out or refused included. */
@@ -207,13 +221,13 @@ class RecordTaker {
       this.#isHeaderDue = false;
       if (why !== undefined)
         throw new ApiError('invalid_input', `The first line of the file, which names its columns, ${why}.`);
-      this.#names ??= checkedNames(
+      this.#columns ??= this.#columnsOf(
         cellsOf(record, this.dialect).map(({ text }) => text),
         this.#separatorText,
       );
       return;
     }
-    const names = this.#names ?? [];
+    const { names = [] } = this.#columns ?? {};
     this.#entries += 1;
     if (this.#entries <= this.#skip) return;
     const fault = cells > names.length ? `has ${cells} values for ${counted(names.length, 'columns')}` : undefined;
@@ -261,10 +275,8 @@ class RecordTaker {
   }
 
   result(bytes: number): SpooledCsv {
-    if (this.#names === undefined)
+    if (this.#columns === undefined)
       throw new ApiError('invalid_input', 'The file is empty: it has no line that names its columns.');
-    const names = this.#names;
-    const types = this.#csv.columnTypes ?? [];
     const { quote, escaping } = this.dialect;
     const lines = this.#shortLines.map((line) => line.toLocaleString('en-US'));
     const rest = this.#short > lines.length ? ' and others' : '';
@@ -272,8 +284,7 @@ class RecordTaker {
       rows: {
         kind: 'csv',
         parts: this.#parts.parts,
-        names,
-        types: names.map((_, at) => types[at]),
+        ...this.#columns,
         separator: this.#separatorText,
         quote: String.fromCharCode(quote),
         escaping: String.fromCharCode(escaping),

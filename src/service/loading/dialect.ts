@@ -1,4 +1,34 @@
-import { SEPARATORS, separatorCounts } from '../../contract/separators.ts';
+/** Separators of CSV that are recognized by themselves. */
+const SEPARATORS = [',', ';', '\t', '|'];
+const RECORDS_MAX = 20;
+
+/** How often each separator is in the first records of a text, outside of quotes. */
+interface SeparatorCounts {
+  records: number[][];
+  /** The same of what comes after the last line break, if there is something, and whether it ends within quotes. */
+  rest: { counts: number[]; isQuoted: boolean } | undefined;
+}
+
+function separatorCounts(text: string): SeparatorCounts {
+  const records: number[][] = [];
+  let counts = SEPARATORS.map(() => 0);
+  let isQuoted = false;
+  let isEmpty = true;
+  for (const character of text) {
+    if (character === '"') isQuoted = !isQuoted;
+    if (!isQuoted && (character === '\n' || character === '\r')) {
+      if (!isEmpty) records.push(counts);
+      if (records.length === RECORDS_MAX) return { records, rest: undefined };
+      counts = SEPARATORS.map(() => 0);
+      isEmpty = true;
+      continue;
+    }
+    isEmpty = false;
+    const index = isQuoted ? -1 : SEPARATORS.indexOf(character);
+    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return { records, rest: isEmpty ? undefined : { counts, isQuoted } };
+}
 
 /**
  * The separator of a CSV file by its first records: the one that is in all of them equally often, outside of quotes, and

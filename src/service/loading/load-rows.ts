@@ -65,7 +65,7 @@ export async function sampleRows(
     const isStopped = options.onError === 'stop' && refused.length > 0;
     const found = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);
-    return { documents, refused, isAll: found.length <= max && entries <= max, stopped: null };
+    return { documents, refused, isAll: found.length <= max && entries <= max, stopped: null, ...separatorOf(rows) };
   } finally {
     await spool.remove();
   }
@@ -104,6 +104,7 @@ async function addReceived(
     refusedCount: received.refusedCount,
     warnings: [],
     stopped: null,
+    ...separatorOf(received.rows),
   };
   const stop = () => {
     outcome.stopped = stoppedBy(outcome);
@@ -156,6 +157,10 @@ async function addReceived(
     ...droppedWarnings(collection, dropped),
   ];
   return outcome;
+}
+
+function separatorOf(rows: Received['rows']): Pick<LoadOutcome, 'separator'> {
+  return rows.kind === 'csv' ? { separator: rows.separator } : {};
 }
 
 /** Entries of the file that are dealt with once so many rows of it are: with those that were left out or refused before. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { COLUMN_TYPES, type ColumnTypes, readColumnTypes, requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { parseJson } from '../../contract/json/json.ts';
-import { CSV_COLUMN_TYPES, type LoadFormat, type LoadResult } from '../../contract/load.ts';
+import type { LoadFormat, LoadResult } from '../../contract/load.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CallContext } from '../context.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
@@ -19,6 +20,7 @@ interface LoadInput {
   line?: number;
   on_error?: 'stop' | 'skip';
   csv?: string;
+  types?: string;
 }
 
 /** Adds the documents of a stream to a collection; `tell` is called after each step that is durable. */
@@ -30,7 +32,9 @@ export async function load(
 ): Promise<LoadResult> {
   const input = given as unknown as LoadInput;
   const { format, id_field: idField, skip = 0, line, on_error: onError = 'stop' } = input;
-  const options: LoadOptions = { format, idField, skip, line, onError, csv: csvOf(input.csv), tell };
+  const types = typesOf(input.types);
+  if (format !== 'csv') requireOwnTypes(types, format);
+  const options: LoadOptions = { format, idField, skip, line, onError, csv: csvOf(input.csv), types, tell };
   const isRows = format === 'csv' || format === 'parquet';
   if (input.sample !== undefined) {
     const sampled = isRows
@@ -48,14 +52,20 @@ function resultOf({ refused, withoutId, refusedCount, ...rest }: LoadOutcome): L
   return { ...rest, without_id: withoutId, refused_count: refusedCount, refused: refused.map(shown) };
 }
 
-function sampleResult({ documents, refused, isAll, stopped }: LoadSample): LoadResult {
+function sampleResult({ documents, refused, isAll, ...rest }: LoadSample): LoadResult {
   const entries = documents.length + refused.length;
-  const outcome = { ...newOutcome(), entries, refused, refusedCount: refused.length, stopped };
+  const outcome = { ...newOutcome(), entries, refused, refusedCount: refused.length, ...rest };
   return { ...resultOf(outcome), sample: documents, is_all: isAll };
 }
 
 function shown({ at, id, why }: RefusedEntry): LoadResult['refused'][number] {
   return { at, _id: id, error: why };
+}
+
+function typesOf(text: string | undefined): ColumnTypes {
+  const read = readColumnTypes(text ?? 'infer');
+  if ('types' in read) return read.types;
+  throw new ApiError('invalid_input', `Cannot load documents: "types": ${read.problem}.`);
 }
 
 const Character = z
@@ -78,7 +88,7 @@ const Csv = z
     encoding: z.string().optional(),
     firstLineAsColumnNames: z.boolean().optional(),
     columnNames: z.array(z.string()).optional(),
-    columnTypes: z.array(z.enum(CSV_COLUMN_TYPES)).optional(),
+    columnTypes: z.array(z.enum(COLUMN_TYPES)).optional(),
   })
   .refine(
     ({ separator = ',', quoteChar = '"', escapeChar = quoteChar }) =>

@@ -1,3 +1,4 @@
+import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
 import type { FileFormat } from '../catalog/records.ts';
@@ -16,6 +17,8 @@ export interface LoadOptions {
   onError: 'stop' | 'skip';
   /** How CSV is read; absent: recognized. */
   csv?: Partial<Extract<FileFormat, { kind: 'csv' }>> | undefined;
+  /** The types of the columns of CSV, if `csv` has none. */
+  types?: ColumnTypes | undefined;
   /** Told what is in, after each step that is durable. */
   tell: (progress: Readonly<LoadOutcome>) => void;
 }
@@ -42,6 +45,8 @@ export interface LoadOutcome {
   warnings: string[];
   /** Why it ended before the end of the file; null: it did not. */
   stopped: string | null;
+  /** With what the cells of CSV were separated. */
+  separator?: string;
 }
 
 /** The first documents of a stream. */
@@ -52,6 +57,7 @@ export interface LoadSample {
   isAll: boolean;
   /** Why the rest cannot be read. */
   stopped: string | null;
+  separator?: string;
 }
 
 /** Refused entries that are kept with their reasons. */

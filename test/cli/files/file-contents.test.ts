@@ -5,7 +5,6 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDocuments } from '../../../src/cli/files/file-documents.ts';
-import { separatorOf } from '../../../src/cli/files/separator.ts';
 import type { FileRequest } from '../../../src/mcp/tools/file.ts';
 import { entriesOf, piecesOf } from './entries.ts';
 
@@ -33,12 +32,12 @@ async function read(path: string, content: string | Buffer | undefined, request:
   }
 }
 
-/** What is sent of a file, and how CSV is read. */
+/** What is sent of a file. */
 async function sent(path: string, content: string | Buffer | undefined, request: Partial<FileRequest> = {}) {
   const file = await opened(path, content, request);
   try {
-    const { sentAs, separator, csvSeparator } = file;
-    return { sentAs, separator, csvSeparator, bytes: Buffer.concat(await piecesOf(file)) };
+    const { sentAs, separator } = file;
+    return { sentAs, separator, bytes: Buffer.concat(await piecesOf(file)) };
   } finally {
     await file.close();
   }
@@ -53,39 +52,22 @@ async function written(path: string, sql: string, options: string): Promise<void
   instance.closeSync();
 }
 
-describe('the separator of CSV', () => {
-  it.each([
-    ['a;b;c\n1;2;3\n', ';'],
-    ['a;b\n1,5;2,5\n3,5;4\n', ';'],
-    ['a\tb\n1\t2\n', '\t'],
-    ['a|b\r\n1|2\r\n', '|'],
-    ['a,b\n1,x;y\n', ','],
-    ['"a,b";c;d\n"x\ny, z";1;2\n', ';'],
-    ['id,tags\n1,a;b\n2,c;d\n', ','],
-    ['a;b\n1;2\n3;4;5\n', undefined],
-    ['a;b,c\n1;2,3\n', undefined],
-    ['name\nx\n', undefined],
-    ['', undefined],
-  ])('of %j is %j', (text, separator) => {
-    expect(separatorOf(text, true)).toBe(separator);
-  });
-
-  it('is that of whole lines only', () => {
-    expect(separatorOf('a;b\n1;2\n3', false)).toBe(';');
-    expect(separatorOf('a;b\n1;2\n3', true)).toBeUndefined();
-  });
-
-  it('is taken, and told, unless one is given', async () => {
+describe('a file of CSV', () => {
+  it('is sent as it is, with the separator that its name tells', async () => {
     const text = '\ufeffa;b\n1,5;x\n';
-    const recognized = await sent('s.csv', text);
-    expect(recognized).toMatchObject({ sentAs: 'csv', separator: ';', csvSeparator: ';' });
-    expect(recognized.bytes.toString()).toBe(text);
-    const given = await sent('s.csv', undefined, { csv: { separator: ',' } });
-    expect([given.separator, given.csvSeparator]).toEqual([undefined, ',']);
-    const usual = await sent('c.csv', 'a,b\n1,2\n');
-    expect([usual.separator, usual.csvSeparator]).toEqual([undefined, ',']);
-    const tabs = await sent('c.tsv', 'a\tb\n1\t2\n');
-    expect([tabs.separator, tabs.csvSeparator]).toEqual([undefined, '\t']);
+    const file = await sent('s.csv', text);
+    expect(file).toMatchObject({ sentAs: 'csv', separator: undefined });
+    expect(file.bytes.toString()).toBe(text);
+    expect(await sent('c.tsv', 'a\tb\n')).toMatchObject({ sentAs: 'csv', separator: '\t' });
+  });
+
+  it('has the types that are asked for, and files whose values have their own refuse them', async () => {
+    await expect(sent('t.csv', 'a\n', { types: 'text' })).resolves.toMatchObject({ sentAs: 'csv' });
+    for (const path of ['t.json', 't.jsonl', 't.xml', 't.parquet', 't.avro']) {
+      await expect(sent(path, 'x', { types: { a: 'STRING' } })).rejects.toThrow(
+        /the values of \w+ have types of their own/,
+      );
+    }
   });
 });
 

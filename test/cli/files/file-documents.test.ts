@@ -127,8 +127,8 @@ describe('openDocuments(): formats', () => {
   });
 
   it.each([
-    ['c.csv', '\ufeffid,name\n1,Ada\n', { sentAs: 'csv', unit: 'line', csvSeparator: ',' }],
-    ['t.tsv', '1\t2\n', { sentAs: 'csv', unit: 'line', csvSeparator: '\t' }],
+    ['c.csv', '\ufeffid,name\n1,Ada\n', { sentAs: 'csv', unit: 'line' }],
+    ['t.tsv', '1\t2\n', { sentAs: 'csv', unit: 'line', separator: '\t' }],
     ['p.parquet', 'PAR1 and any bytes \u0000', { sentAs: 'parquet', unit: 'row' }],
     ['l.jsonl', '{"a":1}\nno JSON', { sentAs: 'jsonl', unit: 'line' }],
     ['a.json', '[{"a":1}', { sentAs: 'json', unit: 'line' }],

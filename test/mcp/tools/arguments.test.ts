@@ -200,7 +200,16 @@ describe('readArguments()', () => {
     const page = { query_id: 'q', offset: 0, limit: 5 };
     expect(sent('fetch_result', { ...page, columns: [], where: '', order_by: '' })).toEqual(page);
     const file = { ...place, path: 'a.csv' };
-    expect(sent('load_file', { ...file, format: '', id_field: '', csv_separator: '', csv_columns: [] })).toEqual(file);
+    expect(
+      sent('load_file', {
+        ...file,
+        format: '',
+        id_field: '',
+        types: '',
+        event_time: null,
+        format_params: { separator: '', columnNames: [] },
+      }),
+    ).toEqual(file);
     expect(sent('run_query', { query: 'SELECT 1', parameters: [] })).toEqual({
       sql: { query: 'SELECT 1', parameters: [] },
     });

@@ -35,10 +35,10 @@ describe('load_file', () => {
   });
 
   it('tells the service how the file is read', async () => {
-    const args = { id_field: 'id', skip: 3, on_error: 'skip', csv_columns: ['a'], csv_types: ['INTEGER'] };
+    const csv = { separator: ';', encoding: 'latin1', firstLineAsColumnNames: false, columnNames: ['a'] };
+    const args = { id_field: 'id', skip: 3, on_error: 'skip', format_params: csv, types: { a: 'integer' } };
     const sample = { sample: [{ id: 1 }] };
-    const { loads } = await load({ args, sample, more: { sentAs: 'csv', csvSeparator: ';', firstLine: 7 } });
-    const csv = { separator: ';', columnNames: ['a'], firstLineAsColumnNames: false, columnTypes: ['INTEGER'] };
+    const { loads } = await load({ args, sample, more: { sentAs: 'csv', firstLine: 7 } });
     const told = {
       workspace: 'w',
       collection: 'c',
@@ -46,6 +46,7 @@ describe('load_file', () => {
       line: 7,
       on_error: 'skip',
       csv: JSON.stringify(csv),
+      types: '{"a":"INTEGER"}',
     };
     expect(loads).toEqual([
       { ...told, sample: 200 },
@@ -120,8 +121,8 @@ describe('load_file', () => {
     const one = { list: { path: 'data.features', beside: ['type'] } };
     const { data, next } = await load({ more: one });
     expect(data).toMatchObject({ list_path: 'data.features', beside_list: ['type'] });
-    expect(next).toContain('("list_path": "." makes the object the document)');
-    const asked = await load({ more: one, args: { list_path: 'data.features' } });
+    expect(next).toContain('("list_path": "." in "format_params" makes the object the document)');
+    const asked = await load({ more: one, args: { format_params: { list_path: 'data.features' } } });
     expect(asked.next).not.toContain('list_path');
     const several = {
       lists: [
@@ -131,7 +132,7 @@ describe('load_file', () => {
     };
     const whole = await load({ more: several });
     expect(whole.data).toMatchObject({ lists: ['a: 2 items', 'b: 1,000 items'] });
-    expect(whole.next).toContain('delete this document and load again with its path as "list_path"');
+    expect(whole.next).toContain('delete this document and load again with its path as "list_path" in "format_params"');
     const refused = [{ at: 1, _id: null, error: 'has more than 10 MiB' }];
     const large = await load({ more: several, service: async () => ({ refused, refused_count: 1 }) });
     expect(large.next).toContain('to be the documents, load again with its path');

@@ -1,41 +1,18 @@
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileMeans } from '../../../src/cli/means.ts';
-import { type Client, createClient } from '../../../src/http/client.ts';
-import { callTool } from '../../../src/mcp/call.ts';
-import { startTestService, type TestService } from '../../service/harness.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadingHere } from './load-here.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../cli/files/fixtures');
-let service: TestService;
-let client: Client;
-let root: string;
+const { call, pathOf, rowsOf, write } = loadingHere();
 
-beforeAll(async () => {
-  service = await startTestService();
-  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-load-formats-')));
-  mkdirSync(join(root, 'all'));
-  copyFileSync(join(FIXTURES, 'orders-snappy.avro'), join(root, 'all/records.avro'));
-  copyFileSync(join(FIXTURES, 'book.xlsx'), join(root, 'all/book.xlsx'));
+beforeAll(() => {
   write('all/people.xml', '<people><person id="1"><name>Ada</name></person><person id="2"/></people>');
-});
-afterAll(async () => {
-  await client.close();
-  await service.remove();
-  rmSync(root, { recursive: true, force: true });
+  copyFileSync(join(FIXTURES, 'orders-snappy.avro'), pathOf('all/records.avro'));
+  copyFileSync(join(FIXTURES, 'book.xlsx'), pathOf('all/book.xlsx'));
 });
 
-const write = (path: string, text: string) => writeFileSync(join(root, path), text);
-
-async function call(name: string, args: Record<string, unknown>) {
-  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
-  const { structured, isError } = await callTool({ client, name, args, means, confirm: async () => true } as never);
-  return { data: structured as Record<string, never>, next: String(structured['next'] ?? ''), isError };
-}
 const load = (args: Record<string, unknown>) => call('load_file', args);
-const rowsOf = async (query: string) => (await call('run_query', { query })).data['rows'];
 
 describe('load_file of XML, Avro and workbooks', () => {
   it('loads a folder of them into collections named after the files', async () => {
@@ -65,7 +42,7 @@ describe('load_file of XML, Avro and workbooks', () => {
       other_sheets: ['Second sheet'],
       error_cells: 1,
     });
-    expect(book.next).toContain('"sheet" names another');
+    expect(book.next).toContain('"sheet" in "format_params" names another');
     const avro = await load({ path: 'all/records.avro', workspace: 'one' });
     expect(avro.data).toMatchObject({ format: 'avro', values_made_null: 2, decimals_as_text: ['exact'] });
   });
@@ -74,9 +51,9 @@ describe('load_file of XML, Avro and workbooks', () => {
     write('feed.xml', '<rss><channel><title/><item><n>1</n></item><item><n>2</n></item></channel></rss>');
     const whole = await load({ path: 'feed.xml', dry_run: true });
     expect(whole.data).toMatchObject({ doc_tag: 'channel', lists: ['item: 2 items', 'n: 2 items'] });
-    const feed = await load({ path: 'feed.xml', doc_tag: 'item', root_tag: 'channel' });
+    const feed = await load({ path: 'feed.xml', format_params: { doc_tag: 'item', root_tag: 'channel' } });
     expect(feed.data['counts']).toEqual({ ADDED: 2 });
-    const sheet = await load({ path: 'all/book.xlsx', sheet: 'Second sheet', dry_run: true });
+    const sheet = await load({ path: 'all/book.xlsx', format_params: { sheet: 'Second sheet' }, dry_run: true });
     expect(sheet.data).toMatchObject({ columns: ['a', 'b'], rows: [['x', 1]] });
   });
 

@@ -1,50 +1,18 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileMeans } from '../../../src/cli/means.ts';
-import { type Client, createClient } from '../../../src/http/client.ts';
-import { callTool } from '../../../src/mcp/call.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../../src/mcp/room.ts';
 import { collectionNameOf } from '../../../src/mcp/tools/load-plan.ts';
-import { startTestService, type TestService } from '../../service/harness.ts';
+import { loadingHere } from './load-here.ts';
 
-let service: TestService;
-let client: Client;
-let root: string;
+const { call, write } = loadingHere();
 
-beforeAll(async () => {
-  service = await startTestService();
-  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-many-')));
+beforeAll(() => {
   write('five/orders.csv', 'id,total,placed_at\n1,2.5,2024-03-01T10:00:00Z\n2,7,2024-03-02T10:00:00Z\n');
   write('five/customers.json', '[{"_id":"c1","name":"Ada","address":{"city":"Rome"},"tags":["a"]}]');
   write('five/events.jsonl', '{"_id":"e1","n":1}\n{"_id":"e2","n":2}\n');
   write('five/products.tsv', 'sku\tprice\np1\t2\n');
   write('five/tickets.json', '[{"_id":"t1","items":[{"sku":"p1","n":2}]}]');
 });
-afterAll(async () => {
-  await client.close();
-  await service.remove();
-  rmSync(root, { recursive: true, force: true });
-});
 
-function write(path: string, text: string): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
-
-async function call(name: string, args: Record<string, unknown>) {
-  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
-  const { structured, text, isError } = await callTool({
-    client,
-    name,
-    args,
-    means,
-    confirm: async () => true,
-  } as never);
-  return { data: structured as Record<string, never>, text, next: String(structured['next'] ?? ''), isError };
-}
 const load = (args: Record<string, unknown>) => call('load_file', args);
 
 describe('load_file of many files', () => {
@@ -179,7 +147,7 @@ describe('load_file of many files', () => {
       format: 'csv',
       collection: 'dry.orders',
       would_be_created: true,
-      fields_of: 'all 2 documents',
+      looked_at: 'all 2 entries',
       fields: 'id integer, total number|integer, placed_at text',
       columns: ['id', 'total', 'placed_at'],
       rows: [

@@ -1,43 +1,13 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileMeans } from '../../../src/cli/means.ts';
-import { type Client, createClient } from '../../../src/http/client.ts';
-import { callTool } from '../../../src/mcp/call.ts';
-import { startTestService, type TestService } from '../../service/harness.ts';
+import { describe, expect, it } from 'vitest';
+import { loadingHere } from './load-here.ts';
 
-let service: TestService;
-let client: Client;
-let root: string;
-
-beforeAll(async () => {
-  service = await startTestService();
-  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'colloquy-load-')));
-});
-afterAll(async () => {
-  await client.close();
-  await service.remove();
-  rmSync(root, { recursive: true, force: true });
-});
-
-async function call(name: string, args: Record<string, unknown>, more: object = {}) {
-  const means = fileMeans({ dataDir: join(root, 'none'), allowDirs: [root] });
-  const confirm = async () => true;
-  const { structured, text, isError } = await callTool({ client, name, args, means, confirm, ...more } as never);
-  return { data: structured as Record<string, never>, text, next: String(structured['next'] ?? ''), isError };
-}
+const { call, rowsOf: rows, write } = loadingHere();
 
 /** Loads a file with a content, into a collection of its name. */
 async function load(path: string, content: string | Buffer, args: Record<string, unknown> = {}, more: object = {}) {
-  writeFileSync(join(root, path), content);
+  write(path, content);
   return call('load_file', { path, ...args }, more);
-}
-
-async function rows(query: string): Promise<unknown> {
-  return (await call('run_query', { query })).data['rows'];
 }
 
 const line = (n: number) => `{"_id":"${n}","n":${n},"text":"some text ${n * 7919} ${(n * 104729) % 9973}"}\n`;

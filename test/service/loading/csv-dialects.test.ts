@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { separatorOf } from '../../../src/service/loading/dialect.ts';
 import { rowsOf } from '../../engine/harness.ts';
 import { type Loads, openLoads } from './loads.ts';
 
@@ -23,6 +24,29 @@ async function loaded(text: string | Buffer, options: Parameters<Loads['load']>[
   const rows = await rowsOf(loads.engine, 'SELECT * EXCLUDE (_id, _event_time) FROM docs ORDER BY _id');
   return { outcome, columns: columns.slice(1), rows };
 }
+
+describe('the separator', () => {
+  test.each([
+    ['a;b;c\n1;2;3\n', ';'],
+    ['a;b\n1,5;2,5\n3,5;4\n', ';'],
+    ['a\tb\n1\t2\n', '\t'],
+    ['a|b\r\n1|2\r\n', '|'],
+    ['a,b\n1,x;y\n', ','],
+    ['"a,b";c;d\n"x\ny, z";1;2\n', ';'],
+    ['id,tags\n1,a;b\n2,c;d\n', ','],
+    ['a;b\n1;2\n3;4;5\n', ';'],
+    ['a;b,c\n1;2,3\n', ','],
+    ['name\nx\n', ','],
+    ['', ','],
+  ])('of %j is %j', (text, separator) => {
+    expect(separatorOf(text, true)).toBe(separator);
+  });
+
+  test('is told in the outcome', async () => {
+    expect((await loaded(lines('a;b', '1,5;x'))).outcome.separator).toBe(';');
+    expect((await loads.load(await loads.create('given'), 'a;b\n', { csv: { separator: ',' } })).separator).toBe(',');
+  });
+});
 
 describe('dialects', () => {
   test.each([',', ';', '\t', '|'])('separated by %j are recognized', async (separator) => {

@@ -36,7 +36,7 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 /** A request as it is written, of which what is answered is gathered. */
-function speak(name: string, headers: string[]) {
+function speak(name: string, headers: string[], format = 'jsonl') {
   const socket = connect(bench.service.socket);
   const heard = { text: '', isClosed: false };
   socket.on('data', (chunk) => {
@@ -48,7 +48,7 @@ function speak(name: string, headers: string[]) {
       heard.isClosed = true;
     });
   const head = [
-    `POST ${COLLECTIONS}/${name}/load?format=jsonl HTTP/1.1`,
+    `POST ${COLLECTIONS}/${name}/load?format=${format} HTTP/1.1`,
     'host: localhost',
     `authorization: ApiKey ${bench.service.key}`,
     'content-type: application/octet-stream',
@@ -297,5 +297,45 @@ describe('a load is refused', () => {
       const answer = await bench.service.call(method, path);
       expect([answer.status, answer.headers['allow']]).toEqual([405, 'OPTIONS, POST']);
     }
+  });
+});
+
+describe('a load that is refused', () => {
+  const csv = (rows: number) => `id,n\n${'1,2,3\n'.repeat(rows)}`;
+
+  it('with nothing stored has a status of its own, and its result', async () => {
+    const name = await bench.create();
+    for (const [text, format] of [
+      [csv(1), 'csv'],
+      ['{"a":1\n', 'jsonl'],
+    ] as const) {
+      const length = `content-length: ${Buffer.byteLength(text)}`;
+      const { socket, heard } = speak(name, ['connection: close', length], format);
+      socket.write(text);
+      await until(() => heard.isClosed);
+      expect(heard.text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*content-type: application\/json/);
+      const body = JSON.parse(heard.text.slice(heard.text.indexOf('{'), heard.text.lastIndexOf('}') + 1));
+      expect(body).toMatchObject({
+        message: expect.stringMatching(/^Nothing was loaded: /),
+        type: 'INVALIDINPUT',
+        data: { added: 0, stopped: expect.any(String), refused: [{ at: expect.any(Number) }] },
+      });
+    }
+    expect(await countOf(name)).toBe(0);
+  });
+
+  it('has that status while its body is still being sent', async () => {
+    const name = await bench.create();
+    const { socket, heard } = speak(name, ['content-length: 20000000']);
+    socket.write(`no JSON\n${line(1).repeat(20_000)}`);
+    await until(() => heard.text.includes('"message"'));
+    expect(heard.text).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+
+  it('comes to the client with its result', async () => {
+    const name = await bench.create();
+    const done = await bench.load(name, csv(3), { format: 'csv' });
+    expect(done).toMatchObject({ added: 0, refused_count: 3, stopped: expect.stringContaining('nothing is stored') });
   });
 });

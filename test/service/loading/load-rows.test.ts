@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDocuments } from '../../../src/cli/files/file-documents.ts';
-import type { FileRequest } from '../../../src/mcp/tools/file.ts';
+import type { LoadInput } from '../../../src/mcp/tools/load-arguments.ts';
 import { sentAs } from '../../../src/mcp/tools/load-preview.ts';
 import { type LoadBench, startBench } from './load-bench.ts';
 
@@ -22,16 +22,19 @@ afterAll(async () => {
 });
 
 /** Loads a file as `load_file` sends it, into a collection of its own; its rows are in the order of the file. */
-async function load(path: string, content: string | Buffer | undefined, csv: FileRequest['csv'] = {}) {
+async function load(
+  path: string,
+  content: string | Buffer | undefined,
+  input: Pick<LoadInput, 'types' | 'format_params'> = {},
+) {
   if (content !== undefined) writeFileSync(join(root, path), content);
-  const file = await openDocuments({ folders: [root], dataDir: join(root, 'none') }, { path, csv });
+  const file = await openDocuments({ folders: [root], dataDir: join(root, 'none') }, { path });
   async function* body() {
     for await (const { piece } of file.pieces()) yield piece;
   }
   try {
     const name = await bench.create({ recognize_times: true });
-    const given = { path, csv_columns: csv?.columns, csv_types: csv?.types } as Parameters<typeof sentAs>[1];
-    const call = { workspace: 'commons', collection: name, ...sentAs(file, given), on_error: 'skip' } as const;
+    const call = { workspace: 'commons', collection: name, ...sentAs(file, input), on_error: 'skip' } as const;
     const done = await bench.client.load(call, body());
     return { done, rows: await bench.rows(`SELECT * EXCLUDE (_id, _event_time) FROM ${name} ORDER BY _id`) };
   } finally {
@@ -51,7 +54,7 @@ async function written(path: string, sql: string, options = 'FORMAT parquet'): P
 describe('a file of CSV', () => {
   it('is read with the types that are given, and lines for what is wrong', async () => {
     const text = '\ufeffid,name,n\n1,Ada,9007199254740993\n2,"two\nlines",x\n\n3,Bob,5,more\n4,Cy\n5,"a ""b""",\n';
-    const { done, rows } = await load('c.csv', text, { types: ['STRING', 'STRING', 'INTEGER'] });
+    const { done, rows } = await load('c.csv', text, { types: { id: 'STRING', n: 'INTEGER' } });
     expect(rows).toEqual([
       { id: '1', name: 'Ada', n: '9007199254740993' },
       { id: '4', name: 'Cy', n: null },
@@ -64,13 +67,13 @@ describe('a file of CSV', () => {
   });
 
   it('has the columns that are given, the separator of its name, or one that is recognized', async () => {
-    const tabbed = await load('t.tsv', '1\t2\n3\t4\n', { columns: ['a', 'b'] });
+    const tabbed = await load('t.tsv', '1\t2\n3\t4\n', { format_params: { columnNames: ['a', 'b'] } });
     expect(tabbed.rows).toEqual([
       { a: 1, b: 2 },
       { a: 3, b: 4 },
     ]);
     expect((await load('s.csv', '\ufeffa;b\n1,5;x\n')).rows).toEqual([{ a: '1,5', b: 'x' }]);
-    const given = await load('s.csv', undefined, { separator: ',' });
+    const given = await load('s.csv', undefined, { format_params: { separator: ',' } });
     expect(given.done.refused).toMatchObject([{ error: expect.stringContaining('2 values for 1 column') }]);
   });
 

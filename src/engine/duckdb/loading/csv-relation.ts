@@ -1,10 +1,11 @@
 import type { DuckDBValue } from '@duckdb/node-api';
+import { type ColumnType, typedCell } from '../../../contract/column-types.ts';
 import { type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
-import type { CellType, CsvPart, CsvRows } from '../../rows.ts';
+import type { CsvPart, CsvRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
-import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
+import { cellSql, cellValue, cellValueFor, givenValue } from './csv-cells.ts';
 import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
@@ -94,7 +95,7 @@ function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, pa
 async function givenColumn(
   ask: Ask,
   from: string,
-  { name, sql, given }: { name: string; sql: string; given: CellType },
+  { name, sql, given }: { name: string; sql: string; given: ColumnType },
   faults: string[],
   isEmpty: boolean,
 ): Promise<RowColumn> {
@@ -136,7 +137,7 @@ function csvDocument(
     let value: JsonValue | undefined = cell;
     if (name === ID_COLUMN) value = cell;
     else if (name === TIME_COLUMN) value = /^-?\d{1,18}$/.test(cell) ? Number(cell) : cell;
-    else if (given !== undefined) value = givenCellValue(cell, given);
+    else if (given !== undefined) value = typedCell(cell, given);
     else value = fieldValue(cell, byName.get(name), held.get(name));
     if (value === undefined) {
       why ??= `has ${JSON.stringify(cell.slice(0, SHOWN_MAX))} in column ${JSON.stringify(name)}, which is no ${given}`;

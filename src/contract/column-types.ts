@@ -1,0 +1,89 @@
+import { ApiError } from './errors.ts';
+import { isObject, type JsonValue, parseJson } from './json/json.ts';
+import { nearest } from './nearest.ts';
+import { isNumeral } from './text.ts';
+
+/** How the cells of CSV and of sheets become values. */
+
+export const COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+/** The types of all columns: found from the cells, or text; or those of some, by name. */
+export type ColumnTypes = 'infer' | 'text' | Readonly<Record<string, ColumnType>>;
+
+const NAMES_SHOWN = 20;
+const CHARS_SHOWN = 100;
+const EXPECTED = 'expected "infer", "text", or types of columns by name such as {"zip": "STRING", "n": "INTEGER"}';
+
+/** What was given as types, an object also as JSON, or why it is none. */
+export function readColumnTypes(given: unknown): { types: ColumnTypes } | { problem: string } {
+  if (given === 'infer' || given === 'text') return { types: given };
+  const found = typeof given === 'string' ? parsed(given) : given;
+  if (!isObject(found)) return { problem: EXPECTED };
+  const types: [string, ColumnType][] = [];
+  for (const [name, type] of Object.entries(found)) {
+    const known = COLUMN_TYPES.find((one) => typeof type === 'string' && one === type.toUpperCase());
+    if (known === undefined) {
+      const said = cut(JSON.stringify(type) ?? 'nothing');
+      return { problem: `the type of ${shown(name)} is ${said}, and not one of ${COLUMN_TYPES.join(', ')}` };
+    }
+    types.push([name, known]);
+  }
+  return { types: Object.fromEntries(types) };
+}
+
+/** The types by place; undefined: found from the cells. Throws `invalid_input` for a name that is no column. */
+export function typesByPlace(types: ColumnTypes, columns: readonly string[]): (ColumnType | undefined)[] {
+  if (typeof types === 'string') return columns.map(() => (types === 'text' ? 'STRING' : undefined));
+  const known = new Set(columns);
+  const wrong = Object.keys(types).find((name) => !known.has(name));
+  if (wrong !== undefined) {
+    const close = nearest(wrong, columns).map(shown).join(' or ');
+    const more = columns.length > NAMES_SHOWN ? ` and ${columns.length - NAMES_SHOWN} more` : '';
+    const all = `The columns are ${columns.slice(0, NAMES_SHOWN).map(shown).join(', ')}${more}.`;
+    const meant = close === '' ? '' : ` Did you mean ${close}?`;
+    throw new ApiError(
+      'invalid_input',
+      `"types" names ${shown(wrong)}, which is no column of the file. ${all}${meant}`,
+    );
+  }
+  return columns.map((name) => (Object.hasOwn(types, name) ? types[name] : undefined));
+}
+
+/** Throws `invalid_input` unless the values of a format that has types of its own are to keep them. */
+export function requireOwnTypes(types: ColumnTypes, format: string): void {
+  if (types === 'infer') return;
+  throw new ApiError(
+    'invalid_input',
+    `"types" says what the cells of CSV and xlsx are, and the values of ${format} have types of their own. Leave it out.`,
+  );
+}
+
+/** What the text of a cell is as a type; null: nothing, and undefined if it is no value of the type. */
+export function typedCell(cell: string, type: ColumnType): JsonValue | undefined {
+  if (type === 'STRING') return cell;
+  const text = cell.trim();
+  if (text === '') return null;
+  if (type === 'BOOLEAN') {
+    const lower = text.toLowerCase();
+    return lower === 'true' || (lower === 'false' ? false : undefined);
+  }
+  if (type === 'INTEGER') {
+    if (!/^[+-]?\d{1,38}$/.test(text)) return undefined;
+    const exact = BigInt(text.replace('+', ''));
+    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
+  }
+  const number = isNumeral(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const cut = (text: string) => text.slice(0, CHARS_SHOWN);
+const shown = (name: string) => JSON.stringify(cut(name));

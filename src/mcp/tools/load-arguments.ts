@@ -1,0 +1,159 @@
+import * as z from 'zod';
+import { type ColumnTypes, readColumnTypes } from '../../contract/column-types.ts';
+import { contract } from '../../contract/contract.ts';
+import { isObject } from '../../contract/json/json.ts';
+import { structureIn } from './arguments.ts';
+import { FILE_FORMATS, type FileFormat } from './file.ts';
+import type { Understood } from './hand-tool.ts';
+import type { Arguments } from './relations.ts';
+
+/** What `load_file` takes, under which names. */
+
+/** The arguments of `load_file`. */
+export interface LoadInput {
+  /** Files, folders and patterns; a text may be a list of them as JSON. */
+  path: string | readonly string[];
+  /** Default: commons. */
+  workspace?: string;
+  /** Absent: each file has one of its own, named after it. */
+  collection?: string;
+  format?: FileFormat;
+  /** Whether a missing collection, and workspace, is created; default true. */
+  create_collection?: boolean;
+  id_field?: string;
+  /** The event time of a collection that is created. */
+  event_time?: EventTime;
+  /** Of the cells of CSV and xlsx; default infer. */
+  types?: ColumnTypes;
+  /** Answer what would be loaded, and write nothing. */
+  dry_run?: boolean;
+  /** Whether to go on after an entry that is refused, and after a file that cannot be read; default stop. */
+  on_error?: 'stop' | 'skip';
+  /** The name of the file to begin with, of several. */
+  from?: string;
+  skip?: number;
+  format_params?: FormatParams;
+  /** Which arguments were sent under a name that is not listed. */
+  renamed?: readonly string[];
+}
+
+const EventTime = z.strictObject({
+  field: z.string().min(1),
+  format: z.string().min(1).optional(),
+  time_zone: z.string().min(1).optional(),
+});
+/** As `event_time_info` of a collection. */
+export type EventTime = z.output<typeof EventTime>;
+
+/** Listed as a text: the refusal of another one names all. */
+const format = z.string().refine((name): name is FileFormat => (FILE_FORMATS as readonly string[]).includes(name), {
+  error: `expected one of ${FILE_FORMATS.join(', ')}`,
+});
+
+const text = z.string().min(1).optional();
+const texts = z.array(z.string().min(1)).min(1).optional();
+
+/** How files of single formats are read: the fields of `csv` and `xml` in `format_params` of a source, and two more. */
+const FormatParams = z
+  .object({
+    separator: text,
+    columnNames: texts,
+    list_path: text,
+    doc_tag: text,
+    root_tag: text,
+    sheet: text,
+    quoteChar: text,
+    escapeChar: text,
+    encoding: text,
+    value_tag: text,
+    attribute_prefix: text,
+    columnTypes: texts,
+    firstLineAsColumnNames: z.boolean().optional(),
+  })
+  // Listed without its fields: all of them would cost every conversation more than they are worth to it.
+  .meta({ properties: {}, description: 'separator, columnNames, list_path, doc_tag, sheet, …' });
+export type FormatParams = z.output<typeof FormatParams>;
+
+const eventTime = z.unknown().transform((given, context): EventTime => {
+  const object = typeof given === 'string' ? (structureIn(given) ?? { field: given }) : given;
+  const { data } = EventTime.safeParse(object);
+  if (data !== undefined) return data;
+  context.addIssue('expected the name of a field, or an object with "field" and, if needed, "format" and "time_zone"');
+  return z.NEVER;
+});
+
+const types = z.unknown().transform((given, context): ColumnTypes => {
+  const read = readColumnTypes(given);
+  if ('types' in read) return read.types;
+  context.addIssue(read.problem);
+  return z.NEVER;
+});
+
+export function loadShape() {
+  const { workspace, collection } = contract.getCollection.params.shape;
+  return {
+    path: z
+      .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+      .describe('File, folder, pattern (in/**/*.csv), allowed https URL, or JSON list of these'),
+    workspace: workspace.optional().describe('Default commons'),
+    collection: collection.optional().describe('Default: named after each file'),
+    format: format.optional().describe('Default: by name'),
+    create_collection: z.boolean().optional(),
+    id_field: z.string().min(1).optional(),
+    event_time: eventTime.optional().describe('Field, or {field, format, time_zone}'),
+    types: types.optional().describe('infer, text, or {column: INTEGER, …}'),
+    format_params: FormatParams.optional(),
+    dry_run: z.boolean().optional(),
+    on_error: z.enum(['stop', 'skip']).optional(),
+    from: z.string().min(1).optional().describe('File to begin with'),
+    skip: z.int().min(0).optional().describe('Entries to leave out'),
+  };
+}
+
+const WITHIN = 'format_params';
+/** Names of arguments that stood by themselves once, and of what models send in their place. */
+const MOVED: Readonly<Record<string, keyof FormatParams>> = {
+  csv_separator: 'separator',
+  delimiter: 'separator',
+  csv_columns: 'columnNames',
+  csv_types: 'columnTypes',
+};
+const FIELDS: ReadonlySet<string> = new Set(Object.keys(FormatParams.shape));
+/** Objects in which the API has some of the fields. */
+const GROUPS = ['csv', 'xml', 'json', 'xlsx'];
+const EVENT_TIME = 'event_time_info';
+
+/**
+ * What was sent, under the names that are listed: fields of `format_params` may stand by themselves, or in it as the API
+ * has them. A name whose place is taken stays, to be refused.
+ */
+export function underListedNames(sent: Arguments): Understood {
+  const asGiven = sent[WITHIN];
+  const whole = typeof asGiven === 'string' ? structureIn(asGiven) : asGiven;
+  const params: Record<string, unknown> = {};
+  const rest: Record<string, unknown> = {};
+  const renamed: string[] = [];
+  for (const [name, value] of Object.entries(isObject(whole) ? whole : {})) {
+    if (GROUPS.includes(name) && isObject(value)) Object.assign(params, value);
+    else if (!GROUPS.includes(name) || value !== true) params[name] = value;
+  }
+  for (const [name, value] of Object.entries(sent)) {
+    const field = FIELDS.has(name) ? name : Object.hasOwn(MOVED, name) ? MOVED[name] : undefined;
+    if (name === WITHIN && isObject(whole)) continue;
+    if (name === EVENT_TIME && !Object.hasOwn(sent, 'event_time')) {
+      rest['event_time'] = value;
+      renamed.push(`"${name}" is "event_time"`);
+    } else if (field === undefined || Object.hasOwn(params, field)) rest[name] = value;
+    else if (!isEmpty(value)) {
+      params[field] = value;
+      renamed.push(`"${name}" is "${field}" in "${WITHIN}"`);
+    }
+  }
+  const meant = Object.entries(params).filter(([, value]) => !isEmpty(value));
+  return { listed: meant.length === 0 ? rest : { ...rest, [WITHIN]: Object.fromEntries(meant) }, renamed };
+}
+
+/** What models send for what they leave out. */
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}
