@@ -56,6 +56,38 @@ async function expectAlike(sql: string, before: JsonObject[] = []): Promise<void
   expect(warnings.map((one) => one.replaceAll('commons.loaded', 'commons.added'))).toEqual(told);
 }
 
+describe('what an export has beside its columns', () => {
+  test('goes back to its place', async () => {
+    const { outcome } = await load(`SELECT * FROM (VALUES
+      ('a', 1, {x: [1, NULL]}, '{"n":"one","o/x/1":{"y":"z"}}', '{"N":2}'), ('b', 2, {x: [3]}, NULL, NULL)) t(_id, n, o, _strays, _extra)`);
+    expect(outcome).toMatchObject({ entries: 2, added: 2, refusedCount: 0, withoutId: 0 });
+    const added = await loads.create('added');
+    await loads.add(added, [
+      { _id: 'a', n: 'one', o: { x: [1, { y: 'z' }] }, N: 2 },
+      { _id: 'b', n: 2, o: { x: [3] } },
+    ]);
+    const read = (name: string) => rowsOf(loads.engine, `SELECT * EXCLUDE (_event_time) FROM ${name} ORDER BY _id`);
+    expect(await read('docs')).toEqual(await read('added'));
+  });
+
+  test.each([
+    [`'5'`, 'has a text in "_strays" that is no JSON object'],
+    [`'{"l/7":1}'`, 'has a value in "_strays" for "l/7", which is no place in it'],
+    [`'{"l/999999999999":1}'`, 'which is no place in it'],
+    [`'{"x/y":1}'`, 'which is no place in it'],
+  ])('is refused where it is %s', async (strays, why) => {
+    const { outcome, rows } = await load(`SELECT [1] AS l, ${strays} AS _strays UNION ALL SELECT [2], NULL`);
+    expect(outcome).toMatchObject({ added: 1, refused: [{ at: 1, why: expect.stringContaining(why) }] });
+    expect(rows).toEqual([[[2]]]);
+  });
+
+  test('is a field of CSV, which is told', async () => {
+    const docs = await loads.create('docs');
+    const { warnings, added } = await loads.load(docs, 'n,_extra\n1,"{""N"":2}"\n');
+    expect([added, warnings]).toEqual([1, [expect.stringContaining('The column "_extra" of the file is a field')]]);
+  });
+});
+
 describe('loadRows() of Parquet', () => {
   test.each([
     ['1::TINYINT', 'BIGINT', 1],

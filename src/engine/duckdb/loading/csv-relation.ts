@@ -5,6 +5,7 @@ import type { CsvPart, CsvRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
+import { besideNotes } from './beside.ts';
 import { cellSql, cellValue, cellValueFor, givenValue } from './csv-cells.ts';
 import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
@@ -43,7 +44,7 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     const tried = cell && kinds.get(cell.sql)?.tried;
     return cell === undefined || tried === undefined ? [] : [{ name, sql: cell.sql, tried }];
   });
-  const notes = await fewOthers(ask, all, almost);
+  const notes = [...(await fewOthers(ask, all, almost)), ...besideNotes(names)];
   const timeAt = indexOf(TIME_COLUMN);
   const time: TimeSource | undefined = timeAt < 0 ? undefined : textTime(cellAt(timeAt));
   const [ownAt, idAt] = [indexOf(ID_COLUMN), idField === undefined ? -1 : indexOf(idField)];

@@ -9,6 +9,7 @@ import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
+import { BESIDE, mergeBeside } from './beside.ts';
 import { isSafe, timesAmong } from './csv-types.ts';
 import { type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
@@ -68,7 +69,10 @@ export async function parquetRelation(
   const select = `SELECT *, n + 1 AS l FROM ${read}`;
   const parts = await partsOf(ask, path, skip, select);
   const all = `(${select} WHERE n >= ${skip})`;
-  const fields = sources.filter(({ name }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name));
+  const beside = BESIDE.map((name) => sources.find((one) => one.name === name && TEXT_IDS.has(one.type.typeId))?.sql);
+  const fields = sources.filter(
+    ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
+  );
   const notes: string[] = [];
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
   const find = (name: string) => sources.find((one) => one.name === name);
@@ -78,11 +82,13 @@ export async function parquetRelation(
   const ownText = own && (idText(own) ?? `CAST(${own.sql} AS VARCHAR)`);
   const idSql = idField === undefined ? undefined : ((idSource && idText(idSource)) ?? 'NULL::VARCHAR');
   const timeText = timeColumn && typedValues(timeColumn.type, timeColumn.sql, true);
+  // Only as a document does a row have what is beside its columns in its place.
+  const faults = beside.flatMap((sql) => (sql === undefined ? [] : [`${sql} IS NOT NULL`]));
   return {
     names: sources.map(({ name }) => name),
     columns,
     parts,
-    key: keyOf({ own: ownText, idField: idSql, time, faults: [] }),
+    key: keyOf({ own: ownText, idField: idSql, time, faults }),
     documentSql: () =>
       [
         'l',
@@ -92,6 +98,7 @@ export async function parquetRelation(
         columns.length === 0
           ? "'{}'"
           : `json_object(${columns.map((column, at) => `'${at}', ${jsonOf(column)}`).join(', ')})::VARCHAR`,
+        ...beside.map((sql) => (sql === undefined ? 'NULL' : `${sql}::VARCHAR`)),
       ].join(', '),
     document: (values) => parquetDocument(values, columns, idField),
     notes,
@@ -189,7 +196,7 @@ async function partsOf(ask: Ask, path: string, skip: number, select: string): Pr
 }
 
 function parquetDocument(
-  [row, own, id, time, text]: readonly DuckDBValue[],
+  [row, own, id, time, text, ...beside]: readonly DuckDBValue[],
   columns: readonly RowColumn[],
   idField: string | undefined,
 ): RowAsDocument {
@@ -205,5 +212,6 @@ function parquetDocument(
     if (value !== null) setField(document, name, value);
   }
   const idValue = idField === undefined ? undefined : typeof id === 'string' ? id : null;
-  return withId({ at: Number(row), document, why: undefined }, idField, idValue);
+  const why = mergeBeside(document, beside);
+  return withId({ at: Number(row), document, why }, idField, idValue);
 }
