@@ -70,16 +70,11 @@ export function findDeleted(sql: Sql, table: Table, deletion: bigint): Promise<F
 }
 
 /**
- * The rows that meet a condition on `$1`.
- *
- * A checkpoint renumbers rows, even between two statements of a transaction that has only read. It leaves them in place
- * beside one that writes, which a transaction counts as from its first writing statement on, even if that affects
- * nothing. No checkpoint of ours runs beside a transaction that may write; this also guards against anyone else's, for
- * 5 % of a small write.
+ * The rows that meet a condition on `$1`. A checkpoint may renumber rows, even between two statements of a transaction;
+ * none runs beside a transaction that may write (`Store`).
  */
 async function rowsWhere(sql: Sql, table: Table, condition: string, value: string | bigint): Promise<FoundRow[]> {
   const key = rowKeyOf(table);
-  if (key === ROW_NUMBER) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
   const rowNumber = key === ROW_NUMBER ? ROW_NUMBER.column : '0::BIGINT';
   const rows = await sql(
     `SELECT ${quoteName(ID_COLUMN)}, ${rowNumber}, epoch_us(${quoteName(TIME_COLUMN)})
