@@ -87,7 +87,7 @@ async function runOnce({
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
+    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError), input: args })));
   } finally {
     reports?.end();
   }

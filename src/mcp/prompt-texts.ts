@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { newTag } from './fence.ts';
 import { lambdaNames, workspaceNames } from './resources/data-resources.ts';
 import type { Names, ResourceContext } from './resources/resource-kinds.ts';
 
@@ -44,7 +44,7 @@ const mayBeCut = (text: string) => !/\s/.test(text);
 
 /** Text from a user, between marks whose tag the author cannot know. */
 function quoted(text: string): string {
-  const tag = `data-${randomBytes(4).toString('hex')}`;
+  const tag = newTag();
   const marked = `<${tag}>\n${text}\n</${tag}>`;
   if (!mayBeCut(text)) return marked;
   return `${marked}\n\nSome clients pass on the first word alone. If the person typed more than that, all they typed is meant.`;
