@@ -129,6 +129,26 @@ describe('loadRows() of Parquet', () => {
     expect(outcome.warnings).toEqual([expect.stringMatching(/^2 values of "v" are none of JSON/)]);
   });
 
+  test('takes columns that are called as the engine calls what it knows of a file', async () => {
+    const values =
+      "'x' || i AS file_row_number, i AS filename, i + 1 AS File_Row_Number_1, i AS n, i AS l, i AS c0, i AS r";
+    const { columns, rows, outcome } = await load(`SELECT ${values} FROM range(3) t(i)`, { skip: 1 });
+    expect(columns.map((one) => one.split(' ')[0])).toEqual([
+      'file_row_number',
+      'filename',
+      'File_Row_Number_1',
+      'n',
+      'l',
+      'c0',
+      'r',
+    ]);
+    expect(rows).toEqual([
+      ['x1', 1, 2, 1, 1, 1, 1],
+      ['x2', 2, 3, 2, 2, 2, 2],
+    ]);
+    expect(outcome).toMatchObject({ added: 2, entries: 3 });
+  });
+
   test('takes ids and event times from columns of any type', async () => {
     const docs = await loads.create('docs');
     const { bytes } = await parquetOf(

@@ -17,6 +17,7 @@ import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } fr
 /** A column of the file, as SQL; `l` is the number of its row. */
 const columnAt = (index: number) => `c${index}`;
 const META = '_meta';
+/** Beside the columns, which have other names here: one of the file may be called so, too. */
 const ROW_NUMBER = 'file_row_number';
 /** Rows, and uncompressed bytes, of a part: about half a second of storing them. */
 const PART_ROWS = 250_000;
@@ -64,10 +65,10 @@ export async function parquetRelation(
   const sources = uniqueNames(described.columnNames()).map(
     (name, at): Source => ({ name, sql: columnAt(at), type: types[at] as DuckDBType }),
   );
-  const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}, ${ROW_NUMBER} = true) AS r(${[...sources.map(({ sql }) => sql), 'n'].join(', ')})`;
-  const select = `SELECT *, n + 1 AS l FROM ${read}`;
+  const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}) AS r(${sources.map(({ sql }) => sql).join(', ')})`;
+  const select = `SELECT *, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
   const parts = await partsOf(ask, path, skip, select);
-  const all = `(${select} WHERE n >= ${skip})`;
+  const all = `(${select} WHERE ${ROW_NUMBER} >= ${skip})`;
   const fields = sources.filter(({ name }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name));
   const notes: string[] = [];
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
@@ -170,7 +171,7 @@ async function partsOf(ask: Ask, path: string, skip: number, select: string): Pr
   const cut = (end: number) => {
     const start = Math.max(from, skip);
     if (start < end) {
-      const where = `n >= ${start} AND n < ${end}`;
+      const where = `${ROW_NUMBER} >= ${start} AND ${ROW_NUMBER} < ${end}`;
       parts.push({ from: `(${select} WHERE ${where})`, rows: end - start, first: start + 1, last: end });
     }
     from = end;
