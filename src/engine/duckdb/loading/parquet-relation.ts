@@ -10,8 +10,9 @@ import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { isSafe, timesAmong } from './csv-types.ts';
-import { type TypedValues, typedValues } from './parquet-types.ts';
+import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
+import { isTooLarge } from './row-bytes.ts';
 import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
 /** A column of the file, as SQL; `l` is the number of its row. */
@@ -72,6 +73,8 @@ export async function parquetRelation(
   const fields = sources.filter(({ name }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name));
   const notes: string[] = [];
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
+  const tooLarge = isTooLarge(fields);
+  const [found = []] = tooLarge === undefined ? [] : await ask(`SELECT bool_or(${tooLarge}) FROM ${all}`);
   const find = (name: string) => sources.find((one) => one.name === name);
   const [own, timeColumn] = [find(ID_COLUMN), find(TIME_COLUMN)];
   const idSource = idField === undefined ? undefined : find(idField);
@@ -84,6 +87,7 @@ export async function parquetRelation(
     columns,
     parts,
     key: keyOf({ own: ownText, idField: idSql, time, faults: [] }),
+    isTooLarge: found[0] === true ? tooLarge : undefined,
     documentSql: () =>
       [
         'l',
@@ -143,6 +147,11 @@ async function columnsOf(
     const { name, type } = source;
     if (AS_TEXT.has(type.typeId))
       notes.push(`${JSON.stringify(name)} has values of type ${typeName(type)}, which are text here.`);
+    if (holdsLongDecimals(type)) {
+      notes.push(
+        `${JSON.stringify(name)} has decimals of more than 15 digits in lists or objects, which are text here.`,
+      );
+    }
     if (Number(lost ?? 0) > 0) {
       notes.push(
         `${lost} values of ${JSON.stringify(name)} are none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out.`,
