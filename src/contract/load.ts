@@ -12,8 +12,6 @@ import type { Row } from './row.ts';
 export const LOAD_FORMATS = ['json', 'jsonl', 'csv', 'parquet'] as const;
 export type LoadFormat = (typeof LOAD_FORMATS)[number];
 
-export const CSV_COLUMN_TYPES = ['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'] as const;
-
 const Count = z.coerce.number().int().min(0);
 
 export const LOAD = {

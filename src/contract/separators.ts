@@ -9,13 +9,13 @@ export interface SeparatorCounts {
   rest: { counts: number[]; isQuoted: boolean } | undefined;
 }
 
-export function separatorCounts(text: string): SeparatorCounts {
+export function separatorCounts(text: string, quote = '"'): SeparatorCounts {
   const records: number[][] = [];
   let counts = SEPARATORS.map(() => 0);
   let isQuoted = false;
   let isEmpty = true;
   for (const character of text) {
-    if (character === '"') isQuoted = !isQuoted;
+    if (character === quote) isQuoted = !isQuoted;
     if (!isQuoted && (character === '\n' || character === '\r')) {
       if (!isEmpty) records.push(counts);
       if (records.length === RECORDS_MAX) return { records, rest: undefined };

@@ -18,6 +18,7 @@ export type {
   TransformOutput,
 } from './expressions.ts';
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
+export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';

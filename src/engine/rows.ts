@@ -1,3 +1,4 @@
+import type { ColumnType } from '../contract/json/csv-cells.ts';
 import type { JsonObject } from '../contract/json/json.ts';
 import type { NewDocument } from './documents.ts';
 import type { OnFieldNews } from './field-news.ts';
@@ -5,9 +6,6 @@ import type { OnFieldNews } from './field-news.ts';
 /*
  * Rows of files, which the engine reads itself: none of them becomes a document in this process unless it has to.
  */
-
-/** A type that a column of CSV is given, whatever its cells are. */
-export type CellType = 'BOOLEAN' | 'INTEGER' | 'FLOAT' | 'STRING';
 
 /** A piece of a CSV file, in the spool: whole records, each with the number of its line as the first cell. */
 export interface CsvPart {
@@ -28,7 +26,7 @@ export interface CsvRows {
   parts: readonly CsvPart[];
   names: readonly string[];
   /** By column; one that has none has the type that all its cells have. */
-  types: readonly (CellType | undefined)[];
+  types: readonly (ColumnType | undefined)[];
   separator: string;
   quote: string;
   escaping: string;

@@ -1,5 +1,6 @@
+import { CSV_COLUMN_TYPES } from '../../contract/json/csv-cells.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
-import { CSV_COLUMN_TYPES, type LoadFormat } from '../../contract/load.ts';
+import type { LoadFormat } from '../../contract/load.ts';
 
 /** Formats of files that documents are loaded from. */
 export const FILE_FORMATS = ['json', 'jsonl', 'csv', 'parquet', 'xml', 'avro', 'xlsx'] as const;
@@ -24,7 +25,7 @@ export interface FileRequest {
         separator?: string | undefined;
         /** Column names, for a file whose first line does not contain them. */
         columns?: readonly string[] | undefined;
-        /** In the order of the columns; columns beyond these are STRING. */
+        /** In the order of the columns; a column beyond these has the type of all its cells. */
         types?: readonly (typeof CSV_TYPES)[number][] | undefined;
       }
     | undefined;

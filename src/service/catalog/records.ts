@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { PartitionSpec } from '../../contract/collections.ts';
 import { AnyObject } from '../../contract/fields.ts';
 import { INTEGRATION_KINDS } from '../../contract/integrations.ts';
+import { CSV_COLUMN_TYPES } from '../../contract/json/csv-cells.ts';
 import { QueryParameter } from '../../contract/queries.ts';
 import { ROLES } from '../../contract/row.ts';
 import { SIZES } from '../../contract/virtual-instances.ts';
@@ -47,7 +48,7 @@ const SOURCE = z.object({
         separator: z.string(),
         encoding: z.string(),
         columnNames: z.array(z.string()),
-        columnTypes: z.array(z.enum(['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'])),
+        columnTypes: z.array(z.enum(CSV_COLUMN_TYPES)),
         quoteChar: z.string(),
         escapeChar: z.string(),
       }),

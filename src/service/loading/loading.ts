@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
-import type { FileFormat } from '../catalog/records.ts';
+import type { CsvSettings } from '../ingest/csv-format.ts';
 
 /** What every way of loading a stream of bytes into a collection is told, and what it answers. */
 
@@ -15,7 +15,7 @@ export interface LoadOptions {
   /** Whether the load ends at the first entry that is refused. */
   onError: 'stop' | 'skip';
   /** How CSV is read; absent: recognized. */
-  csv?: Partial<Extract<FileFormat, { kind: 'csv' }>> | undefined;
+  csv?: CsvSettings | undefined;
   /** Told what is in, after each step that is durable. */
   tell: (progress: Readonly<LoadOutcome>) => void;
 }

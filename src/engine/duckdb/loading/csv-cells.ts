@@ -1,6 +1,6 @@
+import type { ColumnType } from '../../../contract/json/csv-cells.ts';
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
-import { isNumeral } from '../../../contract/text.ts';
-import type { CellType } from '../../rows.ts';
+import { isNumeral, NUMERAL_CHARS_MAX } from '../../../contract/text.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
@@ -111,28 +111,13 @@ const GIVEN_PATTERNS = {
 const GIVEN_SQL_TYPES = { INTEGER: 'HUGEINT', FLOAT: 'DOUBLE', BOOLEAN: 'BOOLEAN' } as const;
 
 /** SQL for the value of a cell in a column that was given a type, and for whether it has none. */
-export function givenValue(cell: string, type: Exclude<CellType, 'STRING'>): { value: string; isNone: string } {
+export function givenValue(cell: string, type: Exclude<ColumnType, 'STRING'>): { value: string; isNone: string } {
   const text = `trim(${cell})`;
   const value = `TRY_CAST(ltrim(${text}, '+') AS ${GIVEN_SQL_TYPES[type]})`;
   const fits = `regexp_full_match(${text}, ${quoteText(GIVEN_PATTERNS[type])})`;
-  const isHeld = type === 'FLOAT' ? ` AND coalesce(isfinite(${value}), false)` : ` AND ${value} IS NOT NULL`;
+  const isHeld =
+    type === 'FLOAT'
+      ? ` AND length(${text}) <= ${NUMERAL_CHARS_MAX} AND coalesce(isfinite(${value}), false)`
+      : ` AND ${value} IS NOT NULL`;
   return { value, isNone: `(${cell} IS NOT NULL AND ${text} <> '' AND NOT (${fits}${isHeld}))` };
-}
-
-/** What a document has of it; null: nothing, and undefined if it is no value of the type. */
-export function givenCellValue(cell: string, type: CellType): JsonValue | undefined {
-  if (type === 'STRING') return cell;
-  const text = cell.trim();
-  if (text === '') return null;
-  if (type === 'BOOLEAN') {
-    const lower = text.toLowerCase();
-    return lower === 'true' || (lower === 'false' ? false : undefined);
-  }
-  if (type === 'INTEGER') {
-    if (!/^[+-]?\d{1,38}$/.test(text)) return undefined;
-    const exact = BigInt(text.replace('+', ''));
-    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
-  }
-  const number = isNumeral(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(number) ? number : undefined;
 }

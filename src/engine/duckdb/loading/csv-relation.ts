@@ -1,10 +1,11 @@
 import type { DuckDBValue } from '@duckdb/node-api';
-import { type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
-import type { CellType, CsvPart, CsvRows } from '../../rows.ts';
+import { type Cell, type ColumnType, documentOfCells } from '../../../contract/json/csv-cells.ts';
+import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
+import type { CsvPart, CsvRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
-import { cellSql, cellValue, cellValueFor, givenCellValue, givenValue } from './csv-cells.ts';
+import { cellSql, cellValue, cellValueFor, givenValue } from './csv-cells.ts';
 import { type CellsAre, cellKinds, fewOthers, isSafe, sqlList } from './csv-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
 import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
@@ -13,7 +14,6 @@ import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 const cellAt = (index: number) => `c${index}`;
 /** What `draftOf` of the service leaves out, too: its own. */
 const META = '_meta';
-const SHOWN_MAX = 80;
 
 /** The least that the engine reads at once. */
 const BUFFER_BYTES_MIN = 8 * 1024 * 1024;
@@ -52,13 +52,14 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     time,
     faults: noValues,
   });
+  const byName = new Map(columns.map((column) => [column.name, column]));
   return {
     names,
     columns,
     parts: rows.parts.map((part) => partOf(rows, part)),
     key,
     documentSql: () => `l, to_json([${names.map((_, at) => cellAt(at)).join(', ')}])::VARCHAR`,
-    document: (values, held) => csvDocument(values, { names, types, columns, idField }, held),
+    document: (values, held) => csvDocument(values, { names, types, columns: byName, idField }, held),
     notes,
   };
 }
@@ -94,7 +95,7 @@ function readCsv({ names, separator, quote, escaping, recordBytes }: CsvRows, pa
 async function givenColumn(
   ask: Ask,
   from: string,
-  { name, sql, given }: { name: string; sql: string; given: CellType },
+  { name, sql, given }: { name: string; sql: string; given: ColumnType },
   faults: string[],
   isEmpty: boolean,
 ): Promise<RowColumn> {
@@ -115,7 +116,7 @@ async function givenColumn(
 interface CsvDocumentContext {
   names: readonly string[];
   types: CsvRows['types'];
-  columns: readonly RowColumn[];
+  columns: ReadonlyMap<string, RowColumn>;
   idField: string | undefined;
 }
 
@@ -125,25 +126,12 @@ function csvDocument(
   { names, types, columns, idField }: CsvDocumentContext,
   held: ReadonlyMap<string, Shape>,
 ): RowAsDocument {
-  const cells = parseJson(String(text)) as (string | null)[];
-  const byName = new Map(columns.map((column) => [column.name, column]));
-  const document: JsonObject = {};
-  let why: string | undefined;
-  for (const [at, cell] of cells.entries()) {
-    const name = names[at] ?? '';
-    if (cell === null || name === META) continue;
-    const given = types[at];
-    let value: JsonValue | undefined = cell;
-    if (name === ID_COLUMN) value = cell;
-    else if (name === TIME_COLUMN) value = /^-?\d{1,18}$/.test(cell) ? Number(cell) : cell;
-    else if (given !== undefined) value = givenCellValue(cell, given);
-    else value = fieldValue(cell, byName.get(name), held.get(name));
-    if (value === undefined) {
-      why ??= `has ${JSON.stringify(cell.slice(0, SHOWN_MAX))} in column ${JSON.stringify(name)}, which is no ${given}`;
-    } else if (value !== null) setField(document, name, value);
-  }
+  const cells = parseJson(String(text)) as Cell[];
+  const row = documentOfCells(cells, { names, types }, (cell, name) =>
+    fieldValue(cell, columns.get(name), held.get(name)),
+  );
   const idCell = idField === undefined ? undefined : (cells[names.indexOf(idField)] ?? null);
-  return withId({ at: Number(line), document, why }, idField, idCell);
+  return withId({ at: Number(line), ...row }, idField, idCell);
 }
 
 function fieldValue(cell: string, column: RowColumn | undefined, held: Shape | undefined): JsonValue {

@@ -1,7 +1,7 @@
 import type { DuckDBValue } from '@duckdb/node-api';
+import type { ColumnType } from '../../../contract/json/csv-cells.ts';
 import type { JsonObject } from '../../../contract/json/json.ts';
 import type { DeclaredType } from '../../documents.ts';
-import type { CellType } from '../../rows.ts';
 import type { Shape } from '../values/shape.ts';
 import type { CellKind } from './csv-cells.ts';
 
@@ -16,7 +16,7 @@ export interface RowColumn {
   /** SQL for its value, among the columns of a part: of the type of its shape. */
   sql: string;
   /** The text of a cell of CSV: SQL for it, what all cells are, and the type that they were given. */
-  cell?: { sql: string; kind: CellKind | undefined; given: CellType | undefined };
+  cell?: { sql: string; kind: CellKind | undefined; given: ColumnType | undefined };
   /** The type that a document declares. */
   declared?: DeclaredType | undefined;
   /** Whether each row with a value has to become a document. */
@@ -50,6 +50,8 @@ export interface Relation {
   columns: readonly RowColumn[];
   parts: readonly Part[];
   key: RowKey;
+  /** SQL condition for rows that are too large to become documents; undefined: there are none. */
+  isTooLarge?: string | undefined;
   /** What a document of a row is made of: SQL, and what becomes of that. */
   documentSql(columns: ReadonlyMap<string, Shape>): string;
   document(values: readonly DuckDBValue[], columns: ReadonlyMap<string, Shape>): RowAsDocument;
