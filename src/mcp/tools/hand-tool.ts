@@ -6,7 +6,8 @@ import { answerSchema, inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tool.ts';
 
 /** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
-export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
+export interface HandTool<Input>
+  extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'blast' | 'next' | 'nearest'> {
   name: string;
   title: string;
   description: string;
@@ -18,7 +19,7 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   meta?: ToolListing['_meta'];
   /** Checks what the schemas of the single arguments cannot express; throws `invalid_input`. */
   check?(input: Arguments): void;
-  run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
+  run(context: Parameters<Tool['run']>[0], input: Input, blast?: Parameters<Tool['run']>[2]): ReturnType<Tool['run']>;
 }
 
 /** Builds the tool. To be called at the tool's first use, since schemas take time. */
@@ -44,6 +45,6 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       check?.(input);
       return input;
     },
-    run: (context, input) => run(context, input as Input),
+    run: (context, input, blast) => run(context, input as Input, blast),
   };
 }

@@ -16,8 +16,10 @@ import { warned } from '../write-warnings.ts';
 import { readArguments } from './arguments.ts';
 import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
+import { deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
+import { impactTool } from './impact.ts';
 import { callIssuing } from './issued.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
@@ -25,6 +27,7 @@ import { presentCollections } from './overview.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import { fetchResultTool } from './result-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
+import { listTrashTool, readAuditTool, restoreTool } from './trash-tools.ts';
 
 type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 
@@ -52,7 +55,8 @@ function toolOf(rowTool: RowTool): Tool {
       if (issues) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
-      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
+      const tellTrash = row.trash;
+      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
       if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
       if (rowTool.kind === 'list') {
         const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);
@@ -62,7 +66,8 @@ function toolOf(rowTool: RowTool): Tool {
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
       if (rowTool.kind === 'writes') {
         const written = result as WriteResult;
-        return warned(presentWrites(written, blast), written.warnings);
+        const shown = warned(presentWrites(written, blast), written.warnings);
+        return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
       return presentRecord(result, row.effect === 'read' ? undefined : input);
     },
@@ -148,6 +153,11 @@ export function tools(): ReadonlyMap<string, Tool> {
         compareTool(),
         docsTool(),
         loadFileTool(),
+        deleteWhereTool(),
+        impactTool(),
+        listTrashTool(),
+        restoreTool(),
+        readAuditTool(),
         ...computed,
       ].map((tool) => [tool.listing.name, tool]),
     );
