@@ -17,9 +17,11 @@ import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
 import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
+import { attemptAgain } from './again.ts';
 import { CONDITION_KIND, type Part as OwnPart, readPart as readOwnPart } from './parts.ts';
 import type { Queries } from './queries.ts';
-import { castWarnings, requireCasts, withTimeCasts } from './time-casts.ts';
+import { secondSpellings } from './spellings.ts';
+import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 /** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
@@ -215,7 +217,7 @@ function tieBreak({ stored: columns }: KeptTable): string {
 }
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
-  return withTimeCasts(connection, await readStatement(text), async (statement) => {
+  return attemptAgain(connection, text, [timeCasts, secondSpellings], async (statement) => {
     const opened = await open(connection, statement, namesOf(table), signal);
     const { passed } = opened;
     requireCasts(opened, new Map());
