@@ -302,7 +302,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const compared = comparedText(message, failure.statement, origin);
   const ofTimes = compared === undefined ? noTime(message, failure.statement) : castForTime(compared);
   const hints = `${advice}${ofTimes}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
-  const short = shortenCandidates(message, failure.statement.body);
+  const short = shortenCandidates(message, failure.statement.body, origin);
   const told = ['query_error', `${short}${hints}`, { ...position, cause: error }] as const;
   return compared?.name === undefined
     ? new ApiError(...told)
