@@ -53,20 +53,21 @@ function textHint(
 }
 
 const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
-const isDot = (token: Token | undefined) => token?.text === '.';
 
-/** Index of the last token of the name, with dots, that begins at `first`; -1 if none does. */
-function nameEnd(list: readonly Token[], first: number): number {
+/**
+ * The last token, in a direction, of the name with dots of which `first` is one; -1 if there is no name. `isPart`: what its
+ * parts may be.
+ */
+export function endOfName(
+  list: readonly Token[],
+  first: number,
+  step: 1 | -1,
+  isPart: (token: Token | undefined) => boolean = isName,
+): number {
+  if (!isPart(list[first])) return -1;
   let last = first;
-  while (isName(list[last]) && isDot(list[last + 1]) && isName(list[last + 2])) last += 2;
-  return isName(list[last]) ? last : -1;
-}
-
-/** Index of the first token of the name, with dots, that ends at `last`; -1 if none does. */
-function nameStart(list: readonly Token[], last: number): number {
-  let first = last;
-  while (isName(list[first]) && isDot(list[first - 1]) && isName(list[first - 2])) first -= 2;
-  return isName(list[first]) ? first : -1;
+  while (list[last + step]?.text === '.' && isPart(list[last + 2 * step])) last += 2 * step;
+  return last;
 }
 
 /** Argument `at` of the first call from a place on, if it is just a name; for an operator, the name directly beside it. */
@@ -78,8 +79,12 @@ function argumentIn(sql: string, from: number, call: string, at: number): string
     ({ text, start }, place) => start >= from && text.toLowerCase() === call.toLowerCase() && isCall(place),
   );
   if (index === -1) return undefined;
-  const first = isOperator ? (at === 0 ? nameStart(list, index - 1) : index + 1) : argumentStart(list, index + 2, at);
-  const last = nameEnd(list, first);
+  const first = isOperator
+    ? at === 0
+      ? endOfName(list, index - 1, -1)
+      : index + 1
+    : argumentStart(list, index + 2, at);
+  const last = endOfName(list, first, 1);
   const isAlone = isOperator || list[last + 1]?.text === ',' || list[last + 1]?.text === ')';
   return last === -1 || !isAlone ? undefined : sql.slice(list[first]?.start, list[last]?.end);
 }
