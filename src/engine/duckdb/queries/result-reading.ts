@@ -12,7 +12,6 @@ import { writeParquet } from '../results/parquet-write.ts';
 import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
 import { foldName, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { DEFAULT_WORKSPACE } from '../sql/references.ts';
-import { readStatement } from '../sql/statement.ts';
 import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
 import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
