@@ -3,6 +3,7 @@ import { type ExportFlags, type ExportRequest, exportRequest } from './cli/expor
 import type { ServeRole } from './cli/serve/serve.ts';
 import { commandLine } from './command-line.ts';
 import { type Environment, readConfig, SETTING_ENTRIES, type Texts, UsageError, VERSION } from './config.ts';
+import { MOMENT_SHOWN, momentIn } from './contract/moment.ts';
 import { nearest } from './contract/nearest.ts';
 import { folder, integer } from './setting-values.ts';
 import { COMMANDS, type CommandName, type Config, SETTINGS } from './settings.ts';
@@ -336,8 +337,6 @@ function setupRequest({ readOnly }: Config, options: OwnOptions): SetupRequest {
   return { clients, yes, print, undo, write: readOnly ? false : write || undefined };
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 function auditFilter({ tool, since, failed = false, json = false, lines: text }: OwnOptions): AuditFilter {
   const lines = integer(0, 1_000_000).safeParse(text);
   if (!lines.success) throw new UsageError(`--lines is ${JSON.stringify(text)}: expected a whole number.`);
@@ -345,10 +344,9 @@ function auditFilter({ tool, since, failed = false, json = false, lines: text }:
 }
 
 function momentOf(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const ms = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNITS_MS[unit] ?? 0);
-  if (!Number.isNaN(ms)) return ms;
-  throw new UsageError(`--since is ${JSON.stringify(text.slice(0, 100))}: expected 30m, 12h, 7d, or a date and time.`);
+  const ms = momentIn(text);
+  if (ms !== undefined) return ms;
+  throw new UsageError(`--since is ${JSON.stringify(text.slice(0, 100))}: expected ${MOMENT_SHOWN}.`);
 }
 
 function refuseCommand(name: string): never {

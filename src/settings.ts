@@ -328,6 +328,14 @@ export const SETTINGS = {
     default: 'on',
     meaning: 'Whether calls of tools are put on record in audit.log of the data folder, without secrets',
   },
+  auditTool: {
+    schema: onOff,
+    env: 'COLLOQUY_AUDIT_TOOL',
+    flag: '--audit-tool <on-or-off>',
+    commands: OFFER,
+    default: 'off',
+    meaning: 'Whether an assistant may read that record, of all chats, with the tool read_audit',
+  },
 } as const satisfies Record<string, Setting>;
 
 type Settings = typeof SETTINGS;

@@ -3,13 +3,13 @@ import { ApiError } from '../contract/errors.ts';
 import { counted } from '../contract/in-words.ts';
 import { parseJson, stringifyJson } from '../contract/json/json.ts';
 import type { Client } from '../http/client.ts';
-import { callTool, unknownTool } from '../mcp/call.ts';
+import { type Confirmation, callTool, unknownTool } from '../mcp/call.ts';
 import type { Means } from '../mcp/means.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { Config } from '../settings.ts';
 import { connectService } from './connect.ts';
 import { personLog, plainText } from './log.ts';
-import { auditOf, fileMeans, secretMeans } from './means.ts';
+import { auditOf, ownMeans, secretMeans } from './means.ts';
 import { offerOf } from './offer.ts';
 import { forPerson } from './person.ts';
 import { shownProgress } from './progress.ts';
@@ -43,7 +43,7 @@ async function callOne(config: Config, tool: string, input: string | undefined, 
     client = await connectService(config, bin, log);
     const means = {
       ...secretMeans(config),
-      ...fileMeans(config),
+      ...ownMeans(config),
       ...(process.stdout.isTTY ? { keepSecret: shownHere(secrets) } : {}),
     };
     const answer = await callTool({
@@ -143,10 +143,12 @@ function refusedText({ counts }: Readonly<Record<string, unknown>>): string {
   return `colloquy: ${refused} of ${counted(all, 'documents')} ${refused === 1 ? 'was' : 'were'} refused; the answer says which and why.\n`;
 }
 
-/** Asks the person at the terminal; without a terminal the answer is no, so that no program can give it. */
-async function confirm(message: string, typedName: string | undefined): Promise<boolean> {
+/** Asks the person at the terminal; without a terminal nobody is asked, so that no program can answer. */
+async function confirm(message: string, typedName: string | undefined): Promise<Confirmation> {
   const wanted = typedName === undefined ? '[y/N] ' : `Type ${typedName} to confirm: `;
   const typed = await askAtTerminal(`${message}\n${wanted}`);
-  if (typed === undefined) return false;
-  return typedName === undefined ? isYes(typed) : typed === typedName;
+  if (typed === undefined) return 'nobody';
+  if (typedName === undefined) return isYes(typed);
+  if (typed === typedName) return true;
+  return typed.trim() === '' ? false : 'mistyped';
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { secretVariables } from '../config.ts';
-import { type AuditLog, openAuditLog } from '../local/audit-log.ts';
+import { type AuditLog, findRecords, openAuditLog } from '../local/audit-log.ts';
 import { keepKey } from '../local/key-files.ts';
 import { secretReader } from '../local/secret-references.ts';
 import type { Audit } from '../mcp/audit.ts';
@@ -41,6 +41,23 @@ export function auditOf(
   if (!audit) return undefined;
   const file = openAuditLog({ dataDir, log });
   return { transport, observe: file.append, settled: file.settled };
+}
+
+/** What tools need to read the audit log: nothing, unless the operator allows it. */
+export function auditMeans({ auditTool, dataDir }: Pick<Config, 'auditTool' | 'dataDir'>): Pick<Means, 'readAudit'> {
+  if (!auditTool) return {};
+  return {
+    readAudit: (wanted, count) => findRecords(dataDir, wanted, count),
+  };
+}
+
+/** What a process provides that is connected to one service: the local one, unless the settings name another. */
+export function ownMeans(config: Config): Means {
+  return {
+    ...fileMeans(config),
+    ...auditMeans(config),
+    ...(config.url === undefined ? { reachesTrash: true as const } : {}),
+  };
 }
 
 /**

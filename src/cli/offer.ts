@@ -1,17 +1,19 @@
 import type { Logger } from '../mcp/logger.ts';
+import type { Means } from '../mcp/means.ts';
 import type { Hidden, Offer } from '../mcp/offer.ts';
 import { hiddenTools, offeredTools } from '../mcp/offer.ts';
 import type { ToolCard } from '../mcp/tools/tool.ts';
 import { chosenToolsets } from '../mcp/tools/toolsets.ts';
 import type { Config } from '../settings.ts';
-import { fileMeans } from './means.ts';
+import { ownMeans } from './means.ts';
 
 /** How long the first list of tools waits for the role of a remote key. */
 const ROLE_WAIT_MS = 1_500;
 
 /** The operator's choices; the role of the key is not included. */
-export function offerOf({ toolsets, profile, readOnly, ...config }: Config): Offer {
-  return { toolsets: chosenToolsets(profile, toolsets), readOnly, means: fileMeans(config) };
+export function offerOf(config: Config, means: Means = ownMeans(config)): Offer {
+  const { toolsets, profile, readOnly } = config;
+  return { toolsets: chosenToolsets(profile, toolsets), readOnly, means };
 }
 
 /**

@@ -10,6 +10,9 @@ export const About = resource({
     .record(z.string(), z.string())
     .describe('Settings it was started with that are not the default, by the names of their flags'),
   api_key: z.string().describe('Name of the API key of this request'),
+  admitted_by: z
+    .array(z.string())
+    .describe("Names of the allowlist entries that hold the caller's address; null: it is let in without any"),
   time: z.string().describe("The service's clock as it answers, ISO-8601"),
   clock_before: z.string().describe('What it showed before it jumped ahead; null: it is not in doubt'),
 });

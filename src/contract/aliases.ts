@@ -34,7 +34,7 @@ export const aliases = {
     role: 'member',
     params: inWorkspace,
     body: z.object({
-      name: NewName.describe('Letters, digits, - and _'),
+      name: NewName,
       description: z.string().optional(),
       collections,
     }),

@@ -27,7 +27,7 @@ export const allowlist = {
     role: 'admin',
     params: z.object({}),
     body: z.object({
-      name: NewName.describe('Letters, digits, - and _'),
+      name: NewName,
       description: z.string().optional(),
       ip_address: z.string().describe('One IP address, or a range in CIDR notation'),
     }),
@@ -42,6 +42,7 @@ export const allowlist = {
     summary: 'Remove an entry of the IP allowlist. After the last one, every address is let in.',
     effect: 'delete',
     role: 'admin',
+    refuses: { onlyForCaller: true },
     whenLast: 'It is the last entry: without it, every address is let in.',
     params,
     result: AllowlistEntry,

@@ -12,6 +12,7 @@ export const ApprovalAnswer = resource({
   code: z.string().describe('Names the question while it is pending'),
   url: z.string().describe('Page on this machine at which a human answers; null for callers on another one'),
   expires_at: Timestamp,
+  answered_on: z.string().describe('page or terminal; null: not answered'),
   asked_again: z.string().describe('Why a question that somebody said yes to is asked again; null otherwise'),
 });
 export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;

@@ -108,7 +108,7 @@ export const collections = {
     role: 'member',
     params: z.object({ workspace: WorkspaceParam }),
     body: z.object({
-      name: NewName.describe('Letters, digits, - and _'),
+      name: NewName,
       description: z.string().optional(),
       sources: z.array(Source).optional().describe('See colloquy://docs/sources'),
       retention_secs: z.int().min(3_600).max(315_359_999).optional().describe('Purge older documents'),

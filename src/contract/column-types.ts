@@ -1,7 +1,6 @@
 import { ApiError } from './errors.ts';
-import { isObject, type JsonValue, parseJson } from './json/json.ts';
+import { isObject, parseJson } from './json/json.ts';
 import { nearest } from './nearest.ts';
-import { isNumeral } from './text.ts';
 
 /** How the cells of CSV and of sheets become values. */
 
@@ -57,24 +56,6 @@ export function requireOwnTypes(types: ColumnTypes, format: string): void {
     'invalid_input',
     `"types" says what the cells of CSV and xlsx are, and the values of ${format} have types of their own. Leave it out.`,
   );
-}
-
-/** What the text of a cell is as a type; null: nothing, and undefined if it is no value of the type. */
-export function typedCell(cell: string, type: ColumnType): JsonValue | undefined {
-  if (type === 'STRING') return cell;
-  const text = cell.trim();
-  if (text === '') return null;
-  if (type === 'BOOLEAN') {
-    const lower = text.toLowerCase();
-    return lower === 'true' || (lower === 'false' ? false : undefined);
-  }
-  if (type === 'INTEGER') {
-    if (!/^[+-]?\d{1,38}$/.test(text)) return undefined;
-    const exact = BigInt(text.replace('+', ''));
-    return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
-  }
-  const number = isNumeral(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(number) ? number : undefined;
 }
 
 function parsed(text: string): unknown {

@@ -14,6 +14,7 @@ import { organization } from './organization.ts';
 import { queries } from './queries.ts';
 import { results } from './results.ts';
 import type { Contract, Row } from './row.ts';
+import { selections } from './selections.ts';
 import { trash } from './trash.ts';
 import { users } from './users.ts';
 import { virtualInstances } from './virtual-instances.ts';
@@ -59,6 +60,7 @@ export const extensions = {
   ...browsers,
   ...backups,
   ...results,
+  ...selections,
   ...trash,
 } as const satisfies Contract;
 

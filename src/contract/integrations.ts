@@ -178,7 +178,7 @@ export const integrations = {
     params: z.object({}),
     body: z
       .object({
-        name: NewName.describe('Letters, digits, - and _'),
+        name: NewName,
         description: z.string().optional(),
         ...given,
       })

@@ -102,7 +102,7 @@ export const lambdas = {
     role: 'member',
     params: inWorkspace,
     body: z.object({
-      name: NewName.describe('Letters, digits, - and _'),
+      name: NewName,
       description,
       sql: LambdaSql.describe('The statement and its defaults'),
     }),

@@ -20,7 +20,7 @@ export const PARAMETER_TYPES = [
 
 export const QueryParameter = z.object({
   name: z.string().min(1).describe('Without the colon; "1" for :1'),
-  type: z.enum(PARAMETER_TYPES).optional().describe('Taken from the value if absent'),
+  type: z.enum(PARAMETER_TYPES).optional().describe('e.g. int, date; if absent, by the value'),
   value: Json.optional().describe('Text, number, boolean or JSON; as text, with its type'),
 });
 export type QueryParameter = z.infer<typeof QueryParameter>;

@@ -47,6 +47,8 @@ export interface Row {
     readonly usedIn?: string;
     /** The calling user. */
     readonly own?: boolean;
+    /** The only one, of several, that lets the caller's address in. */
+    readonly onlyForCaller?: boolean;
     /** The last user with this role. */
     readonly lastOf?: Role;
   };

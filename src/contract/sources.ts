@@ -36,7 +36,7 @@ const MongoScanStatus = resource({
   stream_records_deleted: z.int(),
 });
 
-const CsvParams = resource({
+export const CsvParams = resource({
   firstLineAsColumnNames: z.boolean(),
   separator: z.string(),
   encoding: z.string(),

@@ -39,10 +39,10 @@ const ITEMS_MAX = 500;
 const PATTERN_CHARS_MAX = 20_000;
 
 /**
- * SQL that makes the place `p` the same for all items of a list, and all values of a map, as for the first: 0; to be done
- * one after another. `items` are such places.
+ * SQL for the strays of a table with a place `p` that is the same for all items of a list, and all values of a map, as for
+ * the first: 0; `items` are such places.
  */
-export function placeSteps(items: readonly string[]): string[] {
+function foldedStraysSql(strays: string, items: readonly string[]): string {
   const levels: string[][] = [];
   const some = items.slice(0, ITEMS_MAX);
   for (const place of some) {
@@ -50,7 +50,33 @@ export function placeSteps(items: readonly string[]): string[] {
     levels[level] = [...(levels[level] ?? []), literally(place.slice(0, place.lastIndexOf('/')))];
   }
   const patterns = levels.map((around) => around.join('|')).filter(({ length }) => length <= PATTERN_CHARS_MAX);
-  return patterns.map((around) => `regexp_replace(p, '^(${around.replaceAll("'", "''")})/[^/]*', '\\1/0')`);
+  return patterns.reduce(
+    (from, around) =>
+      `(SELECT regexp_replace(p, '^(${around.replaceAll("'", "''")})/[^/]*', '\\1/0') AS p, v, t FROM ${from})`,
+    strays,
+  );
+}
+
+/** Which strays are counted, and how they are told apart. */
+interface Counted {
+  /** Of rows, as for `straysSql`; and of places `p`. */
+  condition?: string;
+  where?: string;
+  /** As for `foldedStraysSql`. */
+  items?: readonly string[];
+  /** Without, no text says a type. */
+  areTyped?: boolean;
+}
+
+/**
+ * SQL for how many strays a table has by place: `place`; `json`, as the engine's `json_type`; `type`, which their text says
+ * (`textTypeSql`); `"values"`, how many these are; `items`, of lists; and one of them, `example`.
+ */
+export function strayCountsSql(table: string, counted: Counted = {}): string {
+  const { condition, where = 'true', items = [], areTyped = true } = counted;
+  return `(SELECT p AS place, json_type(v) AS json, ${areTyped ? textTypeSql('t') : 'NULL'} AS type, count(*) AS "values",
+    sum(CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END) AS items, any_value(CAST(v AS VARCHAR)) AS example
+    FROM ${foldedStraysSql(`(FROM ${straysSql(table, condition)} WHERE ${where})`, items)} GROUP BY 1, 2, 3)`;
 }
 
 const DAY = '\\d{4}-\\d\\d-\\d\\d';

@@ -5,7 +5,7 @@
 
 const NUMERAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** A double needs 17 digits and an integer of 128 bits 39; a fraction may be written out a little further. */
-const NUMERAL_CHARS_MAX = 1_000;
+export const NUMERAL_CHARS_MAX = 1_000;
 
 /** Whether a text is a decimal number, as CSV, SQL and JSON write it, a sign included, and of a sane length. */
 export function isNumeral(text: string): boolean {

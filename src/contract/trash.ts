@@ -33,6 +33,14 @@ export type RestoredEntry = z.infer<typeof RestoredEntry>;
 export const EmptiedTrash = resource({ entries: z.number(), bytes: z.number() });
 export type EmptiedTrash = z.infer<typeof EmptiedTrash>;
 
+/**
+ * A call with this header learns where what it deletes goes: the answer then has `trash` beside its other fields. Other
+ * services ignore the header.
+ */
+export const TRASH_HEADER = 'x-colloquy-trash';
+export const Trashed = z.object({ id: z.string(), expires_at: Timestamp });
+export type Trashed = z.infer<typeof Trashed>;
+
 const params = z.object({ id: z.string().min(1).describe('Id of the entry') });
 const path = '/v1/colloquy/trash';
 

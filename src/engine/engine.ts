@@ -18,6 +18,7 @@ export type {
   TransformOutput,
 } from './expressions.ts';
 export type { FieldNews, NewSpelling, NewStrays, OnFieldNews, TypeChange } from './field-news.ts';
+export { requireSpace } from './free-space.ts';
 export type { EngineLimits, EngineSize, GiveUp } from './limits.ts';
 export type { ColumnProfile, Keeping, KeepRequest, ResultPage, ResultRows, Results, Retyped } from './results.ts';
 export type { CsvPart, CsvRows, ParquetRows, RowDocument, RowsOptions, RowsProgress } from './rows.ts';
@@ -69,13 +70,19 @@ export interface Engine extends Expressions {
 
   /**
    * Deletes the visible documents with these ids, in one durable step; returns their number. With `keep` they go to
-   * the trash; if there are none, nothing is kept.
+   * the trash; if there are none, nothing is kept. `still` returns those of the ids that are still to be deleted, while
+   * nothing else writes to the table.
    */
-  deleteDocuments(table: string, ids: readonly string[], keep?: Keep): Promise<number>;
+  deleteDocuments(
+    table: string,
+    ids: readonly string[],
+    keep?: Keep,
+    still?: (ids: readonly string[]) => Promise<readonly string[]>,
+  ): Promise<number>;
 
   /**
    * Restores documents from the trash to a table, in one durable step: equal to what they were, event time included.
-   * If they were deleted from another table, some thousands at most. One whose id exists there (again) stays in the trash. If none is restored, only such documents
+   * Some thousands at most. One whose id exists there (again) stays in the trash. If none is restored, only such documents
    * are left. `after` returns the records to store along with it, given what is then left in the trash.
    */
   restoreDocuments(
@@ -206,9 +213,9 @@ export type WriteOutcome =
 
 /** Where deleted documents go. */
 export interface Keep {
-  /** A new opaque id chosen by the caller. */
+  /** A new opaque id chosen by the caller, or that of an earlier deletion from the same table, to which these then belong. */
   trash: string;
-  /** The record to store with them. */
+  /** The record to store with them, given all that is then kept under the id. */
   record: (kept: Kept) => RecordChange;
 }
 

@@ -10,6 +10,13 @@ export interface Expressions {
   checkExpression(expression: Expression): Promise<void>;
 
   /**
+   * Rejects `query_error` unless `sql` is a condition as after WHERE and nothing else: no further clause, no parameter,
+   * and no subquery, so that each document decides it by itself. Which fields there are is not checked. In positions,
+   * the condition begins in the second line.
+   */
+  checkCondition(sql: string, signal?: AbortSignal): Promise<void>;
+
+  /**
    * Computes an expression for many rows of parameter values at once; one entry per row, in order. Each value has its
    * own type, whatever the other rows contain: integers, numbers, text and booleans as they are, arrays as LIST,
    * objects as JSON. Rejects as `query` does, and `content_too_large` when the values together are larger than a result

@@ -4,6 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { LoadProgress, LoadResult } from '../contract/load.ts';
 import { KEEP_HEADER } from '../contract/results.ts';
 import type { Contract, Row } from '../contract/row.ts';
+import { TRASH_HEADER } from '../contract/trash.ts';
 import { type LoadCall, sendLoad } from './load.ts';
 import { type WireRequest, wireRequest } from './request.ts';
 import { type Exchange, readFailure, readResult } from './response.ts';
@@ -43,6 +44,8 @@ export interface CallOptions {
   timeoutMs?: number | undefined;
   /** Asks to keep the query's whole result, and to return at most this many of its rows, or none; see `KEEP_HEADER`. */
   keepResult?: number | 'whole' | undefined;
+  /** Asks where what is deleted goes: the answer then has `trash`; see `TRASH_HEADER`. */
+  tellTrash?: boolean | undefined;
 }
 
 export interface LoadCallOptions {
@@ -133,7 +136,7 @@ async function call(
   try {
     for (let tries = 1; ; tries++) {
       try {
-        return await once(context, operation, row, request, deadline.signal, callOptions.keepResult);
+        return await once(context, operation, row, request, deadline.signal, callOptions);
       } catch (error) {
         await beforeRetry(context.options, row, error, tries, deadline);
       }
@@ -156,7 +159,7 @@ async function once(
   row: Row,
   request: WireRequest,
   signal: AbortSignal,
-  keepResult: CallOptions['keepResult'],
+  { keepResult, tellTrash }: Pick<CallOptions, 'keepResult' | 'tellTrash'>,
 ) {
   const { options, address, transport } = context;
   const apiKey = keyNow(options);
@@ -168,6 +171,7 @@ async function once(
       ...options.headers?.(),
       ...headersFor(apiKey, request.body !== undefined),
       ...(keepResult === undefined ? {} : { [KEEP_HEADER]: String(keepResult) }),
+      ...(tellTrash === true ? { [TRASH_HEADER]: 'told' } : {}),
     },
     body: request.body,
     changes: row.effect !== 'read',

@@ -13,8 +13,9 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { isObject } from '../contract/json/json.ts';
 import { openFolder } from './folder.ts';
 
@@ -157,6 +158,40 @@ export function readAuditLog(folder: string): AuditLines {
     }
   }
   return found;
+}
+
+/** Lines that are looked at before others have their turn. */
+const LINES_AT_ONCE = 500;
+
+/**
+ * The newest records in the audit log of a data folder that `wanted` takes, newest first, at most `count`. Of each file the
+ * later lines are read first, in steps: a process that serves others may call it.
+ */
+export async function findRecords(
+  folder: string,
+  wanted: (record: Readonly<Record<string, unknown>>) => boolean,
+  count: number,
+): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for (const name of [...filesAside(folder), FILE].reverse()) {
+    const lines = (await textOf(join(folder, name))).split('\n').reverse();
+    for (let at = 0; at < lines.length && found.length < count; at += LINES_AT_ONCE) {
+      const records = lines.slice(at, at + LINES_AT_ONCE).map(recordIn);
+      found.push(...records.filter((one) => one !== undefined).filter(wanted));
+      await turn();
+    }
+  }
+  // Several processes write, each at the end of a call.
+  return found.sort((a, b) => (String(a['time']) > String(b['time']) ? -1 : 1)).slice(0, count);
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return '';
+    throw error;
+  }
 }
 
 /** How much is read from the end of a file for its newest records. */

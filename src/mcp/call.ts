@@ -6,7 +6,8 @@ import { type Audit, type Caller, openRecord } from './audit.ts';
 import { presentError, toApiError } from './errors.ts';
 import { type Fenced, fence, lineText, type ToolResult } from './fence.ts';
 import type { Blast } from './guard/blast.ts';
-import { type Human, nobody, outgrown, type Question } from './guard/guard.ts';
+import { type Human, nobody, outgrown, type Question, refused, type Verdict } from './guard/guard.ts';
+import { withReceipt } from './guard/receipt.ts';
 import type { Means } from './means.ts';
 import type { Hidden } from './offer.ts';
 import { type Progress, pacedReports } from './progress.ts';
@@ -25,6 +26,8 @@ export interface Run {
   /** Receives progress reports, if the caller wants them. */
   progress?: Progress | undefined;
   means?: Means | undefined;
+  /** The tools that the caller has; absent: none, and answers name commands instead. */
+  offered?: ReadonlyMap<string, unknown> | undefined;
   /** Records the call; absent: it is not recorded. */
   audit?: Audit | undefined;
   caller?: Caller | undefined;
@@ -44,6 +47,9 @@ export async function runTool(run: Run): Promise<ToolResult | InputRequiredResul
   return result;
 }
 
+/** Answers of a human that are a no; all others leave the question open. */
+const DECLINED: readonly string[] = ['declined', 'cancelled'];
+
 async function runOnce({
   tool,
   args,
@@ -52,6 +58,7 @@ async function runOnce({
   signal,
   progress: send,
   means = {},
+  offered,
   onFault,
 }: Run): Promise<ToolResult | InputRequiredResult> {
   const { name } = tool.listing;
@@ -60,6 +67,7 @@ async function runOnce({
   const progress = reports?.report ?? (() => undefined);
   let client: Client | undefined;
   let blast: Blast | undefined;
+  let consent: Verdict | undefined;
   const secrets = tool.secretArguments?.length ? secretsOfCall(means.secretOf) : undefined;
   const hide = secrets?.hide ?? ((answer: Fenced) => answer);
   try {
@@ -78,16 +86,19 @@ async function runOnce({
       if (verdict.kind === 'refused') {
         const { code, reason, next, approval } = verdict;
         const data = { error: { tool: name, code, message: reason }, ...(approval === undefined ? {} : { approval }) };
-        return fence({ data, text: `${name} was refused (${code}): ${reason}`, next, isError: true });
+        const what = DECLINED.includes(code) ? 'was refused' : 'was not carried out';
+        return fence({ data, text: `${name} ${what} (${code}): ${reason}`, next, isError: true });
       }
+      consent = verdict;
     }
-    return fence(hide(await tool.run(context, input, blast)));
+    const answer = hide(await tool.run(context, input, blast));
+    return fence(blast === undefined ? answer : withReceipt(answer, { blast, consent, offered }));
   } catch (error) {
     const apiError = toApiError(error);
     if (apiError !== error) onFault(error);
     const suggestions =
       client === undefined ? [] : await tool.nearest({ client, signal, progress, means }, input, apiError);
-    return fence(hide(presentError(name, apiError, suggestions, tool.next?.(apiError))));
+    return fence(hide(presentError(name, apiError, { suggestions, next: tool.next?.(apiError), input: args })));
   } finally {
     reports?.end();
   }
@@ -118,6 +129,9 @@ export function notOffered(name: string, hidden: readonly Hidden[]): ToolResult 
   return fence({ ...presentError(name, new ApiError('forbidden', message)), next });
 }
 
+/** What a human at the terminal answered; `nobody`: there is no terminal to ask at. */
+export type Confirmation = boolean | 'mistyped' | 'nobody';
+
 /** One call from outside MCP. */
 export interface CallRequest {
   client: Client;
@@ -125,11 +139,10 @@ export interface CallRequest {
   name: string;
   args: Arguments;
   /**
-   * Asks the human at the terminal before anything is deleted; false refuses. `typedName` is set if the human has to
-   * type that name instead of a plain yes. It must ask on a TTY and refuse if there is none; otherwise a model with a
-   * shell could approve its own calls.
+   * Asks the human at the terminal before anything is deleted. `typedName` is set if the human has to type that name
+   * instead of a plain yes. It must ask on a TTY; otherwise a model with a shell could approve its own calls.
    */
-  confirm: (message: string, typedName: string | undefined) => Promise<boolean>;
+  confirm: (message: string, typedName: string | undefined) => Promise<Confirmation>;
   /** `off`: nobody is asked, by the operator's choice (default `ask`). */
   guard?: 'ask' | 'off';
   signal?: AbortSignal;
@@ -156,15 +169,11 @@ export async function callTool(request: CallRequest): Promise<CallAnswer> {
   if (tool === undefined) throw new ApiError('not_found', unknownTool(name));
   let fault: unknown;
   const atTerminal: Human = {
-    ask: async ({ blast }: Question) =>
-      (await confirm(blast.message, blast.typedName))
-        ? { kind: 'approved', waited: true }
-        : {
-            kind: 'refused',
-            code: 'declined',
-            reason: 'Nothing was changed: the deletion was not confirmed.',
-            next: 'A human can run the command again in a terminal and confirm. For automation its operator can set --guard=off (COLLOQUY_GUARD=off), and nobody is asked.',
-          },
+    async ask({ blast }: Question) {
+      const said = await confirm(blast.message, blast.typedName);
+      if (said === true) return { kind: 'approved', by: 'terminal', waited: true };
+      return refused(said === false ? 'declined' : said);
+    },
   };
   const onFault = (error: unknown) => {
     fault = error;

@@ -57,7 +57,7 @@ export const URIS_MAX = 100;
 const EVERY_MS = 3_000;
 const EVERY_MS_MAX = 60_000;
 const LIST = 'list';
-const LISTED = /^(create|delete)_(workspace|collection|lambda)$/;
+const LISTED = /^(?:(?:create|delete)_(?:workspace|collection|lambda)|restore_from_trash)$/;
 
 const loadState = () => import('./resources/resource-state.ts');
 

@@ -1,14 +1,14 @@
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import { nearest } from '../contract/nearest.ts';
 import type { Row } from '../contract/row.ts';
+import { visibleText } from '../contract/visible.ts';
 import type { Client } from '../http/client.ts';
 import type { Fenced } from './fence.ts';
 import { type Arguments, listerOf, nameOf, pathArguments, pathParameters } from './tools/relations.ts';
 
 /** What to do about an error whose message does not say it. */
 const NEXT: Partial<Record<ErrorCode, string>> = {
-  query_error:
-    'Correct the SQL (DuckDB dialect); describe_collection lists the fields of a collection and their types.',
+  query_error: 'Correct the SQL (DuckDB dialect); describe_collection lists fields and types.',
   unauthorized: 'The service does not accept the API key: a human has to set it and restart this server.',
   forbidden: 'The role of the API key does not allow this; a human with an admin key can do it or give the role.',
   query_timeout: 'Filter earlier, aggregate, or read fewer columns, and run it again.',
@@ -47,6 +47,9 @@ const SQL_NEXT: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** A message with names or an expression to use instead. */
+const SAYS_ITSELF = /\nCandidate (bindings|tables)\b|Did you mean|TRY_CAST\(/;
+
 /** Messages repeat names and SQL, which can be of any length. */
 const MESSAGE_CHARS_MAX = 4_000;
 const NAME_CHARS_MAX = 200;
@@ -59,23 +62,34 @@ export function toApiError(error: unknown): ApiError {
   });
 }
 
+/** What is known beside an error. */
+export interface ErrorContext {
+  /** Names similar to one that was not found. */
+  suggestions?: readonly string[];
+  /** The tool's own advice; a similar name, if there is one, is better advice. */
+  next?: string | undefined;
+  /** The arguments of the call, which may have the SQL that an error points into. */
+  input?: Arguments;
+}
+
 /**
- * An error as a result that a model can act on: what failed and why inside the fence, what to do next outside it.
- * `next` is the tool's own advice; a similar name, if there is one, is better advice.
+ * An error as a result that a model can act on: what failed and why inside the fence, with the place in the SQL, what to
+ * do next outside it.
  */
 export function presentError(
   tool: string,
   error: ApiError,
-  suggestions: readonly string[] = [],
-  next: string | undefined = undefined,
+  { suggestions = [], next, input = {} }: ErrorContext = {},
 ): Fenced {
   const { line, column, traceId, retryAfterMs } = error.details;
   const at = line === undefined ? '' : ` at line ${line}, column ${column ?? 1}`;
   const message = cut(error.message, MESSAGE_CHARS_MAX);
   const names = suggestions.map((name) => cut(name, NAME_CHARS_MAX));
+  const place = line === undefined ? undefined : sqlPlace(input, line, column ?? 1);
   const text = [`${tool} failed (${error.code})${at}: ${message}`];
+  if (place !== undefined) text.push(place);
   if (names.length > 0) text.push(`Did you mean: ${names.join(', ')}`);
-  if (traceId !== undefined) text.push(`Trace id: ${traceId}`);
+  if (traceId !== undefined && TRACED.has(error.code)) text.push(`Trace id: ${traceId}`);
   return {
     text: text.join('\n'),
     data: {
@@ -94,6 +108,36 @@ export function presentError(
   };
 }
 
+/** Errors of the service itself, which a human looks for in its log. */
+const TRACED: ReadonlySet<ErrorCode> = new Set(['internal', 'query_stopped', 'contract_mismatch'] as const);
+
+/** So much of a line is shown on either side of the place. */
+const PLACE_CHARS = 60;
+
+/** The line of SQL that an error is in, with a caret below its place; undefined if the call has no such SQL. */
+function sqlPlace(input: Arguments, line: number, column: number): string | undefined {
+  const sql = sqlIn(input);
+  const whole = sql?.split(/\r?\n/)[line - 1];
+  if (whole === undefined || column < 1 || column > whole.length + 1) return undefined;
+  const from = Math.max(0, column - 1 - PLACE_CHARS);
+  const before = visibleText(whole.slice(from, column - 1));
+  return `  ${before}${visibleText(whole.slice(column - 1, column - 1 + PLACE_CHARS))}\n  ${' '.repeat(before.length)}^`;
+}
+
+/** The SQL among the arguments of a call: its only text with that name, at any depth. */
+function sqlIn(input: Arguments): string | undefined {
+  const found: string[] = [];
+  const visit = (value: unknown, depth: number) => {
+    if (typeof value !== 'object' || value === null || depth > 4) return;
+    for (const [key, one] of Object.entries(value)) {
+      if (/^(query|sql)$/.test(key) && typeof one === 'string') found.push(one);
+      else visit(one, depth + 1);
+    }
+  };
+  visit(input, 0);
+  return found.length === 1 ? found[0] : undefined;
+}
+
 function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…[+${text.length - charsMax} characters]`;
 }
@@ -110,7 +154,8 @@ function nextStep(
   if (error.code === 'not_found') return 'List what exists (list_workspaces, list_collections) and use those names.';
   if (error.code === 'query_error') {
     const [said = ''] = error.message.split('\n', 1);
-    return SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1] ?? NEXT.query_error;
+    const advice = SQL_NEXT.find(([pattern]) => pattern.test(said))?.[1];
+    return advice ?? (SAYS_ITSELF.test(error.message) ? undefined : NEXT.query_error);
   }
   if (error.code !== 'resource_exceeded') return NEXT[error.code];
   if (retryAfterMs === undefined) return 'A limit is reached: ask for less, or free what the message names.';

@@ -15,9 +15,19 @@ export interface Means {
   findFiles?: FindFiles;
   /** Checks that a new file may be written at a path; absent: none can. */
   exportTarget?: (path: string) => Promise<ExportTarget>;
+  /** This process is on the machine of the service, over whose socket alone the trash is reached. */
+  reachesTrash?: true;
+  /** Absent: the operator does not let assistants read the audit log. */
+  readAudit?: ReadAudit;
   /** The user of this process is on another machine than the service: paths there are not revealed. */
   isElsewhere?: boolean;
 }
+
+/** The newest records of the audit log that `wanted` takes, newest first, at most `count`. */
+export type ReadAudit = (
+  wanted: (record: Readonly<Record<string, unknown>>) => boolean,
+  count: number,
+) => Promise<Readonly<Record<string, unknown>>[]>;
 
 /** A file that does not exist yet, in a folder that the operator allows. */
 export interface ExportTarget {

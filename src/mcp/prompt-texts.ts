@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { newTag } from './fence.ts';
 import { lambdaNames, workspaceNames } from './resources/data-resources.ts';
 import type { Names, ResourceContext } from './resources/resource-kinds.ts';
 
@@ -44,7 +44,7 @@ const mayBeCut = (text: string) => !/\s/.test(text);
 
 /** Text from a user, between marks whose tag the author cannot know. */
 function quoted(text: string): string {
-  const tag = `data-${randomBytes(4).toString('hex')}`;
+  const tag = newTag();
   const marked = `<${tag}>\n${text}\n</${tag}>`;
   if (!mayBeCut(text)) return marked;
   return `${marked}\n\nSome clients pass on the first word alone. If the person typed more than that, all they typed is meant.`;
@@ -276,6 +276,9 @@ function administerSteps(tools: Offered): Step[] {
     'list_aliases',
     'list_lambdas',
   ].filter((tool) => tools.has(tool));
+  const goes = tools.has('describe_impact')
+    ? 'describe_impact says in one call what depends on it and goes with it'
+    : 'read it once more by itself with its dependents (lambdas and aliases of a collection, keys of a user)';
   return [
     [
       ['get_current_user'],
@@ -283,7 +286,7 @@ function administerSteps(tools: Offered): Step[] {
     ],
     [
       [],
-      `Read the state before anything else, as far as the task touches it: ${readers.join(', ')}. For what would go, read it once more by itself with its dependents (lambdas and aliases of a collection, keys of a user). If the state is already what the task wants, say so and stop.`,
+      `Read the state before anything else, as far as the task touches it: ${readers.join(', ')}. For what would go, ${goes}. If the state is already what the task wants, say so and stop.`,
     ],
     [
       [],
@@ -295,7 +298,7 @@ function administerSteps(tools: Offered): Step[] {
     ],
     [
       [],
-      'Whatever deletes asks the human itself, with what is lost and whether it can be undone; for the severest they type the name. There is no argument that confirms. If the answer is a refusal, pass on what it says a human can do, and stop.',
+      'Whatever deletes asks the human itself, with what is lost and whether it can be undone; for the severest they type the name. There is no argument that confirms. If nothing was done, the answer says why, and the one thing to do then; if it was, pass on how it is undone.',
     ],
     [
       ['get_docs'],

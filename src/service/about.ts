@@ -1,14 +1,16 @@
 import type { About } from '../contract/about.ts';
+import { admittedBy } from './access/allowlist.ts';
 import type { CallContext } from './context.ts';
 
 /** What this service offers beyond the API. */
-export function getAbout({ version, build, trash, settings, caller, clock }: CallContext): About {
+export function getAbout({ version, build, trash, settings, caller, clock, catalog, origin }: CallContext): About {
   return {
     version,
     build: build ?? null,
     trash_days: trash.days,
     settings: { ...settings },
     api_key: caller.keyName,
+    admitted_by: admittedBy(catalog, origin),
     time: new Date().toISOString(),
     clock_before: clock.doubt === undefined ? null : new Date(clock.doubt.beforeMs).toISOString(),
   };

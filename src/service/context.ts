@@ -8,6 +8,7 @@ import type { ApprovalDesk } from './approvals/approval-desk.ts';
 import type { Backups } from './backups/backups.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Clock } from './clock.ts';
+import type { Selections } from './collections/selections.ts';
 import type { Compute } from './compute/compute.ts';
 import type { Usage } from './compute/usage.ts';
 import type { Secrets } from './integrations/secrets.ts';
@@ -20,7 +21,7 @@ import type { CollectionFiles } from './results/collection-files.ts';
 import type { KeptResults } from './results/kept-results.ts';
 import type { ResultFiles } from './results/result-files.ts';
 import type { Supervision } from './supervision/supervision.ts';
-import type { Trash } from './trash/trash-entries.ts';
+import type { Told, Trash } from './trash/trash-entries.ts';
 
 /** What the whole service shares. */
 export interface ServiceContext {
@@ -43,6 +44,7 @@ export interface ServiceContext {
   results: KeptResults;
   resultFiles: ResultFiles;
   collectionFiles: CollectionFiles;
+  selections: Selections;
   log: Logger;
   version: string;
   /** Build time (ISO-8601); undefined if run from the sources. */
@@ -72,6 +74,8 @@ export interface CallContext extends ServiceContext {
   text?: DocumentList | undefined;
   /** Most rows in the answer if the whole result is to be kept, 0 also if it is small; absent if it is not. */
   keepRows?: number | undefined;
+  /** Told where the call's deletion goes, if its answer is to say so. */
+  trashed?: Told | undefined;
   /** Aborted if the caller hangs up before the answer, or the service closes. */
   signal: AbortSignal;
 }

@@ -9,6 +9,7 @@ import * as backups from './backups/backups.ts';
 import * as aliases from './collections/aliases.ts';
 import * as collections from './collections/collections.ts';
 import * as documents from './collections/documents.ts';
+import * as selections from './collections/selected-documents.ts';
 import * as workspaces from './collections/workspaces.ts';
 import * as virtualInstances from './compute/virtual-instances.ts';
 import type { CallContext } from './context.ts';
@@ -113,6 +114,8 @@ export const handlers: Handlers = {
   forgetBrowsers: browsers.forgetBrowsers,
   createBackup: backups.createBackup,
   listRunningBackups: backups.listRunningBackups,
+  selectDocuments: selections.selectDocuments,
+  deleteSelected: selections.deleteSelected,
   listTrash: trash.listTrash,
   restoreTrash: trash.restoreTrash,
   removeTrash: trash.removeTrash,

@@ -17,6 +17,7 @@ import { createOffsets, prepareMetadata, startToCount } from './catalog/metadata
 import { createClock, type Watches } from './clock.ts';
 import { startReshaping } from './collections/reshaping.ts';
 import { startRetention } from './collections/retention.ts';
+import { createSelections } from './collections/selections.ts';
 import { openCompute } from './compute/compute.ts';
 import { openUsage } from './compute/usage.ts';
 import { openSecrets } from './integrations/secrets.ts';
@@ -257,6 +258,7 @@ async function startOn(
   const results = createKeptResults(engine, log, options.results);
   const resultFiles = createResultFiles(engine, log, options.exports);
   const collectionFiles = createCollectionFiles({ engine, log, hold: () => lifecycle.hold() });
+  const selections = createSelections({ hold: () => lifecycle.hold() });
   const localSockets = new WeakSet<Socket>();
   const backups = createBackups({ ...options, engine, log });
   const app = options.buildApp({
@@ -275,6 +277,7 @@ async function startOn(
     results,
     resultFiles,
     collectionFiles,
+    selections,
     approvals,
     pageServer,
     pairedBrowsers,
@@ -322,6 +325,7 @@ async function startOn(
     options.onClosing?.();
     lifecycle.close();
     approvals.close();
+    selections.close();
     pairedBrowsers.close();
     // The socket files are removed first. Whoever has connected by then is answered: that the request was not carried
     // out, and may be sent to the next service.

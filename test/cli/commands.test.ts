@@ -173,8 +173,11 @@ describe('colloquy call', () => {
   test('refuses to delete without a terminal', async () => {
     await run(['call', 'create_workspace', '{"name":"stays"}']);
     const refused = await runAlone(['call', 'delete_workspace', '{"workspace":"stays"}'], {}, 'y\nstays\n');
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not confirmed[\s\S]*--guard=off/) });
-    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'declined' } });
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/nobody could be asked[\s\S]*--guard=off/),
+    });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'nobody' } });
     expect((await run(['call', 'list_workspaces'])).stdout).toContain('"stays"');
   });
 

@@ -113,7 +113,8 @@ describe('callTool()', () => {
 describe('an error as a result', () => {
   it('has the position of an SQL error and what to do, complete in both forms', async () => {
     const thrown = new ApiError('query_error', 'column "nme" not found', { line: 2, column: 8, traceId: 't1' });
-    const { text, structured } = await errorOf('run_query', { query: 'q' }, thrown);
+    const query = "SELECT\n  t.id, nme FROM t WHERE x = 'y'";
+    const { text, structured } = await errorOf('run_query', { query }, thrown);
     expect(structured['error']).toEqual({
       tool: 'run_query',
       code: 'query_error',
@@ -123,7 +124,7 @@ describe('an error as a result', () => {
       trace_id: 't1',
     });
     expect(text).toMatch(
-      /^<(data-\w+)> .*\nrun_query failed \(query_error\) at line 2, column 8: column "nme" not found\nTrace id: t1\n<\/\1>\nNext: /,
+      /^<(data-\w+)> .*\nrun_query failed \(query_error\) at line 2, column 8: column "nme" not found\n {4}t\.id, nme FROM t WHERE x = 'y'\n {9}\^\n<\/\1>\nNext: /,
     );
   });
 
@@ -147,6 +148,21 @@ describe('an error as a result', () => {
   ])('says what to do about the SQL error: %s', async (message, hint) => {
     const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
     expect(structured['next']).toContain(hint);
+  });
+
+  it('gives no advice where the message has a name to use instead', async () => {
+    const message = 'Referenced column "nme" not found in FROM clause!\nCandidate bindings: "name"';
+    const { structured } = await errorOf('run_query', { query: 'q' }, new ApiError('query_error', message));
+    expect(structured).not.toHaveProperty('next');
+  });
+
+  it('shows the part of a long line that an error is in', async () => {
+    const query = `SELECT ${'a'.repeat(500)}, nme FROM t`;
+    const at = query.indexOf('nme');
+    const thrown = new ApiError('query_error', 'not found', { line: 1, column: at + 1 });
+    const [, , place = '', caret = ''] = (await errorOf('run_query', { query }, thrown)).text.split('\n');
+    expect(place).toHaveLength(2 + 60 + 'nme FROM t'.length);
+    expect(place.slice(caret.indexOf('^'))).toBe('nme FROM t');
   });
 
   it('says when to try again', async () => {

@@ -42,7 +42,7 @@ function expectFenced({ text, structured }: Pick<CallAnswer, 'text' | 'structure
   expectVisible(text);
   expectVisible(textIn(structured));
 
-  const tag = /^<(data-[0-9a-f]{8})> /.exec(text)?.[1] ?? 'none';
+  const tag = /^<(data-\d{9})> /.exec(text)?.[1] ?? 'none';
   expect(text.split(`<${tag}>`)).toHaveLength(2);
   expect(text.split(`</${tag}>`)).toHaveLength(2);
   const [, after = ''] = text.split(`</${tag}>`);

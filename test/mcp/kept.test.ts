@@ -32,7 +32,7 @@ async function call(
   const tool = tools().get(name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
   const { client, calls } = fakeClient(answers);
-  const human = { ask: async () => ({ kind: 'approved' as const }) };
+  const human = { ask: async () => ({ kind: 'approved' as const, by: 'chat' as const }) };
   const onFault = (error: unknown) => {
     throw error;
   };

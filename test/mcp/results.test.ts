@@ -141,10 +141,10 @@ describe('estimateTokens()', () => {
 });
 
 describe('presentList()', () => {
-  it('leaves out what is empty', () => {
+  it('leaves out what is empty, zero or false', () => {
     const { data } = presentList([{ name: 'a', description: null, sources: [], stats: { doc_count: 0, x: null } }]);
     expect(data).toEqual({
-      items: [{ name: 'a', stats: { doc_count: 0 } }],
+      items: [{ name: 'a' }],
       returned: 1,
       total: 1,
       truncated: false,

@@ -87,7 +87,12 @@ describe('an installation', () => {
 
   test('lists exactly the tools that the code computes, and runs one', async () => {
     const bin = join(folder, 'node_modules/colloquy', project.bin.colloquy);
-    const env = { PATH: dirname(process.execPath), HOME: folder, COLLOQUY_ALLOW_DIRS: folder };
+    const env = {
+      PATH: dirname(process.execPath),
+      HOME: folder,
+      COLLOQUY_ALLOW_DIRS: folder,
+      COLLOQUY_AUDIT_TOOL: 'on',
+    };
     const client = new Client({ name: 'host', version: '1' });
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin], env, stderr: 'ignore' }));
     try {

@@ -62,7 +62,7 @@ Every request carries an API key in the header \`Authorization: ApiKey <key>\`, 
 has a body. Parameters of the query string are also accepted in the body. What a request says beyond this page is
 refused, but for what [clients of the hosted service](coming-from.md#what-differs) say in vain. Unless noted, the answer is
 \`{"data": …}\`. All fields of an answer may be null. A key of one role may do what the roles before it may: \`read-only\`,
-\`member\`, \`admin\`.
+\`member\`, \`admin\`. A new name has letters, digits, \`-\` and \`_\`, at most 128, and does not begin with \`_\`.
 `;
 
 interface Unwrapped {

@@ -52,7 +52,7 @@ function confirmClock(config: Config, bin: string): Promise<number> {
  * does not exist, the result says so or, with `isToMake`, the folder is created.
  */
 export async function diagnose(config: Config, bin: string, isToMake = true): Promise<Diagnosis> {
-  const findings: Finding[] = [program(), ...(await allowedFolders(config))];
+  const findings: Finding[] = [program(), ...(await allowedFolders(config)), ...auditFindings(config)];
   const absent = config.url === undefined && !isToMake ? await absentFolder(config.dataDir) : undefined;
   if (absent !== undefined) findings.push(absent);
   else if (config.url === undefined) findings.push(...(await localFindings(config.dataDir)));
@@ -71,6 +71,15 @@ function program(): Finding {
   const detail = `colloquy ${VERSION}${built}, Node.js ${process.version}, ${process.platform} ${process.arch}`;
   if (!isOlder(process.versions.node, NODE_MIN)) return { name: 'program', state: 'ok', detail };
   return { name: 'program', state: 'fail', detail, remedy: `Install Node.js ${NODE_MIN} or newer.` };
+}
+
+/** What an assistant may read beyond data is worth a line. */
+function auditFindings({ auditTool, audit }: Config): Finding[] {
+  if (!auditTool) return [];
+  const detail = 'an assistant may read the record of the calls of all chats (--audit-tool on)';
+  if (audit) return [{ name: 'audit', state: 'ok', detail }];
+  const remedy = 'Nothing new is put on record (--audit off), so it reads only what is there already.';
+  return [{ name: 'audit', state: 'warn', detail, remedy }];
 }
 
 async function lookAtService(

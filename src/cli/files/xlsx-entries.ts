@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
-import { type ColumnType, type ColumnTypes, typedCell, typesByPlace } from '../../contract/column-types.ts';
+import { type ColumnType, type ColumnTypes, typesByPlace } from '../../contract/column-types.ts';
 import { WRITE_BYTES_MAX } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
+import { typedCell } from '../../contract/json/csv-cells.ts';
 import { type JsonObject, type JsonValue, setField, stringifyJson } from '../../contract/json/json.ts';
 import type { FileRequest } from '../../mcp/tools/file.ts';
 import type { SizedEntry } from './entry-lines.ts';

@@ -13,7 +13,7 @@ import { createHttpServing } from '../../mcp/transports/http.ts';
 import type { Mount, MountCaller } from '../../service/app/mounts.ts';
 import type { Config } from '../../settings.ts';
 import { ownCommand } from '../connect-lines.ts';
-import { auditOf, fileMeans, remoteSecretMeans } from '../means.ts';
+import { auditMeans, auditOf, fileMeans, remoteSecretMeans } from '../means.ts';
 import { offerOf } from '../offer.ts';
 import { WILDCARDS } from './reached-url.ts';
 
@@ -32,11 +32,13 @@ export interface McpMountOptions {
  * exactly what that key may do elsewhere.
  */
 export function mcpMount(path: string, { config, socketPath, bin, log }: McpMountOptions): Mount {
-  const offer = offerOf(config);
   const approvals = createApprovals();
   // Subscribers with any key are told at once of changes made with another.
   const peers = new Set<Changes>();
-  const means = { ...remoteSecretMeans(config), ...fileMeans(config), isElsewhere: isForOthers(config) };
+  const given = { ...fileMeans(config), ...auditMeans(config) };
+  // Without the trash: whoever calls over the network is refused there.
+  const offer = offerOf(config, given);
+  const means = { ...remoteSecretMeans(config), ...given, isElsewhere: isForOthers(config) };
   const audit = auditOf(config, 'http', log);
   const started = isForOthers(config) ? undefined : ownCommand(config, bin);
 

@@ -6,7 +6,7 @@ import type { Config } from '../../settings.ts';
 import { connectService, loadConnection } from '../connect.ts';
 import { ownCommand } from '../connect-lines.ts';
 import { GUARD_OFF } from '../guard-notice.ts';
-import { auditOf, fileMeans, secretMeans } from '../means.ts';
+import { auditOf, ownMeans, secretMeans } from '../means.ts';
 import { toolsFor } from '../offer.ts';
 import { laterLog } from './later-log.ts';
 
@@ -28,7 +28,7 @@ export async function serveStdio(config: Config, bin: string): Promise<never> {
     ...toolsFor(config, log),
     approvals: createApprovals(),
     guard: config.guard,
-    means: { ...secretMeans(config), ...fileMeans(config) },
+    means: { ...secretMeans(config), ...ownMeans(config) },
     audit,
     command: started,
     approveCommand: config.url === undefined ? `${started} approve` : undefined,

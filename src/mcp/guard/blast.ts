@@ -1,22 +1,27 @@
+import type { ApiError } from '../../contract/errors.ts';
 import type { Extent } from '../../contract/extent.ts';
-import { counted } from '../../contract/in-words.ts';
 import { distinctText } from '../../contract/visible.ts';
 import type { Client } from '../../http/client.ts';
 import type { RowTool } from '../tools/catalog.ts';
-import { type Arguments, contentsOf, nameOf, pathArguments, pathParameters } from '../tools/relations.ts';
+import { type Arguments, pathArguments, pathParameters } from '../tools/relations.ts';
 import { namedDocuments } from './named-documents.ts';
-import { type Deletion, refuseContents, refuseInVain, refuseName, takesOwnKey } from './refusals.ts';
+import { type About, contentsRefusal, type Deletion, nameRefusal, takesOwnKey, vainRefusal } from './refusals.ts';
 import { digest } from './signed-states.ts';
-import { findTarget, fingerprint, listed, namedBy, quoted, type Read, siblingCount } from './target.ts';
+import { admittedLine, contentsUnder, documentCount, extentOf, thingLines, whatOf } from './survey.ts';
+import { findTarget, fingerprint, listed, namedBy, type Read, siblingCount } from './target.ts';
 
 const DAY_MS = 86_400_000;
-/** Deleting this many named documents is as severe as deleting a collection. */
-const MANY_DOCUMENTS = 1_000;
+/** Deleting this many documents is as severe as deleting a collection. */
+export const MANY_DOCUMENTS = 1_000;
 
 /** What a human has to know before agreeing, as of now. */
 export interface Blast {
   /** The question, one sentence per line. */
   message: string;
+  /** Its beginning: what is done, and to what. */
+  what: string;
+  /** Its end: whether and until when it can be undone. */
+  undo: string;
   /** Set if the loss is severe: the name that the human has to type. */
   typedName: string | undefined;
   /** Changes if the target is replaced by another one of the same name. */
@@ -25,14 +30,23 @@ export interface Blast {
   extent: Extent;
   /** For documents named one by one: those that exist; undefined if the service does not say. */
   existing?: ReadonlySet<string> | undefined;
+  /** For documents selected by a condition: the selection. */
+  selection?: string | undefined;
 }
 
 type Call = (input: Arguments, options: { signal?: AbortSignal | undefined }) => Promise<unknown>;
 
+/** What is known of a delete before it is made. */
+export interface Impact extends Blast {
+  /** What it means, without its beginning and end. */
+  lines: string[];
+  /** What the service would answer, so that asking a human makes no sense. */
+  refusal: ApiError | undefined;
+}
+
 /**
- * Finds out what is deleted if `tool` runs: the target, its documents or the named ones, and what lies below it. How to
- * find out is read from the contract's paths, so this works for every endpoint that deletes. Documents, which come and
- * go, are counted as late as possible: no delete of the API is conditional on the number counted.
+ * What is deleted if `tool` runs, for the question to a human. Documents, which come and go, are counted as late as
+ * possible: no delete of the API is conditional on the number counted.
  *
  * Rejects if it makes no sense to ask a human: `not_found` if there is no target, or the service's own error if it
  * would refuse the delete.
@@ -43,71 +57,141 @@ export async function blastRadius(
   args: Arguments,
   signal: AbortSignal | undefined,
 ): Promise<Blast> {
+  const unnamable = nameRefusal(deletionOf(tool, args));
+  if (unnamable !== undefined) throw unnamable;
+  const { refusal, lines: _, ...blast } = await impactOf(client, tool, args, signal);
+  if (refusal !== undefined) throw refusal;
+  return blast;
+}
+
+function deletionOf({ row }: RowTool, args: Arguments): Deletion {
+  const noun = pathParameters(row.path).at(-1);
+  return { row, noun, name: noun === undefined ? '' : String(args[noun]) };
+}
+
+/**
+ * Finds out what a delete means: the target, its documents or the named ones, what lies below it and what depends on it.
+ * How to find out is read from the contract's paths, so this works for every endpoint that deletes. Rejects `not_found`.
+ */
+export async function impactOf(
+  client: Client,
+  tool: RowTool,
+  args: Arguments,
+  signal: AbortSignal | undefined,
+): Promise<Impact> {
   const { row } = tool;
   const { path } = row;
-  const last = pathParameters(path).at(-1);
-  const deletion: Deletion = { row, noun: last, name: last === undefined ? '' : String(args[last]) };
-  refuseName(deletion);
+  const deletion = deletionOf(tool, args);
   const read: Read = (operation) => (client[operation] as Call)(pathArguments(operation, args), { signal });
-  const undo = await undoLine(client, tool, signal);
-  const under = await contentsUnder(read, path, args);
+  const about = aboutOnce(client, signal);
+  const undo = row.trash === true ? await trashLine(about) : NOT_UNDONE;
+  const under = await contentsUnder({ client, read, signal }, path, args);
   const { thing: target, exact } = await findTarget(read, path, args);
-  const documents = documentCount(target);
-  const shown = pathParameters(path).map((parameter) => `${parameter} ${quoted(args[parameter])}`);
-  const lines = [`${row.title}: ${shown.join(', ')}.`];
-  const extent: Extent = {};
-  let existing: Blast['existing'];
-  let isSevere = row.severe === true;
-  let isLast = false;
-  if (exact) {
-    await refuseInVain(deletion, target, read);
-    if (row.refuses?.last === true) {
-      for (const { kind, names } of await namedBy(read, path, deletion.name)) {
-        lines.push(`Its ${kind} go with it: ${listed(names)}.`);
-        extent[kind] = extentOf(names);
-      }
-    }
-    isLast = row.whenLast !== undefined && (await siblingCount(read, path)) === 1;
-    if (isLast) lines.push(row.whenLast ?? '');
-    if (documents !== undefined) {
-      lines.push(`${counted(documents, 'documents')} in it will be gone.`);
-      extent['documents'] = { count: documents };
-    }
-    refuseContents(deletion, under.found);
-    lines.push(...under.lines);
-    Object.assign(extent, under.extent);
-    const takesKey = await takesOwnKey(deletion, { client, args, signal });
-    if (takesKey !== false) lines.push(lockedOutLine(takesKey === true));
-    isSevere ||= takesKey !== false;
-    isSevere ||= (documents ?? 0) > 0 || under.found.length > 0 || Number(target?.['collection_count'] ?? 0) > 0;
-  } else {
-    const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
-    if (named !== undefined) {
-      const { line, count, existing: there } = await namedDocuments(client, args, named, documents, signal);
-      lines.push(line);
-      existing = there;
-      isSevere ||= (count ?? named.length) >= MANY_DOCUMENTS;
-      if (count !== undefined) {
-        extent['documents'] = { count, ...(there === undefined ? {} : { which: digest([...there].sort()) }) };
-      }
-    }
-  }
-  lines.push(undo);
+  const found = exact
+    ? await ofThing({ deletion, target, under, read, about, client, args, signal })
+    : await ofNamed(client, args, documentCount(target), signal);
+  const what = whatOf(row.title, pathParameters(path), args);
+  const { noun, name } = deletion;
   return {
-    message: distinctText(lines.join('\n')),
-    typedName: isSevere && last !== undefined ? deletion.name : undefined,
+    ...found,
+    what,
+    undo,
+    message: questionOf(what, found.lines, undo),
+    typedName: found.isSevere && noun !== undefined ? name : undefined,
     // Agreeing to delete one of several entries is not agreeing to delete the last one.
-    target: isLast ? `${fingerprint(target)} last` : fingerprint(target),
-    extent,
-    existing,
+    target: found.isLast ? `${fingerprint(target)} last` : fingerprint(target),
   };
 }
 
-/** Whether and until when the delete can be undone. A service that does not mention a trash has none. */
-async function undoLine(client: Client, { row }: RowTool, signal: AbortSignal | undefined): Promise<string> {
-  const about = row.trash === true ? await client.getAbout({}, { signal }).catch(() => undefined) : undefined;
-  const days = about?.trash_days ?? 0;
-  if (days <= 0) return 'This cannot be undone.';
+/** The question to a human. */
+export function questionOf(what: string, lines: readonly string[], undo: string): string {
+  return distinctText([`${what}.`, ...lines, undo].join('\n'));
+}
+
+interface Found extends Pick<Impact, 'lines' | 'refusal' | 'extent' | 'existing'> {
+  isSevere: boolean;
+  isLast: boolean;
+}
+
+interface Thing {
+  deletion: Deletion;
+  target: Arguments | undefined;
+  under: Awaited<ReturnType<typeof contentsUnder>>;
+  read: Read;
+  about: About;
+  client: Client;
+  args: Arguments;
+  signal: AbortSignal | undefined;
+}
+
+async function ofThing({ deletion, target, under, read, about, ...more }: Thing): Promise<Found> {
+  const { row, name } = deletion;
+  const vain = nameRefusal(deletion) ?? (await vainRefusal(deletion, target, { read, about }));
+  const lines: string[] = [];
+  const extent: Extent = {};
+  if (row.refuses?.last === true) {
+    for (const { kind, names } of await namedBy(read, row.path, name)) {
+      lines.push(`Its ${kind} go with it: ${listed(names)}.`);
+      extent[kind] = extentOf(names);
+    }
+  }
+  const isLast = row.whenLast !== undefined && (await siblingCount(read, row.path)) === 1;
+  if (isLast) lines.push(row.whenLast ?? '');
+  else if (row.refuses?.onlyForCaller === true) {
+    const admitted = admittedLine(name, (await about())?.admitted_by);
+    if (admitted !== undefined) lines.push(admitted);
+  }
+  lines.push(...thingLines(target), ...under.lines);
+  const documents = documentCount(target);
+  if (documents !== undefined) extent['documents'] = { count: documents };
+  Object.assign(extent, under.extent);
+  const takesKey = await takesOwnKey(deletion, { ...more, about });
+  if (takesKey !== false) lines.push(lockedOutLine(takesKey === true));
+  const holdsSome = (documents ?? 0) > 0 || under.found.length > 0 || Number(target?.['collection_count'] ?? 0) > 0;
+  return {
+    lines,
+    extent,
+    refusal: vain ?? contentsRefusal(deletion, under.found),
+    isSevere: row.severe === true || takesKey !== false || holdsSome,
+    isLast,
+  };
+}
+
+async function ofNamed(
+  client: Client,
+  args: Arguments,
+  documents: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Found> {
+  const named = Object.values(args).find((value) => Array.isArray(value)) as unknown[] | undefined;
+  const none = { refusal: undefined, extent: {}, isLast: false, isSevere: false };
+  if (named === undefined) return { ...none, lines: [] };
+  const { line, count, existing } = await namedDocuments(client, args, named, documents, signal);
+  const which = existing === undefined ? {} : { which: digest([...existing].sort()) };
+  return {
+    ...none,
+    lines: [line],
+    existing,
+    extent: count === undefined ? {} : { documents: { count, ...which } },
+    isSevere: (count ?? named.length) >= MANY_DOCUMENTS,
+  };
+}
+
+export const NOT_UNDONE = 'This cannot be undone.';
+
+/** What the service says of itself, asked once. */
+export function aboutOnce(client: Client, signal: AbortSignal | undefined): About {
+  let asked: ReturnType<About> | undefined;
+  return () => {
+    asked ??= client.getAbout({}, { signal }).catch(() => undefined);
+    return asked;
+  };
+}
+
+/** Whether and until when what goes to the trash can be restored. A service that does not mention a trash has none. */
+export async function trashLine(about: About): Promise<string> {
+  const days = (await about())?.trash_days ?? 0;
+  if (days <= 0) return NOT_UNDONE;
   const until = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
   return `It goes to the trash: an operator can restore it until ${until} with \`colloquy trash restore\`.`;
 }
@@ -116,53 +200,4 @@ function lockedOutLine(isSure: boolean): string {
   const which = isSure ? 'This server itself uses this API key' : 'If this server itself uses this API key';
   const then = 'all its calls are refused (401) until a human gives it another key and restarts it.';
   return isSure ? `${which}: once it is gone, ${then}` : `${which}, ${then}`;
-}
-
-/** What lies below a path: lines for the question, those of them about existing things (`found`), and the extent. */
-async function contentsUnder(read: Read, path: string, { workspace }: Arguments) {
-  const lines: string[] = [];
-  const found: string[] = [];
-  const extent: Extent = {};
-  for (const { operation, kind } of contentsOf(path)) {
-    const items = await read(operation).catch(() => undefined);
-    if (!Array.isArray(items)) {
-      lines.push(`Its ${kind} could not be counted.`);
-      continue;
-    }
-    // Things that have versions may be listed once per version.
-    const seen = new Set<string>();
-    const names = items
-      .map((item) => shownName(item, singular(kind), workspace))
-      .filter((name) => name === undefined || (!seen.has(name) && seen.add(name)));
-    extent[kind] = extentOf(names);
-    if (items.length > 0) found.push(contentLine(kind, names, items));
-  }
-  return { lines: [...lines, ...found], found, extent };
-}
-
-function extentOf(names: readonly (string | undefined)[]): Extent[string] {
-  return { count: names.length, which: digest([...names].sort()) };
-}
-
-function documentCount(target: unknown): number | undefined {
-  const stats = (target as { stats?: { doc_count?: unknown } | null } | undefined)?.stats;
-  return typeof stats?.doc_count === 'number' ? stats.doc_count : undefined;
-}
-
-function singular(kind: string): string {
-  return kind.replace(/s$/, '');
-}
-
-/** The name of a thing, qualified if it lies in another workspace than what it belongs to. */
-function shownName(item: unknown, noun: string, own: unknown): string | undefined {
-  const name = nameOf(item, noun);
-  if (name === undefined || noun === 'version') return name;
-  const { workspace } = item as Arguments;
-  return typeof workspace === 'string' && workspace !== own ? `${workspace}.${name}` : name;
-}
-
-function contentLine(kind: string, names: readonly unknown[], items: readonly unknown[]): string {
-  const documents = items.reduce<number>((sum, item) => sum + (documentCount(item) ?? 0), 0);
-  const inThem = documents > 0 ? `, with ${counted(documents, 'documents')}` : '';
-  return `It has ${counted(names.length, kind)} (${listed(names)})${inThem}.`;
 }

@@ -20,9 +20,15 @@ export interface Question {
   signal?: AbortSignal | undefined;
 }
 
+/** Where a human answers. */
+export type Place = 'chat' | 'page' | 'terminal';
+
 export type Verdict =
-  /** `waited`: time passed between looking up the target and the answer, so the target has to be looked up again. */
-  | { kind: 'approved'; waited?: boolean }
+  /**
+   * `by`: where somebody said yes. `waited`: time passed between looking up the target and the answer, so the target has
+   * to be looked up again.
+   */
+  | { kind: 'approved'; by: Place; waited?: boolean }
   /** Nobody was asked: this server's operator has switched the guard off. */
   | { kind: 'off' }
   /** Nothing was changed; `reason` says why and `next` what can be done. */
@@ -94,9 +100,10 @@ export function elicitingHuman(approvals: Approvals, round: Round, asker: Asker)
       const more = growth(settled.extent, question.blast.extent);
       if (more !== undefined) return settled.isAgain ? grown(more, true) : ask(approvals, question, asker, more);
       const { typedName } = question.blast;
-      if (typedName === undefined) return answer.content?.['yes'] === true ? { kind: 'approved' } : refused('declined');
+      const approved: Verdict = { kind: 'approved', by: 'chat' };
+      if (typedName === undefined) return answer.content?.['yes'] === true ? approved : refused('declined');
       const typed = answer.content?.['name'];
-      return typeof typed === 'string' && typed.trim() === typedName ? { kind: 'approved' } : refused('mistyped');
+      return typeof typed === 'string' && typed.trim() === typedName ? approved : refused('mistyped');
     },
   };
 }
@@ -135,26 +142,32 @@ function settle(
   return settled.subject.target === blast.target ? settled.subject : 'replaced';
 }
 
+const ANEW = 'Call again with the same arguments, and the human is asked anew.';
+const WITHOUT_ANSWER = 'Call again without an answer, so that the human is asked.';
+const ASK_INSTEAD = 'Do not call it again unless the human says so; ask the human what to do instead.';
+
+/** Why nothing was done, and the one rule for it. */
 const REFUSALS = {
-  declined: ['the human declined', 'Do not ask again for the same; ask the human what to do instead.'],
-  cancelled: ['the human dismissed the question', 'Do not ask again unless the human wants it.'],
+  declined: ['the human declined', ASK_INSTEAD],
+  cancelled: ['the human dismissed the question', ASK_INSTEAD],
   mistyped: [
-    'the name that was typed is not the name of what would be deleted',
-    'Call again if the human still wants it.',
+    'the name that was typed is not the name of what would be deleted. This is no refusal',
+    'Call once more with the same arguments, and the human can try again.',
   ],
-  unanswered: ['the answer of the human is missing', 'Call again without an answer, so that the human is asked.'],
-  unasked: ['the answer belongs to no question', 'Call again without an answer, so that the human is asked.'],
-  forged: ['the approval was not issued by this server', 'Call again without an answer, so that the human is asked.'],
-  expired: ['the approval has expired', 'Call again, so that the human is asked anew.'],
-  used: ['the approval was used before', 'Call again, so that the human is asked anew.'],
-  changed: [
-    'the approval was given for other arguments, or to somebody else',
-    'Call again, so that the human is asked about these.',
+  nobody: [
+    'nobody could be asked, since this command has no terminal',
+    'Tell the human to run the command again in a terminal and to confirm there. For automation its operator can set --guard=off (COLLOQUY_GUARD=off), and nobody is asked.',
   ],
-  replaced: ['the target was replaced since the human was asked', 'Call again, so that the human is asked anew.'],
+  unanswered: ['the answer of the human is missing', WITHOUT_ANSWER],
+  unasked: ['the answer belongs to no question', WITHOUT_ANSWER],
+  forged: ['the approval was not issued by this server', WITHOUT_ANSWER],
+  expired: ['the question has expired before it was answered. This is no refusal', ANEW],
+  used: ['the approval was used before', ANEW],
+  changed: ['the approval was given for other arguments, or to somebody else', ANEW],
+  replaced: ['the target was replaced since the human was asked', ANEW],
 } as const;
 
-function refused(why: keyof typeof REFUSALS): Verdict {
+export function refused(why: keyof typeof REFUSALS): Verdict {
   const [reason, next] = REFUSALS[why];
   return { kind: 'refused', code: why, reason: `Nothing was changed: ${reason}.`, next };
 }
@@ -189,7 +202,7 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
   const { tool, args, blast, client, signal } = question;
   if (client === undefined) return cannotAsk(question, asker);
   try {
-    const { status, code, url, expires_at, asked_again } = await client.requestApproval(
+    const { status, code, url, expires_at, asked_again, answered_on } = await client.requestApproval(
       {
         tool,
         // Not to this process, of which there may be one for each call: the service gives the answer to the key that asked.
@@ -202,7 +215,7 @@ async function askElsewhere(question: Question, asker: Asker): Promise<Verdict> 
       },
       { signal },
     );
-    if (status === 'approved') return { kind: 'approved' };
+    if (status === 'approved') return { kind: 'approved', by: answered_on === 'terminal' ? 'terminal' : 'page' };
     if (status === 'declined') return refused('declined');
     if (status !== 'pending' || !code) return cannotAsk(question, asker);
     const approval = { code, url: url ?? null, expires_at: expires_at ?? null };
@@ -227,7 +240,7 @@ function pending(question: Question, asker: Asker, approval: Pending, more: stri
     url === null
       ? terminal
       : `${url} in a browser on the machine where Colloquy runs (the first time it says how to pair it), or ${terminal}`;
-  const until = expires_at === null ? '' : ` It waits until ${expires_at}.`;
+  const until = expires_at === null ? '' : ` It waits until ${expires_at}; after that the call asks anew.`;
   const why =
     more === undefined
       ? 'this needs the consent of a human, whom the client cannot ask'
@@ -249,6 +262,6 @@ function cannotAsk({ tool, args }: Question, { command }: Asker): Verdict {
     code: 'cannot_ask',
     // The arguments may be copied from data, so they stay inside the fence.
     reason: `Nothing was changed: this needs the consent of a human, and the client cannot ask one (no elicitation). In a terminal a human can run: ${command} call ${tool} '${json}'`,
-    next: 'Tell the human, who can run the command named there; do not run it yourself.',
+    next: 'Nobody was asked. Tell the human the command that is named there, to run it in a terminal; do not run it yourself, and calling again does not help.',
   };
 }

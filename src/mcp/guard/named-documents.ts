@@ -36,7 +36,7 @@ export async function namedDocuments(
   if (named.length > DOCUMENTS_MAX) {
     throw new ApiError(
       'invalid_input',
-      `Cannot delete ${counted(named.length, 'documents')} at once: at most ${DOCUMENTS_MAX.toLocaleString('en-US')} may be named in one call.`,
+      `Cannot delete ${counted(named.length, 'documents')} at once: at most ${DOCUMENTS_MAX.toLocaleString('en-US')} may be named in one call; delete_documents_where takes a condition instead.`,
     );
   }
   const found = await existingOf(client, args, ids, signal);

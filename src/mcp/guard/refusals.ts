@@ -1,9 +1,13 @@
+import type { About as ServiceAbout } from '../../contract/about.ts';
 import type { Operation } from '../../contract/contract.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { Row } from '../../contract/row.ts';
 import type { Client } from '../../http/client.ts';
 import { type Arguments, nameOf, pathParameters } from '../tools/relations.ts';
 import { listed, quoted, type Read, siblingCount } from './target.ts';
+
+/** What the service says of itself; undefined if it says nothing. */
+export type About = () => Promise<ServiceAbout | undefined>;
 
 /** A delete that may be refused. */
 export interface Deletion {
@@ -13,56 +17,69 @@ export interface Deletion {
   name: string;
 }
 
-/** Throws what the service would answer because of the name alone, whatever it belongs to. */
-export function refuseName({ row, noun, name }: Deletion): void {
+/** What the service would answer because of the name alone, whatever it belongs to. */
+export function nameRefusal({ row, noun, name }: Deletion): ApiError | undefined {
   const why = row.refuses?.names?.[name];
-  if (why !== undefined) throw refusal('invalid_input', noun, name, why);
-  if (row.refuses?.own === true && name === 'self') throw refusal('dependent_resources', noun, name, OWN_USER);
+  if (why !== undefined) return refusal('invalid_input', noun, name, why);
+  const isSelf = row.refuses?.own === true && name === 'self';
+  return isSelf ? refusal('dependent_resources', noun, name, OWN_USER) : undefined;
 }
 
 /**
- * Rejects with what the service would answer to deleting this existing thing, so that no human is asked about a delete
- * that will be refused. Whatever cannot be found out is left to the service.
+ * What the service would answer to deleting this existing thing, so that no human is asked about a delete that will be
+ * refused. Whatever cannot be found out is left to the service.
  */
-export async function refuseInVain(deletion: Deletion, target: Arguments | undefined, read: Read): Promise<void> {
+export async function vainRefusal(
+  deletion: Deletion,
+  target: Arguments | undefined,
+  { read, about }: { read: Read; about: About },
+): Promise<ApiError | undefined> {
   const { row, noun, name } = deletion;
-  const { last, usedIn, own, lastOf } = row.refuses ?? {};
-  if (last === true && (await siblingCount(read, row.path)) === 1) {
-    throw refusal('invalid_input', noun, name, 'it is the only one. Delete what it belongs to instead.');
+  const { last, usedIn, own, lastOf, onlyForCaller } = row.refuses ?? {};
+  const siblings = last === true || onlyForCaller === true ? await siblingCount(read, row.path) : undefined;
+  if (last === true && siblings === 1) {
+    return refusal('invalid_input', noun, name, 'it is the only one. Delete what it belongs to instead.');
   }
   const users = usedIn === undefined ? undefined : target?.[usedIn];
   if (Array.isArray(users) && users.length > 0) {
     const names = users.map((user) => fullName(user));
-    throw refusal('dependent_resources', noun, name, `its ${usedIn} ${listed(names)} use it. Delete these first.`);
+    return refusal('dependent_resources', noun, name, `its ${usedIn} ${listed(names)} use it. Delete these first.`);
   }
   if (own === true && isSame((await currentUser(read))?.['email'], target?.['email'])) {
-    throw refusal('dependent_resources', noun, name, OWN_USER);
+    return refusal('dependent_resources', noun, name, OWN_USER);
   }
   if (lastOf !== undefined && (await isLastOf(read, lastOf, target))) {
-    throw refusal('dependent_resources', noun, name, `it is the last ${lastOf}. Create another one first.`);
+    return refusal('dependent_resources', noun, name, `it is the last ${lastOf}. Create another one first.`);
   }
+  if (onlyForCaller === true && siblings !== 1) {
+    const admitting = (await about())?.admitted_by ?? [];
+    if (admitting.length === 1 && admitting[0] === name) return refusal('dependent_resources', noun, name, ONLY_ENTRY);
+  }
+  return undefined;
 }
 
-/** Throws if something that must be empty is not; `contents` has a line for each kind. */
-export function refuseContents({ row, noun, name }: Deletion, contents: readonly string[]): void {
-  if (contents.length === 0 || row.refuses?.contents !== true) return;
-  throw refusal('dependent_resources', noun, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
+/** Refuses where something that must be empty is not; `contents` has a line for each kind. */
+export function contentsRefusal({ row, noun, name }: Deletion, contents: readonly string[]): ApiError | undefined {
+  if (contents.length === 0 || row.refuses?.contents !== true) return undefined;
+  return refusal('dependent_resources', noun, name, `it is not empty. ${contents.join(' ')} Delete these first.`);
 }
 
 /** Whether a delete removes the API key of this call itself; undefined if the service does not say. */
 export async function takesOwnKey(
   { row, name }: Deletion,
-  { client, args, signal }: { client: Client; args: Arguments; signal: AbortSignal | undefined },
+  { client, args, signal, about }: { client: Client; args: Arguments; signal: AbortSignal | undefined; about: About },
 ): Promise<boolean | undefined> {
   if (row.locksOut !== true) return false;
   if (pathParameters(row.path).includes('user') && args['user'] !== 'self') {
     const user = await client.getCurrentUser({}, { signal }).catch(() => undefined);
     if (user !== undefined && !isSame(user.email, args['user'])) return false;
   }
-  const about = await client.getAbout({}, { signal }).catch(() => undefined);
-  return about?.api_key == null ? undefined : about.api_key === name;
+  const own = (await about())?.api_key;
+  return own == null ? undefined : own === name;
 }
 
+const ONLY_ENTRY =
+  'it is the only entry that holds the address of this call, which would be locked out. Add another one for it first.';
 const OWN_USER = 'the API key of this server belongs to it. Use the key of another admin.';
 
 function refusal(code: 'invalid_input' | 'dependent_resources', noun: string | undefined, name: string, why: string) {

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { QueryLambda, QueryLambdaVersion } from '../../contract/lambdas.ts';
-import { type Fenced, fenceObject, lineText, visibleValue } from '../fence.ts';
+import { type Fenced, fenceObject, lineText, newTag, visibleValue } from '../fence.ts';
 import { presentList, presentObject } from '../results.ts';
 import { describeCollection } from '../tools/describe.ts';
 import { lambdaParameters, lambdaVersion, latestOf, tagsByVersion, versionNames } from '../tools/lambda-lookup.ts';
@@ -27,7 +26,7 @@ const NAME_CHARS_MAX = 300;
 
 /** JSON that remains valid JSON: the marks of the fence are its first and last keys. */
 export function fencedJson({ data, next }: Fenced): ResourceContent {
-  const tag = `data-${randomBytes(4).toString('hex')}`;
+  const tag = newTag();
   const shown = fenceObject(visibleValue(data) as Record<string, unknown>, tag, next);
   return { mimeType: MIME, text: JSON.stringify(shown, null, 1) };
 }

@@ -73,7 +73,7 @@ export function docsTool(): Tool {
     output: { topic: { type: 'string' }, text: { type: 'string' } },
     async run(_, { topic: name }) {
       const text = await docsText(name);
-      return { data: { topic: name, text }, text };
+      return { data: { topic: name, text }, text, isOwn: true };
     },
     nearest: async () => [],
   });

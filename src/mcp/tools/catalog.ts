@@ -60,17 +60,10 @@ export const ROWS_FIELDS: Record<string, Schema> = {
   next: { type: 'string' },
 };
 const ROWS_OUTPUT = answerSchema(ROWS_FIELDS);
-const LIST_OUTPUT = answerSchema({
-  items: { type: 'array' },
-  total: { type: 'integer' },
-  truncated: { type: 'boolean' },
-});
-const WRITES_OUTPUT = answerSchema({
-  counts: { type: 'object' },
-  failed: { type: 'array' },
-  ids: { type: 'array' },
-  last_offset: { type: 'string' },
-});
+const LIST_OUTPUT = answerSchema({ items: { type: 'array' } });
+const WRITES_OUTPUT = answerSchema({ counts: { type: 'object' }, failed: { type: 'array' } });
+/** What an answer of a delete begins with: what was done, in one line. */
+export const DONE_OUTPUT = { done: { type: 'string' } };
 
 /** The annotations for an effect. `openWorldHint` is always false: every tool acts on this service alone. */
 export function annotationsOf(effect: Effect): Annotations {
@@ -173,6 +166,7 @@ function resultShape(row: Row): Readonly<Record<string, z.ZodType>> {
 }
 
 function outputOf(kind: ResultKind, row: Row): Schema {
+  if (row.effect === 'delete') return answerSchema(DONE_OUTPUT);
   if (kind === 'rows') return ROWS_OUTPUT;
   if (kind === 'list') return LIST_OUTPUT;
   if (kind === 'writes') return WRITES_OUTPUT;

@@ -1,4 +1,4 @@
-import { holdsTextOf, placeSteps, STRAYS_COLUMN, stepsOf, straysSql, textTypeSql } from '../../contract/strays.ts';
+import { holdsTextOf, STRAYS_COLUMN, stepsOf, strayCountsSql } from '../../contract/strays.ts';
 import { ANY_KEY, identifier } from './infer.ts';
 import type { TypePlace } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
@@ -29,14 +29,8 @@ export async function straysOf(
   const column = `SELECT true AS has_strays FROM (DESCRIBE ${table}) WHERE column_name = '${STRAYS_COLUMN}' AND column_type = 'JSON'`;
   if ((await rowsOf(column))[0]?.['has_strays'] !== true) return [];
   const items = places.filter(({ path }) => path.endsWith('[]') || path.endsWith(`.${ANY_KEY}`));
-  const steps = ['p', ...placeSteps(items.map(({ place }) => place))];
-  const entries = steps.map(
-    (step, at) =>
-      `s${at} AS MATERIALIZED (SELECT ${step} AS p, v, t FROM ${at === 0 ? straysSql(table) : `s${at - 1}`})`,
-  );
-  const query = `WITH ${entries.join(', ')}
-    SELECT p AS place, ${textTypeSql('t')} AS type, count(*) AS "values", left(any_value(v::VARCHAR), ${EXAMPLE_CHARS_MAX}) AS example
-    FROM s${steps.length - 1} GROUP BY 1, 2 ORDER BY 3 DESC, 1 LIMIT ${PLACES_MAX}`;
+  const counts = strayCountsSql(table, { items: items.map(({ place }) => place) });
+  const query = `SELECT place, type, "values", left(example, ${EXAMPLE_CHARS_MAX}) AS example FROM ${counts} ORDER BY 3 DESC, 1 LIMIT ${PLACES_MAX}`;
   const known = new Map(places.map((one) => [one.place, one]));
   const found = new Map<string, StraysOfField>();
   for (const { place, type, values, example } of await rowsOf(query)) {

@@ -12,7 +12,8 @@ export interface Understood {
 }
 
 /** The description of a tool that is written by hand, not computed from a row; the rest of a `Tool` follows from it. */
-export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'next' | 'nearest'> {
+export interface HandTool<Input>
+  extends Pick<Tool, 'effect' | 'role' | 'toolset' | 'needs' | 'blast' | 'next' | 'nearest'> {
   name: string;
   title: string;
   description: string;
@@ -26,7 +27,7 @@ export interface HandTool<Input> extends Pick<Tool, 'effect' | 'role' | 'toolset
   understand?(sent: Arguments): Understood;
   /** Checks what the schemas of the single arguments cannot express; throws `invalid_input`. */
   check?(input: Arguments): void;
-  run(context: Parameters<Tool['run']>[0], input: Input): ReturnType<Tool['run']>;
+  run(context: Parameters<Tool['run']>[0], input: Input, blast?: Parameters<Tool['run']>[2]): ReturnType<Tool['run']>;
 }
 
 /** Builds the tool. To be called at the tool's first use, since schemas take time. */
@@ -53,6 +54,6 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       check?.(input);
       return renamed.length === 0 ? input : { ...input, renamed };
     },
-    run: (context, input) => run(context, input as Input),
+    run: (context, input, blast) => run(context, input as Input, blast),
   };
 }

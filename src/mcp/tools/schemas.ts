@@ -13,8 +13,8 @@ export type Schema = {
   additionalProperties?: boolean;
 };
 
-/** A tool's input schema should fit into this many characters of JSON: about 300 tokens. */
-const INPUT_CHARS_GOAL = 1_300;
+/** A tool's input schema should fit into this many characters of JSON: about 280 tokens. */
+const INPUT_CHARS_GOAL = 1_200;
 /**
  * A nested object whose schema takes more than `nested` characters is listed as an object whose fields are described in
  * at most `text` characters. The first of these limits that makes the whole schema fit is used.
@@ -26,11 +26,11 @@ const NESTED_LIMITS = [
   { nested: 60, text: 60 },
 ] as const;
 /**
- * Fields of a result that output schemas list: names, for the next call, and states. Output schemas are read by
- * programs; a model sees the data itself.
+ * Fields of a result that output schemas list: names, for the next call. Output schemas are read by programs; a model
+ * sees the data itself.
  */
-const OUTPUT_FIELDS = ['id', 'name', 'tag_name', 'email', 'version', 'workspace', 'state', 'status'];
-const OUTPUT_FIELDS_MAX = 3;
+const OUTPUT_FIELDS = ['id', 'name', 'tag_name', 'email', 'version'];
+const OUTPUT_FIELDS_MAX = 2;
 
 interface Place {
   limits: { nested: number; text: number };
@@ -52,7 +52,7 @@ export function inputSchema(shape: Readonly<Record<string, z.ZodType>>): Schema 
 }
 
 /**
- * The output schema of an object result: the types of those fields that name the thing or tell its state.
+ * The output schema of an object result: the types of those fields that name the thing.
  *
  * No field is required, since clients check error results against it as well; see `answerSchema`.
  */
@@ -92,7 +92,7 @@ export function cleanSchema(raw: RawSchema, place: Place): Schema {
     const items = cleanSchema(typeof item === 'object' ? item : {}, { ...place, depth, isItem: true });
     return described({ type, items }, raw.description);
   }
-  return described({ type, ...values(raw), ...bounds(raw) }, raw.description);
+  return described({ type, ...values(raw, depth), ...bounds(raw) }, raw.description);
 }
 
 function cleanObject(raw: RawSchema, place: Place): Schema {
@@ -158,11 +158,16 @@ function singleType(schema: unknown): string | undefined {
   return schema instanceof z.ZodBoolean ? 'boolean' : undefined;
 }
 
-function values(raw: RawSchema): Schema {
+/** Deeper down, longer enums are left to the description: each is listed once per tool. */
+const ENUM_NESTED_MAX = 8;
+const ENUM_DEPTH = 3;
+
+function values(raw: RawSchema, depth: number): Schema {
   const all = raw.enum ?? (raw.const === undefined ? [] : [raw.const]);
   // Some providers refuse an empty string in an enum; leaving out the argument means the same.
   const texts = all.filter((value): value is string => typeof value === 'string' && value !== '');
-  return texts.length === 0 ? {} : { enum: texts };
+  const isLong = depth > ENUM_DEPTH && texts.length > ENUM_NESTED_MAX;
+  return texts.length === 0 || isLong ? {} : { enum: texts };
 }
 
 function bounds(raw: RawSchema): Schema {

@@ -63,6 +63,7 @@ export function registerToolCalls(
         signal: ctx.mcpReq.signal,
         progress: progressOf(ctx),
         means,
+        offered,
         audit,
         caller: callerOf(ctx),
         onFault: (error) => log.error({ err: error, tool: params.name }, 'a tool call failed inside the server'),

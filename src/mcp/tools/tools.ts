@@ -1,3 +1,4 @@
+import type { Collection } from '../../contract/collections.ts';
 import type { WriteResult } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { QueryResponse } from '../../contract/queries.ts';
@@ -9,20 +10,24 @@ import type { Fenced } from '../fence.ts';
 import { blastRadius } from '../guard/blast.ts';
 import { profileOf, wholeOf } from '../kept.ts';
 import { docsTool } from '../resources/docs-resources.ts';
-import { BUDGET, presentList, presentObject, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
+import { BUDGET, presentList, presentRecord, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
 import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
 import { readArguments } from './arguments.ts';
 import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
+import { deleteWhereTool } from './delete-where.ts';
 import { describeTool } from './describe.ts';
 import { exportResultTool } from './export-tool.ts';
+import { impactTool } from './impact.ts';
 import { callIssuing } from './issued.ts';
 import { loadFileTool } from './load-file.ts';
 import { nextStepFor } from './next-steps.ts';
+import { presentCollections } from './overview.ts';
 import { type Arguments, pathParameters } from './relations.ts';
 import { fetchResultTool } from './result-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
+import { listTrashTool, readAuditTool, restoreTool } from './trash-tools.ts';
 
 type Operate = (input: Arguments, options: CallOptions) => Promise<unknown>;
 
@@ -50,7 +55,9 @@ function toolOf(rowTool: RowTool): Tool {
       if (issues) return callIssuing(rowTool, context, input);
       const { ready, rowsMax, limit } = withRowLimit(rowTool, withWarnings(rowTool, input));
       const keepResult = rowTool.kind === 'rows' ? rowsMax : undefined;
-      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult });
+      const tellTrash = row.trash;
+      const told = await (client[rowTool.operation] as Operate)(ready, { signal, keepResult, tellTrash });
+      if (isOfCollections(rowTool.operation)) return presentCollections(context, told as Collection[]);
       if (rowTool.kind === 'list') {
         const mask = (item: unknown) => (canTell ? (masked(row.result, [item]) as unknown[])[0] : item);
         return presentList(Array.isArray(told) ? told : [], BUDGET, mask);
@@ -59,14 +66,18 @@ function toolOf(rowTool: RowTool): Tool {
       if (rowTool.kind === 'rows') return presentQuery(context, result as QueryResponse, rowsMax, limit);
       if (rowTool.kind === 'writes') {
         const written = result as WriteResult;
-        return warned(presentWrites(written, blast), written.warnings);
+        const shown = warned(presentWrites(written, blast), written.warnings);
+        return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
-      return presentObject(result);
+      return presentRecord(result, row.effect === 'read' ? undefined : input);
     },
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),
   };
 }
+
+const isOfCollections = (operation: string) =>
+  operation === 'listCollections' || operation === 'listWorkspaceCollections';
 
 /**
  * Refuses names of things to change that contain an escape of the kind that shows invisible characters: taken
@@ -142,6 +153,11 @@ export function tools(): ReadonlyMap<string, Tool> {
         compareTool(),
         docsTool(),
         loadFileTool(),
+        deleteWhereTool(),
+        impactTool(),
+        listTrashTool(),
+        restoreTool(),
+        readAuditTool(),
         ...computed,
       ].map((tool) => [tool.listing.name, tool]),
     );

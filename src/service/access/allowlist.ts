@@ -29,6 +29,16 @@ export function admits(entries: Iterable<Pick<AllowlistRecord, 'ipAddress'>>, or
   return isEmpty;
 }
 
+/** The names of the entries that let a caller in; null for one that needs none. */
+export function admittedBy(catalog: Catalog, origin: Origin): string[] | null {
+  const entries = [...catalog.all('allowlist').values()];
+  const needsNone = entries.length === 0 || admits([NOWHERE], origin);
+  return needsNone ? null : entries.filter((entry) => admits([entry], origin)).map(({ name }) => name);
+}
+
+/** An entry that holds no address. */
+const NOWHERE = { ipAddress: '' };
+
 /** Throws `forbidden` if the allowlist does not admit the caller. */
 export function requireAllowed(catalog: Catalog, origin: Origin): void {
   if (admits(catalog.all('allowlist').values(), origin)) return;

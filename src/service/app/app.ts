@@ -11,6 +11,7 @@ import { LOAD } from '../../contract/load.ts';
 import { KEEP_HEADER } from '../../contract/results.ts';
 import type { Row } from '../../contract/row.ts';
 import { lowerFirst } from '../../contract/text.ts';
+import { TRASH_HEADER, type Trashed } from '../../contract/trash.ts';
 import { enterBody } from '../../contract/turns/long-bodies.ts';
 import { requireAllowed } from '../access/allowlist.ts';
 import { authenticate, type Principal, permits, requireCaller, requireRole } from '../access/auth.ts';
@@ -236,8 +237,14 @@ function addOperation(
     const input = await (text === undefined ? parse() : read({ data: [] }));
     if (!takesDocuments(row)) leave?.();
     const keepRows = keepRowsOf(request.headers[KEEP_HEADER]);
-    const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, text }, input);
-    return streamed(row.envelope === 'data' ? { data: result } : result);
+    let kept: Trashed | undefined;
+    const note = (entry: Trashed) => {
+      kept = entry;
+    };
+    const trashed = request.headers[TRASH_HEADER] === undefined ? undefined : note;
+    const result = await handler({ ...ctx, engine, caller, origin, signal, keepRows, trashed, text }, input);
+    const told = kept === undefined ? result : { ...(result as object), trash: kept };
+    return streamed(row.envelope === 'data' ? { data: told } : told);
   };
   const admission = admissionOf(ctx, states);
   app.route({

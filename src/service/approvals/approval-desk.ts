@@ -29,6 +29,7 @@ export interface AskingKey {
 export interface Asked extends Matter {
   code: string;
   status: 'pending' | 'approved' | 'declined';
+  answeredOn?: 'page' | 'terminal' | undefined;
   asker: AskingKey;
   askedAt: number;
   expiresAt: number;
@@ -52,7 +53,7 @@ export interface ApprovalDesk {
   /** The questions waiting for a human, oldest first. */
   pending(): Asked[];
   /** Records an answer. Throws `not_found`, or `invalid_input` if there is one already or the typed name is wrong. */
-  decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined): Asked;
+  decide(code: string, decision: 'approve' | 'decline', typedName: string | undefined, on?: Asked['answeredOn']): Asked;
   /** Proves that a form showed this question as it is now. */
   formToken(asked: Asked): string;
   isFormToken(asked: Asked, token: string): boolean;
@@ -168,7 +169,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
       settle();
       return [...open.values()].filter(({ status }) => status === 'pending');
     },
-    decide(code, decision, typedName) {
+    decide(code, decision, typedName, on) {
       const asked = live(code);
       if (asked === undefined) throw noSuchQuestion(code);
       if (asked.status !== 'pending') {
@@ -178,6 +179,7 @@ export function createApprovalDesk({ ttlMs = APPROVAL_TTL_MS, now = Date.now, ho
         throw new ApiError('invalid_input', 'The name that was typed is not the name of what would be deleted.');
       }
       asked.status = decision === 'approve' ? 'approved' : 'declined';
+      asked.answeredOn = on;
       // The assistant gets as much time to come back as the human had to answer.
       asked.expiresAt = now() + ttlMs;
       settle();

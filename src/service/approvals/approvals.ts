@@ -17,12 +17,19 @@ export async function requestApproval(
   const { keyHash, user } = ctx.caller;
   const { tool, binding, target, extent = {}, message, typed_name: typedName, client } = input;
   const question = { tool, binding, target, extent, message, typedName: typedName ?? undefined };
-  const { status, code, expiresAt, more } = ctx.approvals.request(
+  const { status, code, expiresAt, more, answeredOn } = ctx.approvals.request(
     { keyHash, email: user.email, client: client ?? undefined },
     question,
   );
   const url = status === 'pending' && isHere(ctx.origin) ? await ctx.pageServer.urlOf(code) : undefined;
-  return { status, code, url: url ?? null, expires_at: new Date(expiresAt).toISOString(), asked_again: more ?? null };
+  return {
+    status,
+    code,
+    url: url ?? null,
+    expires_at: new Date(expiresAt).toISOString(),
+    answered_on: answeredOn ?? null,
+    asked_again: more ?? null,
+  };
 }
 
 /** The waiting questions, oldest first. */
@@ -46,7 +53,7 @@ export function decideApproval(ctx: CallContext, input: ParsedInput<'decideAppro
   if (shown !== undefined && !ctx.approvals.isFormToken(shown, input.shown)) {
     throw new ApiError('invalid_input', 'The question has changed since you were asked. Look at it again.');
   }
-  const asked = ctx.approvals.decide(input.code, input.decision, input.typed_name ?? undefined);
+  const asked = ctx.approvals.decide(input.code, input.decision, input.typed_name ?? undefined, 'terminal');
   ctx.log.info({ tool: asked.tool, answer: asked.status }, 'a human answered in a terminal');
   return toApproval(ctx, asked);
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { PartitionSpec } from '../../contract/collections.ts';
+import { COLUMN_TYPES } from '../../contract/column-types.ts';
 import { AnyObject } from '../../contract/fields.ts';
 import { INTEGRATION_KINDS } from '../../contract/integrations.ts';
 import { QueryParameter } from '../../contract/queries.ts';
@@ -47,7 +48,7 @@ const SOURCE = z.object({
         separator: z.string(),
         encoding: z.string(),
         columnNames: z.array(z.string()),
-        columnTypes: z.array(z.enum(['BOOLEAN', 'INTEGER', 'FLOAT', 'STRING'])),
+        columnTypes: z.array(z.enum(COLUMN_TYPES)),
         quoteChar: z.string(),
         escapeChar: z.string(),
       }),

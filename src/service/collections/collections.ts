@@ -15,7 +15,7 @@ import type { CollectionRecord, EventTimeRecord } from '../catalog/records.ts';
 import { requireFreeName } from '../catalog/table-names.ts';
 import type { CallContext } from '../context.ts';
 import { toSource } from '../ingest/sources.ts';
-import { collectionDeletion } from '../trash/trash-entries.ts';
+import { collectionDeletion, deletionBy } from '../trash/trash-entries.ts';
 import { toAlias } from './aliases.ts';
 import { readCollectionSettings } from './collection-settings.ts';
 import { aliasesNaming, refuseWithDependents } from './dependents.ts';
@@ -57,13 +57,14 @@ export async function createCollection(ctx: CallContext, input: ParsedInput<'cre
 
 /** Deletes a collection with its documents, into the trash (docs/api.md #20); its name is free again at once. */
 export function deleteCollection(
-  { catalog, caller, trash, usage }: CallContext,
+  ctx: CallContext,
   input: { workspace: string; collection: string },
 ): Promise<Collection> {
+  const { catalog, usage } = ctx;
   return catalog.change(() => {
     const record = requireCollection(catalog, input.workspace, input.collection);
     refuseWithDependents(catalog, 'collection', collectionKey(record.workspace, record.name));
-    const deletion = { trash, workspace: record.workspace, by: caller.user.email };
+    const deletion = deletionBy(ctx, record.workspace);
     const changes = collectionDeletion(catalog, record, usage.of(record), deletion);
     const result: Collection = {
       name: record.name,

@@ -25,7 +25,7 @@ import {
   near1970Warnings,
   tooOldWarnings,
 } from '../ingest/write-warnings.ts';
-import { documentsDeletion } from '../trash/trash-entries.ts';
+import { deletionBy, documentsDeletion } from '../trash/trash-entries.ts';
 
 interface Target {
   workspace: string;
@@ -114,7 +114,7 @@ export async function deleteDocuments(
   const collection = requireCollection(ctx.catalog, input.workspace, input.collection);
   const ids = input.data.map((entry) => entry._id);
   const kept: RecordChange[] = [];
-  const deletion = { trash: ctx.trash, workspace: collection.workspace, by: ctx.caller.user.email };
+  const deletion = deletionBy(ctx, collection.workspace);
   const keep = documentsDeletion(collection, deletion, (change) => kept.push(change));
   if (ids.length > 0) await write(ctx, collection, () => ctx.engine.deleteDocuments(collection.table, ids, keep));
   for (const change of kept) ctx.catalog.stored(change);

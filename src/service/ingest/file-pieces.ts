@@ -30,7 +30,7 @@ function parserOf(format: FileFormat): (text: string, max: number) => Promise<Pa
     case 'xml':
       return async (text) => {
         try {
-          return xmlDocuments(text, format).map((document) => ({ document }));
+          return xmlDocuments(text, format);
         } catch (error) {
           return [{ problem: `is no XML: ${error instanceof Error ? error.message : String(error)}` }];
         }

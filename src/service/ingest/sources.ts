@@ -1,14 +1,16 @@
-import { COLUMN_TYPES, type ColumnType } from '../../contract/column-types.ts';
 import type { Source } from '../../contract/sources.ts';
 import type { FileFormat, SourceRecord } from '../catalog/records.ts';
 import type { UsageFigures } from '../compute/usage.ts';
+import { QUOTE } from './csv-dialect.ts';
+import { readCsvSettings, readEncoding } from './csv-format.ts';
 import { eventTimeMicros } from './event-time.ts';
 import type { Refuse } from './field-mappings.ts';
 
 /** Kinds of external sources, which this service cannot read. */
 const EXTERNAL = ['s3', 'kinesis', 'gcs', 'redshift', 'dynamodb', 'kafka', 'mongodb'] as const;
 const SOURCES_MAX = 100;
-const SEPARATOR_LENGTH_MAX = 8;
+/** Text within JSON is Unicode already: the encoding only says what the file had. */
+const ENCODING = 'UTF-8';
 
 const INSTEAD =
   'This service reads from no external source. Create the collection without it and add the documents with addDocuments, or describe an uploaded file with "file_upload"';
@@ -70,47 +72,21 @@ function readFormat(given: NonNullable<Source['format_params']>, refuse: Refuse)
 }
 
 function readCsv(given: NonNullable<NonNullable<Source['format_params']>['csv']>, refuse: Refuse): FileFormat {
-  const names = given.columnNames ?? [];
-  const isNamed = given.firstLineAsColumnNames ?? false;
-  if (names.length === 0 && !isNamed) {
+  const { firstLineAsColumnNames = false, quoteChar = QUOTE, ...settings } = readCsvSettings(given, refuse);
+  const { columnNames = [], columnTypes = [] } = settings;
+  if (columnNames.length === 0 && !firstLineAsColumnNames) {
     throw refuse('csv has no names for its columns; give "columnNames", or "firstLineAsColumnNames": true');
   }
-  const twice = names.find((name, index) => name === '' || names.indexOf(name) < index);
-  if (twice !== undefined) throw refuse(`csv.columnNames has "${twice}", which is empty or there twice`);
-  const types = (given.columnTypes ?? []).map((type) => readColumnType(type, refuse));
-  if (names.length > 0 && types.length > names.length) {
-    throw refuse(`csv has ${types.length} columnTypes for ${names.length} columnNames`);
-  }
-  const separator = given.separator ?? ',';
-  const quote = readChar('quoteChar', given.quoteChar ?? '"', refuse);
-  const escapeChar = readChar('escapeChar', given.escapeChar ?? quote, refuse);
-  if (separator === '' || separator.length > SEPARATOR_LENGTH_MAX || /[\r\n]/.test(separator)) {
-    throw refuse(
-      `csv.separator ${JSON.stringify(separator)} is not 1 to ${SEPARATOR_LENGTH_MAX} characters of one line`,
-    );
-  }
-  if (separator.includes(quote)) throw refuse(`csv.separator ${JSON.stringify(separator)} holds the quoteChar`);
   return {
     kind: 'csv',
-    firstLineAsColumnNames: isNamed,
-    separator,
-    encoding: readEncoding('csv', given.encoding, refuse),
-    columnNames: names,
-    columnTypes: types,
-    quoteChar: quote,
-    escapeChar,
+    firstLineAsColumnNames,
+    separator: settings.separator ?? ',',
+    encoding: settings.encoding ?? ENCODING,
+    columnNames,
+    columnTypes,
+    quoteChar,
+    escapeChar: settings.escapeChar ?? quoteChar,
   };
-}
-
-function readColumnType(given: string, refuse: Refuse): ColumnType {
-  const found = COLUMN_TYPES.find((type) => type === given.toUpperCase());
-  if (found !== undefined) return found;
-  throw refuse(`csv.columnTypes has "${given}"; types are ${COLUMN_TYPES.join(', ')}`);
-}
-
-function readChar(name: string, given: string, refuse: Refuse): string {
-  if (given.length === 1 && !/[\r\n]/.test(given)) return given;
-  throw refuse(`csv.${name} is ${JSON.stringify(given)}; it takes one character`);
 }
 
 function readXml(given: NonNullable<NonNullable<Source['format_params']>['xml']>, refuse: Refuse): FileFormat {
@@ -119,22 +95,11 @@ function readXml(given: NonNullable<NonNullable<Source['format_params']>['xml']>
   return {
     kind: 'xml',
     root_tag: given.root_tag ?? null,
-    encoding: readEncoding('xml', given.encoding, refuse),
+    encoding: readEncoding('xml', given.encoding, refuse) ?? ENCODING,
     doc_tag: given.doc_tag ?? null,
     value_tag: given.value_tag ?? '#text',
     attribute_prefix: given.attribute_prefix ?? '@',
   };
-}
-
-/** JSON text is Unicode already: the encoding only says what the file had. */
-function readEncoding(kind: string, given: string | null | undefined, refuse: Refuse): string {
-  const encoding = given ?? 'UTF-8';
-  try {
-    new TextDecoder(encoding);
-    return encoding;
-  } catch {
-    throw refuse(`${kind}.encoding "${encoding}" is not known; UTF-8 is the default`);
-  }
 }
 
 /** How to parse text that is added to the collection; null if text is not accepted. */

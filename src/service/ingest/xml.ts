@@ -16,16 +16,15 @@ const CHARS_MAX = 1024 * 1024;
  * The documents in one piece of XML, see `XmlDocuments`. Throws an `Error` whose message is a clause saying what is
  * wrong.
  */
-export function xmlDocuments(text: string, format: XmlFormat): JsonObject[] {
+export function xmlDocuments(text: string, format: XmlFormat): Parsed[] {
   const count = { tags: countOf(text, '<'), entities: countOf(text, '&') };
   for (const [what, found] of Object.entries(count)) {
     if (found > MARKS_MAX) throw new Error(`it has more than ${MARKS_MAX} ${what}; send it in smaller pieces`);
   }
   if (text.length > CHARS_MAX) throw new Error(`it has more than ${CHARS_MAX} characters; send it in smaller pieces`);
-  const documents: JsonObject[] = [];
-  const reader = new XmlDocuments(format, (parsed) => {
-    if ('problem' in parsed) throw new Error(`it ${parsed.problem}`);
-    documents.push(parsed.document);
+  const documents: Parsed[] = [];
+  const reader = new XmlDocuments(format, (parsed, line) => {
+    documents.push('problem' in parsed ? { problem: `line ${line} ${parsed.problem}` } : parsed);
   });
   reader.write(text);
   reader.end();

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { requireWorkspace } from '../catalog/not-found.ts';
 import type { LambdaRecord } from '../catalog/records.ts';
 import type { CallContext } from '../context.ts';
-import { versionDeletion } from '../trash/trash-entries.ts';
+import { deletionBy, versionDeletion } from '../trash/trash-entries.ts';
 import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
 import { findLambda, requireLambda, requireVersion, versionOf, versionsOf } from './lambda-records.ts';
 import { toVersion, toVersions } from './lambda-views.ts';
@@ -92,7 +92,7 @@ export async function deleteLambdaVersion(ctx: CallContext, input: VersionInput)
       tags: lambda.tags.filter((tag) => tag.version !== version.version),
     };
     const result = { version, stats: ctx.lambdaStats.of(version) };
-    const deletion = { trash: ctx.trash, workspace: lambda.workspace, by: ctx.caller.user.email };
+    const deletion = deletionBy(ctx, lambda.workspace);
     return { changes: versionDeletion(catalog, { before: lambda, after: record }, result, deletion), result };
   });
   ctx.lambdaStats.forget(gone.version);

@@ -6,7 +6,7 @@ import { collectionKey, requireAlias, requireCollection, requireWorkspace } from
 import { aliasesNaming } from '../collections/dependents.ts';
 import { foldedMatch } from '../collections/workspaces.ts';
 import type { CallContext } from '../context.ts';
-import { lambdaDeletion } from '../trash/trash-entries.ts';
+import { deletionBy, lambdaDeletion } from '../trash/trash-entries.ts';
 import { checkSql, descriptionOf, postVersion, withUnused } from './lambda-content.ts';
 import {
   allLambdas,
@@ -53,7 +53,7 @@ export async function deleteLambda(
     const versions = versionsOf(catalog, lambda);
     const latest = versionOf(catalog, lambda, lambda.latest);
     const figures = versions.toReversed().map((version) => ({ version, stats: ctx.lambdaStats.of(version) }));
-    const deletion = { trash: ctx.trash, workspace: lambda.workspace, by: ctx.caller.user.email };
+    const deletion = deletionBy(ctx, lambda.workspace);
     const changes = lambdaDeletion(catalog, lambda, figures, deletion);
     return { changes, result: { lambda, versions, latest, stats: ctx.lambdaStats.of(latest) } };
   });

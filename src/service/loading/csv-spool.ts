@@ -1,26 +1,38 @@
 import { typesByPlace } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { counted } from '../../contract/in-words.ts';
-import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { createPace } from '../../contract/turns/turns.ts';
 import type { CsvPart, CsvRows } from '../../engine/engine.ts';
-import { CsvRecords, cellsOf, type Dialect, type RawRecord } from './csv-records.ts';
-import { endsWithCarriageReturn, separatorOf } from './dialect.ts';
+import {
+  dialectOf,
+  endsWithCarriageReturn,
+  QUOTE,
+  SAMPLE_BYTES,
+  separatorOf,
+  withoutMark,
+} from '../ingest/csv-dialect.ts';
+import {
+  CsvError,
+  CsvRecords,
+  cellsOf,
+  type Dialect,
+  faultOf,
+  namesOf,
+  type RawRecord,
+} from '../ingest/csv-records.ts';
 import type { LoadOptions, RefusedEntry } from './loading.ts';
 import type { Spool, SpoolFile } from './spool.ts';
 
 /** A part is stored in one transaction, of which each second keeps other writes waiting. */
 const PART_BYTES = 24 * 1024 * 1024;
 const PART_ROWS = 250_000;
-/** How much of the file is looked at to find out how it is written. */
-const SAMPLE_BYTES = 64 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /** How many bytes are read before others get their turn. */
 const STEP_BYTES = 128 * 1024;
 const REFUSED_SHOWN = 100;
 const SHORT_SHOWN = 5;
 const LINE_DIGITS_MAX = 16;
-const [QUOTE, LF] = [0x22, 10];
+const LF = 10;
 const TYPED_TWICE = 'The types of the columns are given twice: in "types", and in "columnTypes". Leave one out.';
 
 /** A CSV file in the spool, and what was found while it came in. */
@@ -34,8 +46,6 @@ export interface SpooledCsv {
   notes: string[];
 }
 
-type CsvOptions = NonNullable<LoadOptions['csv']>;
-
 /**
  * Writes a CSV file to the spool as records that the engine reads without having to guess, in parts. `rowsMax`: the rest is
  * not read once there are so many rows.
@@ -47,6 +57,21 @@ export async function spoolCsv(
   signal: AbortSignal,
   rowsMax = Number.POSITIVE_INFINITY,
 ): Promise<SpooledCsv> {
+  try {
+    return await divide(body, spool, options, signal, rowsMax);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new ApiError('invalid_input', `The file cannot be read as CSV: ${error.message}.`, { cause: error });
+  }
+}
+
+async function divide(
+  body: AsyncIterable<Buffer>,
+  spool: Spool,
+  options: Pick<LoadOptions, 'csv' | 'types' | 'skip'>,
+  signal: AbortSignal,
+  rowsMax: number,
+): Promise<SpooledCsv> {
   const { csv = {} } = options;
   const isFull = () => (reading?.take.rows ?? 0) >= rowsMax;
   const parts = new PartWriter(spool);
@@ -57,7 +82,9 @@ export async function spoolCsv(
   const begin = (isWhole: boolean) => {
     const first = withoutMark(Buffer.concat(sample));
     const text = first.subarray(0, SAMPLE_BYTES).toString();
-    const take = new RecordTaker(dialectOf(text, isWhole, csv), options, parts);
+    const { quoteChar = QUOTE, separator = separatorOf(text, isWhole, quoteChar) } = csv;
+    const dialect = dialectOf({ ...csv, separator }, endsWithCarriageReturn(text, quoteChar) ?? false);
+    const take = new RecordTaker(dialect, options, parts);
     const records = new CsvRecords(take.dialect, (record) => take.take(record));
     reading = { take, records };
     return { first, ...reading };
@@ -188,15 +215,15 @@ class RecordTaker {
   ) {
     this.dialect = dialect;
     this.#separatorText = dialect.separator.toString();
-    const { columnTypes } = csv;
-    if (columnTypes !== undefined && types !== 'infer') throw new ApiError('invalid_input', TYPED_TWICE);
+    const { columnTypes = [] } = csv;
+    if (columnTypes.length > 0 && types !== 'infer') throw new ApiError('invalid_input', TYPED_TWICE);
     this.#typesOf = (names) =>
-      columnTypes === undefined ? typesByPlace(types, names) : names.map((_, at) => columnTypes[at]);
+      columnTypes.length === 0 ? typesByPlace(types, names) : names.map((_, at) => columnTypes[at]);
     this.#skip = skip;
     this.#parts = parts;
     const { columnNames = [], firstLineAsColumnNames = columnNames.length === 0 } = csv;
     this.#isHeaderDue = firstLineAsColumnNames;
-    if (columnNames.length > 0) this.#columns = this.#columnsOf(columnNames, undefined);
+    if (columnNames.length > 0) this.#columns = this.#columnsOf(columnNames);
     else if (!firstLineAsColumnNames) {
       throw new ApiError(
         'invalid_input',
@@ -205,9 +232,8 @@ class RecordTaker {
     }
   }
 
-  #columnsOf(names: readonly string[], separator: string | undefined) {
-    const checked = checkedNames(names, separator);
-    return { names: checked, types: this.#typesOf(checked) };
+  #columnsOf(names: readonly string[]) {
+    return { names, types: this.#typesOf(names) };
   }
 
   /** Rows so far, those that were left out or refused included. */
@@ -216,23 +242,18 @@ class RecordTaker {
   }
 
   take(record: RawRecord): void {
-    const { line, cells, why, start, end } = record;
+    const { line, cells, start, end } = record;
     if (this.#isHeaderDue) {
       this.#isHeaderDue = false;
-      if (why !== undefined)
-        throw new ApiError('invalid_input', `The first line of the file, which names its columns, ${why}.`);
-      this.#columns ??= this.#columnsOf(
-        cellsOf(record, this.dialect).map(({ text }) => text),
-        this.#separatorText,
-      );
+      this.#columns ??= this.#columnsOf(namesOf(record, this.dialect));
       return;
     }
     const { names = [] } = this.#columns ?? {};
     this.#entries += 1;
     if (this.#entries <= this.#skip) return;
-    const fault = cells > names.length ? `has ${cells} values for ${counted(names.length, 'columns')}` : undefined;
-    if (why !== undefined || fault !== undefined) {
-      this.#refuse(line, why ?? fault ?? '');
+    const fault = faultOf(record, names.length);
+    if (fault !== undefined) {
+      this.#refuse(line, fault);
       return;
     }
     if (cells < names.length) {
@@ -261,8 +282,8 @@ class RecordTaker {
   /** The record as the engine reads it: each cell within quotes, but for those that are empty. */
   #respelled(record: RawRecord): Buffer {
     const [quote, escaping] = [String.fromCharCode(this.dialect.quote), String.fromCharCode(this.dialect.escaping)];
-    const cells = cellsOf(record, this.dialect).map(({ text, isQuoted }) => {
-      if (text === '' && !isQuoted) return '';
+    const cells = cellsOf(record, this.dialect).map((text) => {
+      if (text === null) return '';
       const escaped = quote === escaping ? text : text.replaceAll(escaping, escaping + escaping);
       return quote + escaped.replaceAll(quote, escaping + quote) + quote;
     });
@@ -316,75 +337,45 @@ function writeNumber(chunk: Buffer, at: number, value: number): number {
   return size;
 }
 
-function checkedNames(names: readonly string[], separator: string | undefined): readonly string[] {
-  if (names.length > KEYS_MAX) {
-    throw new ApiError(
-      'invalid_input',
-      `The file has ${names.length.toLocaleString('en-US')} columns, and at most ${KEYS_MAX.toLocaleString('en-US')} are read.`,
-    );
-  }
-  const seen = new Set<string>();
-  for (const name of names) {
-    if (seen.has(name)) {
-      const by = separator === undefined ? '' : ` (read with ${JSON.stringify(separator)} as the separator)`;
-      throw new ApiError(
-        'invalid_input',
-        `The first line of the file names the column ${JSON.stringify(name)} twice${by}, so that values of one would get lost. Correct that line.`,
-      );
-    }
-    seen.add(name);
-  }
-  return names;
-}
-
-function dialectOf(text: string, isWhole: boolean, csv: CsvOptions): Dialect {
-  const quote = byteOf(csv.quoteChar ?? '"', 'quote character');
-  return {
-    separator: Buffer.from(csv.separator ?? separatorOf(text, isWhole)),
-    quote,
-    escaping: csv.escapeChar === undefined ? (quote ?? QUOTE) : byteOf(csv.escapeChar, 'escape character'),
-    isCarriageReturn: endsWithCarriageReturn(text),
-  };
-}
-
-function byteOf(character: string, what: string): number {
-  const code = character.charCodeAt(0);
-  if (character.length === 1 && code < 128) return code;
-  throw new ApiError('invalid_input', `The ${what} ${JSON.stringify(character)} is not one character of ASCII.`);
-}
-
-const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-function withoutMark(bytes: Buffer): Buffer {
-  return bytes.subarray(0, 3).equals(MARK) ? bytes.subarray(3) : bytes;
-}
-
 type Decoder = InstanceType<typeof TextDecoder>;
 
 /** The body as UTF-8. */
 async function* decodedAs(encoding: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let decoder: Decoder | undefined;
-  let isFirst = true;
+  /** What came before enough was there to see a mark; null: it was. */
+  let head: Buffer | null = Buffer.alloc(0);
+  const decode = (piece: Buffer) => (decoder === undefined ? piece : Buffer.from(decodedBy(decoder, piece)));
   for await (const piece of body) {
-    if (isFirst && piece.length > 0) {
-      decoder = decoderOf(encoding, piece);
-      isFirst = false;
+    if (head === null) {
+      yield decode(piece);
+      continue;
     }
-    yield decoder === undefined ? piece : Buffer.from(decodedBy(decoder, piece));
+    head = Buffer.concat([head, piece]);
+    if (head.length < MARK_BYTES) continue;
+    decoder = decoderOf(encoding, head);
+    yield decode(head);
+    head = null;
+  }
+  if (head !== null) {
+    decoder = decoderOf(encoding, head);
+    yield decode(head);
   }
   if (decoder !== undefined) yield Buffer.from(decodedBy(decoder));
 }
 
+const MARK_BYTES = 3;
+const MARKS: readonly (readonly [mark: string, encoding: string])[] = [
+  ['efbbbf', 'utf-8'],
+  ['fffe', 'utf-16le'],
+  ['feff', 'utf-16be'],
+];
+
 /** Undefined: it is UTF-8. A mark at the beginning counts more than a name. */
-function decoderOf(encoding: string | undefined, first: Buffer): Decoder | undefined {
-  const mark = first.subarray(0, 2).toString('hex');
-  const name = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : (encoding ?? 'utf-8');
-  try {
-    const decoder = new TextDecoder(name, { fatal: true });
-    return decoder.encoding === 'utf-8' ? undefined : decoder;
-  } catch (error) {
-    throw new ApiError('invalid_input', `The encoding ${JSON.stringify(name)} is not known.`, { cause: error });
-  }
+function decoderOf(encoding: string | undefined, head: Buffer): Decoder | undefined {
+  const begin = head.toString('hex', 0, MARK_BYTES);
+  const name = MARKS.find(([mark]) => begin.startsWith(mark))?.[1] ?? encoding ?? 'utf-8';
+  const decoder = new TextDecoder(name, { fatal: true });
+  return decoder.encoding === 'utf-8' ? undefined : decoder;
 }
 
 function decodedBy(decoder: Decoder, piece?: Buffer): string {

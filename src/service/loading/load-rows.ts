@@ -16,6 +16,7 @@ import { reserveDocumentIds } from '../ingest/document-id.ts';
 import { readOrRefuse, takeIn, takesAsGiven } from '../ingest/intake.ts';
 import { droppedWarnings, fieldWarnings } from '../ingest/write-warnings.ts';
 import { type SpooledCsv, spoolCsv } from './csv-spool.ts';
+import { enterLoad } from './load-places.ts';
 import type { LoadOptions, LoadOutcome, LoadSample, RefusedEntry } from './loading.ts';
 import { joinNews } from './news.ts';
 import { createSpool, type Spool } from './spool.ts';
@@ -36,15 +37,24 @@ export async function loadRows(
   body: AsyncIterable<Buffer>,
   options: LoadOptions,
 ): Promise<LoadOutcome> {
-  const spool = createSpool(ctx.engine.spool);
-  try {
+  return await spooling(ctx, async (spool) => {
     const received: Received =
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal)
         : await spoolParquet(body, spool, options, ctx.signal);
     return await addReceived(ctx, collection, received, options);
+  });
+}
+
+/** Runs work with a spool of its own once there is a place for it. */
+async function spooling<T>(ctx: CallContext, work: (spool: Spool) => Promise<T>): Promise<T> {
+  const leave = await enterLoad(ctx);
+  const spool = createSpool(ctx.engine.spool);
+  try {
+    return await work(spool);
   } finally {
     await spool.remove();
+    leave();
   }
 }
 
@@ -55,8 +65,7 @@ export async function sampleRows(
   options: LoadOptions,
   max: number,
 ): Promise<LoadSample> {
-  const spool = createSpool(ctx.engine.spool);
-  try {
+  return await spooling(ctx, async (spool) => {
     const received: Received =
       options.format === 'csv'
         ? await spoolCsv(body, spool, options, ctx.signal, max + 1)
@@ -66,9 +75,7 @@ export async function sampleRows(
     const found = await ctx.engine.sampleRows(rows, max + 1, ctx.signal);
     const documents = isStopped ? [] : found.slice(0, max);
     return { documents, refused, isAll: found.length <= max && entries <= max, stopped: null, ...separatorOf(rows) };
-  } finally {
-    await spool.remove();
-  }
+  });
 }
 
 async function spoolParquet(

@@ -1,10 +1,12 @@
 import * as z from 'zod';
-import { COLUMN_TYPES, type ColumnTypes, readColumnTypes, requireOwnTypes } from '../../contract/column-types.ts';
+import { type ColumnTypes, readColumnTypes, requireOwnTypes } from '../../contract/column-types.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { parseJson } from '../../contract/json/json.ts';
 import type { LoadFormat, LoadResult } from '../../contract/load.ts';
+import { CsvParams } from '../../contract/sources.ts';
 import { requireCollection } from '../catalog/not-found.ts';
 import type { CallContext } from '../context.ts';
+import { readCsvSettings } from '../ingest/csv-format.ts';
 import { loadDocuments, sampleDocuments } from './load-documents.ts';
 import { loadRows, sampleRows } from './load-rows.ts';
 import { type LoadOptions, type LoadOutcome, type LoadSample, newOutcome, type RefusedEntry } from './loading.ts';
@@ -68,49 +70,21 @@ function typesOf(text: string | undefined): ColumnTypes {
   throw new ApiError('invalid_input', `Cannot load documents: "types": ${read.problem}.`);
 }
 
-const Character = z
-  .string()
-  .regex(/^[\x21-\x7e\t ]$/, 'expected one character of ASCII')
-  .optional();
-
-/** How CSV is read: none of what would keep its reader from going on. */
-const Csv = z
-  .strictObject({
-    separator: z
-      .string()
-      .refine(
-        (text) => /^[^\r\n\0]+$/.test(text) && Buffer.byteLength(text) <= 4,
-        'expected 1 to 4 bytes, no line break',
-      )
-      .optional(),
-    quoteChar: Character,
-    escapeChar: Character,
-    encoding: z.string().optional(),
-    firstLineAsColumnNames: z.boolean().optional(),
-    columnNames: z.array(z.string()).optional(),
-    columnTypes: z.array(z.enum(COLUMN_TYPES)).optional(),
-  })
-  .refine(
-    ({ separator = ',', quoteChar = '"', escapeChar = quoteChar }) =>
-      !separator.includes(quoteChar) && !separator.includes(escapeChar),
-    'the separator must hold neither the quote nor the escape character',
-  );
+/** The fields of `format_params.csv`, and no others. */
+const Csv = z.strictObject(CsvParams.shape);
 
 function csvOf(text: string | undefined): LoadOptions['csv'] {
   if (text === undefined) return undefined;
-  const refuse = (why: string) =>
-    new ApiError(
-      'invalid_input',
-      `Cannot load documents: "csv" is not an object of the fields of format_params.csv: ${why}.`,
-    );
+  const refuse = (why: string) => new ApiError('invalid_input', `Cannot load documents: ${why}.`);
+  const noFields = (why: string) => refuse(`"csv" is not an object of the fields of format_params.csv: ${why}`);
   let json: unknown;
   try {
     json = parseJson(text);
   } catch {
-    throw refuse('it is no JSON');
+    throw noFields('it is no JSON');
   }
   const { data, error } = Csv.safeParse(json);
-  if (data !== undefined) return data as LoadOptions['csv'];
+  if (data !== undefined) return readCsvSettings(data, refuse);
   const [issue] = error?.issues ?? [];
-  throw refuse(`${issue?.path.map(String).join('.') || 'it'}: ${issue?.message ?? 'not as expected'}`);
+  throw noFields(`${issue?.path.map(String).join('.') || 'it'}: ${issue?.message ?? 'not as expected'}`);
 }

@@ -1,7 +1,7 @@
 import type { ColumnTypes } from '../../contract/column-types.ts';
 import type { JsonObject } from '../../contract/json/json.ts';
 import type { LoadFormat } from '../../contract/load.ts';
-import type { FileFormat } from '../catalog/records.ts';
+import type { CsvSettings } from '../ingest/csv-format.ts';
 
 /** What every way of loading a stream of bytes into a collection is told, and what it answers. */
 
@@ -16,7 +16,7 @@ export interface LoadOptions {
   /** Whether the load ends at the first entry that is refused. */
   onError: 'stop' | 'skip';
   /** How CSV is read; absent: recognized. */
-  csv?: Partial<Extract<FileFormat, { kind: 'csv' }>> | undefined;
+  csv?: CsvSettings | undefined;
   /** The types of the columns of CSV, if `csv` has none. */
   types?: ColumnTypes | undefined;
   /** Told what is in, after each step that is durable. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError, isOutOfSpace } from '../../contract/errors.ts';
+import { requireSpace } from '../../engine/engine.ts';
 
-const SPACE_MIN = 128 * 1024 * 1024;
 /** Bytes between two looks at the room that is left. */
 const CHECK_BYTES = 32 * 1024 * 1024;
 
@@ -36,7 +36,7 @@ export function createSpool(folder: string): Spool {
           unchecked += bytes.length;
           if (unchecked > CHECK_BYTES) {
             unchecked = 0;
-            await requireSpace(folder);
+            await requireSpace(folder, 'load the file');
           }
           await guarded(() => writeAll(handle, bytes));
         },
@@ -50,16 +50,6 @@ export function createSpool(folder: string): Spool {
       }
     },
   };
-}
-
-/** A load must not take the last room from everybody's writes. */
-async function requireSpace(folder: string): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize >= SPACE_MIN) return;
-  throw new ApiError(
-    'storage_full',
-    `Cannot load the file: the disk of the data folder has less than ${SPACE_MIN / 1024 / 1024} MiB left. Free some space there and try again.`,
-  );
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

@@ -34,7 +34,7 @@ export async function answerQuestion(
   }
   if (decision !== 'approve' && decision !== 'decline') return failurePage(400, 'Bad request', 'No answer was given.');
   try {
-    const answered = desk.decide(code, decision, form.get('name') ?? undefined);
+    const answered = desk.decide(code, decision, form.get('name') ?? undefined, 'page');
     log.info({ tool: answered.tool, answer: answered.status }, 'a human answered on the page');
     return answeredPage(answered);
   } catch (error) {

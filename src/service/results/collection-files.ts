@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.ts';
 import type { ExportFormat } from '../../contract/results.ts';
+import { mayTake } from '../../contract/turns/shares.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { exportError, type FileOnDisk } from './result-files.ts';
 
@@ -88,14 +89,23 @@ export function createCollectionFiles({ engine, hold, log, unreadMs = UNREAD_MS 
     files.set(file.id, { file, timer: setTimeout(forget, unreadMs).unref(), release: hold() });
   }
 
+  /** Keys share the files as they share queries: nobody's fetching may hold up everybody's exports. */
+  function requirePlace(owner: string): void {
+    const owners = [
+      ...[...files.values()].map(({ file }) => file.owner),
+      ...[...writing.values()].map((one) => one.owner),
+    ];
+    const own = owners.filter((one) => one === owner).length;
+    if (mayTake(own, owners.length, FILES_MAX)) return;
+    throw new ApiError(
+      'resource_exceeded',
+      `Cannot export the collection: ${owners.length} exports are being written or fetched, ${own} of them yours. Try again when one is done.`,
+    );
+  }
+
   return {
     async write({ owner, collection, table, rows: expected }, format, signal) {
-      if (files.size + writing.size >= FILES_MAX) {
-        throw new ApiError(
-          'resource_exceeded',
-          `Cannot export the collection: ${FILES_MAX} exports are being written or fetched. Try again when one is done.`,
-        );
-      }
+      requirePlace(owner);
       const id = randomUUID();
       const name = `collection-${id}.${format}`;
       const path = join(folder, name);

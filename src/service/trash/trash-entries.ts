@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Trashed } from '../../contract/trash.ts';
 import type { Change, Keep, Kept, RecordChange } from '../../engine/engine.ts';
 import { type Catalog, put, remove } from '../catalog/catalog.ts';
 import { collectionKey } from '../catalog/not-found.ts';
@@ -21,6 +22,18 @@ export interface Deletion {
   workspace: string;
   /** E-mail of the user who deletes. */
   by: string;
+  told?: Told | undefined;
+}
+
+/** Told under which id a deletion is kept, and until when. */
+export type Told = (entry: Trashed) => void;
+
+/** The deletion that a call makes in a workspace. */
+export function deletionBy(
+  { trash, caller, trashed: told }: { trash: Trash; caller: { user: { email: string } }; trashed?: Told | undefined },
+  workspace: string,
+): Deletion {
+  return { trash, workspace, by: caller.user.email, told };
 }
 
 const DAY_MS = 86_400_000;
@@ -42,15 +55,15 @@ function newId(): string {
   return randomBytes(6).toString('hex');
 }
 
-function entryOf({ trash, workspace, by }: Deletion, what: TrashRecord['what']): TrashRecord {
+function entryOf(
+  { trash, workspace, by, told }: Deletion,
+  what: TrashRecord['what'],
+  id: string = newId(),
+): RecordChange {
   const now = trash.nowMs();
-  return {
-    workspace,
-    deletedAt: new Date(now).toISOString(),
-    deletedBy: by,
-    expiresAt: new Date(now + trash.days * DAY_MS).toISOString(),
-    what,
-  };
+  const expiresAt = new Date(now + trash.days * DAY_MS).toISOString();
+  told?.({ id, expires_at: expiresAt });
+  return put('trash', id, { workspace, deletedAt: new Date(now).toISOString(), deletedBy: by, expiresAt, what });
 }
 
 /** The changes that delete a collection, into the trash if there is one. `usage`: its figures as of now. */
@@ -64,8 +77,7 @@ export function collectionDeletion(
   const changes: Change[] = [remove('collection', collectionKey(workspace, name))];
   if (catalog.all('usage').has(table)) changes.push(remove('usage', table));
   if (deletion.trash.days === 0) return [...changes, { do: 'dropCollection', table }];
-  const entry = entryOf(deletion, { kind: 'collection', collection, usage });
-  return [...changes, { do: 'trashCollection', table }, put('trash', newId(), entry)];
+  return [...changes, { do: 'trashCollection', table }, entryOf(deletion, { kind: 'collection', collection, usage })];
 }
 
 /**
@@ -82,7 +94,7 @@ export function documentsDeletion(
   return {
     trash: id,
     record(kept) {
-      const change = put('trash', id, entryOf(deletion, documentsIn(collection.name, collection.table, kept)));
+      const change = entryOf(deletion, documentsIn(collection.name, collection.table, kept), id);
       stored(change);
       return change;
     },
@@ -107,7 +119,7 @@ export function lambdaDeletion(
     ...versions.flatMap(({ version }) => versionRemoval(catalog, version)),
   ];
   if (deletion.trash.days === 0) return changes;
-  return [...changes, put('trash', newId(), entryOf(deletion, { kind: 'lambda', lambda, versions: [...versions] }))];
+  return [...changes, entryOf(deletion, { kind: 'lambda', lambda, versions: [...versions] })];
 }
 
 /** The changes that delete one version, into the trash if there is one. `after` is the lambda without the version. */
@@ -126,7 +138,7 @@ export function versionDeletion(
   const tags = before.tags.filter((tag) => tag.version === version.version).map((tag) => tag.name);
   const latestAfter = before.latest === version.version ? after.latest : null;
   const what = { kind: 'lambda_version' as const, version, stats, tags, latestAfter };
-  return [...changes, put('trash', newId(), entryOf(deletion, what))];
+  return [...changes, entryOf(deletion, what)];
 }
 
 function versionRemoval(catalog: Catalog, version: LambdaVersionRecord): Change[] {

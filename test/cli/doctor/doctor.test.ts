@@ -54,6 +54,17 @@ afterEach(async () => {
 });
 
 describe('colloquy doctor', () => {
+  test('says whether an assistant may read the audit log', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
+    const closed = await diagnosis();
+    expect(closed.states).not.toHaveProperty('audit');
+    expect(closed.hidden.find(({ tool }) => tool === 'read_audit')?.why).toContain('--audit-tool');
+    const open = await diagnosis(['--audit-tool', 'on']);
+    expect(open.states).toMatchObject({ audit: 'ok' });
+    expect(open.hidden.map(({ tool }) => tool)).not.toContain('read_audit');
+    expect((await diagnosis(['--audit-tool', 'on', '--audit', 'off'])).states).toMatchObject({ audit: 'warn' });
+  });
+
   test('finds all well on an empty folder, and says what the settings hide', async () => {
     mkdirSync(dataDir, { mode: 0o700 });
     const found = await diagnosis(['--read-only', '--toolsets', 'query,collections']);

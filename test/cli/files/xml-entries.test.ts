@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
+import { xmlDocuments } from '../../../src/service/ingest/xml.ts';
 import { filesFolder } from './opened.ts';
 
 const { read, remove } = filesFolder();
@@ -30,6 +31,31 @@ describe('files of XML', () => {
       const { documents, places, file, error } = await read(path, content);
       expect([documents, places, error]).toEqual([DOCUMENTS, [1, 2, 3], undefined]);
       expect(file).toMatchObject({ format: 'xml', unit: 'element', docTag: 'order' });
+    }
+  });
+
+  it('have the documents, and the refused ones, that the same text of an uploaded file has', async () => {
+    const deep = `${'<x>'.repeat(250)}${'</x>'.repeat(250)}`;
+    for (const [root_tag, doc_tag, text] of [
+      ['orders', 'order', `\ufeff${ORDERS}`],
+      [null, 'order', ORDERS.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="UTF-8"?>')],
+      [
+        null,
+        'd',
+        `<r><d a="1">x<!-- c --><e/>y</d><d>\n${deep}</d><d><d>2</d></d><?p q?><d> <![CDATA[ <z> ]]>&#228;</d></r>`,
+      ],
+      ['s', 'd', '<r><d>0</d><s><d b="&lt;">1</d></s><s><d>2</d></s></r>'],
+    ] as const) {
+      const rules = { root_tag, doc_tag, value_tag: 'v', attribute_prefix: '$' };
+      const parsed = xmlDocuments(text, { kind: 'xml', encoding: 'UTF-8', ...rules });
+      const xml = { docTag: doc_tag, rootTag: root_tag ?? undefined, valueTag: 'v', attributePrefix: '$' };
+      const { documents, error } = await read('same.xml', text, { xml });
+      expect(error).toBeUndefined();
+      const expected = parsed.map((one) =>
+        'document' in one ? one.document : { problem: one.problem.replace(/^(line \d+) (.*)$/, '$2 ($1)') },
+      );
+      expect(documents).toEqual(expected);
+      expect(expected.filter((one) => 'problem' in one)).toHaveLength(text.includes(deep) ? 1 : 0);
     }
   });
 

@@ -66,6 +66,20 @@ describe('DESCRIBE of a collection', () => {
     ]);
   });
 
+  test('says of a field of which only values are left that do not fit how many there could be', async () => {
+    const fitting = Array.from({ length: 8 }, (_, n) => ({ o: { n, m: true }, l: [n] }));
+    await described(...fitting, { o: { n: 'x' }, l: ['y', 'z'] }, { o: { m: true }, l: [] });
+    const ids = fitting.map((_, index) => `d${index}`);
+    await engine.deleteDocuments(`c${made}`, ids);
+    expect((await engine.query({ sql: `DESCRIBE commons.c${made}` })).rows.slice(2)).toEqual([
+      [['o'], 'object', 2, 2],
+      [['o', 'm'], 'bool', 1, 2],
+      [['l'], 'array', 2, 2],
+      [['l', '*'], 'string', 2, 2],
+      [['o', 'n'], 'string', 1, 2],
+    ]);
+  });
+
   test('has one row for the values of a map, each type of JSON, times, and keys that differ in case', async () => {
     const keyed = Array.from({ length: 40 }, (_, n) => ({ m: { [`k${n}`]: { v: n }, [`j${n}`]: { v: n } } }));
     expect(await described(...keyed)).toEqual([

@@ -225,3 +225,15 @@ test('says nothing of fields that the statement does not read', async () => {
     expect(await engine.query({ sql })).toMatchObject({ warnings: [] });
   }
 });
+
+test.each([
+  ['SELECT n, n + 1, count(*) OVER () FROM docs', 'n ?field1 ?count', 'x'],
+  ['SELECT n IS DISTINCT FROM 1, n, FROM docs -- n', '?field0 n', true],
+  ['SELECT clean AS "from", n + 1, n/* , */FROM docs', 'from ?field1 n', 3],
+])('what is picked has its stray, and what is computed its name: %s', async (sql, names, first) => {
+  const { columns, rows } = await engine.query({ sql: `${sql}\nWHERE _id = 'd3'` });
+  expect(columns.map(({ name }) => name).join(' ')).toBe(names);
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.[0]).toBe(first);
+  expect(rows[0]).toContain('x');
+});

@@ -28,6 +28,7 @@ describe('columns without a name are called', () => {
     ['SELECT DISTINCT ON (name) upper(name), name FROM users', '?upper name'],
     ['WITH a AS (SELECT 1) SELECT max(1) FROM a UNION ALL SELECT 3', '?max'],
     ['FROM users SELECT count(*)', '?count'],
+    ['SELECT sample, 1 FROM (SELECT 2 AS sample) USING SAMPLE 1', 'sample ?field1'],
     ['SELECT age, *, max(age) FROM users GROUP BY ALL', 'age _id name ?max'],
     [
       'SELECT count(*), u.*, 1, v.*, 2 FROM users u, users v GROUP BY ALL',

@@ -54,6 +54,14 @@ export const DELETE_TARGETS: Readonly<Record<string, DeleteTarget>> = {
       return documents(client, n);
     },
   },
+  delete_documents_where: {
+    operation: 'deleteSelected',
+    make: async (client, n) => ({ ...(await collection(client, `some${n}`)), where: "_id = 'a'" }),
+    async replace(client, n) {
+      await client.deleteCollection({ workspace: WORKSPACE, collection: `some${n}` });
+      return { ...(await collection(client, `some${n}`)), where: "_id = 'a'" };
+    },
+  },
   delete_collection: anew('deleteCollection', (client, n) => collection(client, `gone${n}`)),
   delete_alias: anew('deleteAlias', async (client, n) => {
     await client.createCollection({ workspace: WORKSPACE, name: `aliased${n}` }).catch(() => undefined);

@@ -30,7 +30,10 @@ describe('a tool that deletes', () => {
     const { ask, answer } = desk(service);
     const result = await answer((await ask()).requestState, typed(' orders '));
     expect(result.isError).toBeUndefined();
-    expect(result.structuredContent).toMatchObject({ status: 'DELETED' });
+    expect(result.structuredContent).toMatchObject({
+      done: 'Deleted a collection: workspace "shop", collection "orders", with 3 documents. Confirmed by a human in the chat. This cannot be undone.',
+      status: 'DELETED',
+    });
     expect(service.calls.filter(({ operation }) => operation === 'deleteCollection')).toEqual([
       { operation: 'deleteCollection', input: ARGS, signal: undefined },
     ]);
@@ -273,7 +276,7 @@ describe('a tool that deletes', () => {
     const round = { canAsk: false, state: undefined, responses: undefined };
     const asker = { principal: 'me', command: 'node /dist/colloquy.js --data-dir /d' };
     const human = elicitingHuman(createApprovals(), round, asker);
-    const blast = { message: '', typedName: undefined, target: '', extent: {} };
+    const blast = { message: '', what: '', undo: '', typedName: undefined, target: '', extent: {} };
     return expect(human.ask({ tool: 'delete_workspace', args: { workspace: 'w' }, blast })).resolves.toMatchObject({
       reason: expect.stringMatching(
         /: node \/dist\/colloquy\.js --data-dir \/d call delete_workspace '\{"workspace":"w"\}'$/,

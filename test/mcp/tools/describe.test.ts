@@ -133,7 +133,7 @@ describe('describeCollection()', () => {
       runQuery: ({ sql }) => {
         const text = JSON.stringify(sql);
         if (text.includes('has_strays')) return { results: [{ has_strays: true }] };
-        if (text.includes('WITH s0')) return { results: [{ place: 'n', values: 3, example: '"x"' }] };
+        if (text.includes('AS example')) return { results: [{ place: 'n', values: 3, example: '"x"' }] };
         return { column_fields: [{ name: 'n', type: 'BIGINT' }], results: [{ n: 1 }] };
       },
     });

@@ -31,7 +31,7 @@ afterAll(async () => {
 async function call(args: Record<string, unknown>, own: Means = means): Promise<ToolResult> {
   const tool = tools().get('export_result');
   if (tool === undefined) throw new Error('no tool');
-  const human = { ask: async () => ({ kind: 'approved' as const }) };
+  const human = { ask: async () => ({ kind: 'approved' as const, by: 'chat' as const }) };
   const onFault = (error: unknown) => {
     throw error;
   };

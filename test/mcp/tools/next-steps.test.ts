@@ -49,8 +49,8 @@ describe('presentError()', () => {
   const missing = new ApiError('not_found', 'No.');
 
   it("prefers near names to the tool's own advice, and that to the advice for the error's code", () => {
-    expect(presentError('t', missing, ['near'], 'List them.').next).toContain('did_you_mean');
-    expect(presentError('t', missing, [], 'List them.').next).toBe('List them.');
+    expect(presentError('t', missing, { suggestions: ['near'], next: 'List them.' }).next).toContain('did_you_mean');
+    expect(presentError('t', missing, { next: 'List them.' }).next).toBe('List them.');
     expect(presentError('t', missing).next).toContain('list_workspaces');
   });
 });

@@ -9,6 +9,7 @@ import { createLifecycle } from '../../../src/service/app/lifecycle.ts';
 import { createApprovalDesk } from '../../../src/service/approvals/approval-desk.ts';
 import { openCatalog } from '../../../src/service/catalog/catalog.ts';
 import { createClock } from '../../../src/service/clock.ts';
+import { createSelections } from '../../../src/service/collections/selections.ts';
 import { openUsage } from '../../../src/service/compute/usage.ts';
 import { openSecrets } from '../../../src/service/integrations/secrets.ts';
 import { createLambdaStates } from '../../../src/service/lambdas/lambda-states.ts';
@@ -97,6 +98,7 @@ describe('buildApp() before the service is ready', () => {
       lambdaStates: createLambdaStates({ engine, catalog, versions: '', log }),
       supervision: createSupervision({ files: undefined, engine, outlasting: createOutlasting(), versions: '', log }),
       lambdaStats: openLambdaStats(catalog, log),
+      selections: createSelections({ hold: () => () => undefined }),
       backups: { create: () => Promise.reject(new Error('unused')), running: () => [] },
       approvals: createApprovalDesk({ hold: () => lifecycle.hold() }),
       pageServer: {

@@ -84,7 +84,7 @@ describe('file_upload', () => {
       total_processed_items: 2,
       last_error_at: expect.stringMatching(/^20.*Z$/),
       last_error_item: 'f.txt',
-      last_error_reason: 'data[0] row 2 has "x" in column "n", which is no INTEGER',
+      last_error_reason: 'data[0] line 3 has "x" in column "n", which is no INTEGER',
       total_error_items: 1,
     });
     await again.remove();
@@ -130,7 +130,7 @@ describe('CSV', () => {
     expect(statuses(answer)).toEqual(['ADDED', 'ADDED', 'ADDED', 'ADDED']);
     expect(await rows(name)).toEqual([
       { _id: 'a', i: '9223372036854775807', f: 1500, b: true, s: 'x, "y"\nz' },
-      { _id: 'b', i: null, f: null, b: null, s: '' },
+      { _id: 'b', i: null, f: null, b: null, s: null },
       { _id: 'c', i: 7, f: 0.5, b: false, s: '04' },
       { _id: 'd', i: 1, f: null, b: null, s: null },
     ]);
@@ -155,10 +155,10 @@ describe('CSV', () => {
     expect(statuses(answer)).toEqual(['ADDED', 'ERROR', 'ERROR', 'ERROR', 'ERROR', 'ADDED', 'ERROR']);
     expect(errors(answer)).toEqual([
       null,
-      'data[0] row 2 has 3 values for 2 columns',
-      'data[0] row 3 has "x" in column "n", which is no FLOAT',
-      'data[0] row 4 has "1e999" in column "n", which is no FLOAT',
-      expect.stringContaining('data[1] is no CSV: Quote Not Closed'),
+      'data[0] line 2 has 3 values for 2 columns',
+      'data[0] line 3 has "x" in column "n", which is no FLOAT',
+      'data[0] line 4 has "1e999" in column "n", which is no FLOAT',
+      'data[1] cannot be read as CSV: a quote that opens in the record of line 1 is never closed',
       null,
       'data[4] must be a JSON object',
     ]);
@@ -288,7 +288,10 @@ describe('sources that are refused', () => {
     [withFormat({ csv: { columnNames: ['a'], separator: '' } }), 'csv.separator'],
     [withFormat({ csv: { columnNames: ['a'], separator: '\n' } }), 'csv.separator'],
     [withFormat({ csv: { columnNames: ['a'], separator: '"' } }), 'holds the quoteChar'],
+    [withFormat({ csv: { columnNames: ['a'], separator: '=====' } }), '1 to 4 bytes'],
+    [withFormat({ csv: { columnNames: ['a'], escapeChar: ',' } }), 'holds the quoteChar or the escapeChar'],
     [withFormat({ csv: { columnNames: ['a'], quoteChar: '""' } }), 'csv.quoteChar'],
+    [withFormat({ csv: { columnNames: ['a'], quoteChar: 'é' } }), 'one character of ASCII'],
     [withFormat({ csv: { columnNames: ['a'], encoding: 'klingon' } }), '"klingon"'],
     [withFormat({ xml: { doc_tag: '' } }), 'xml.doc_tag is empty'],
     [[...withFormat({ json: true }), ...withFormat({ xml: {} })], 'different "format_params"'],

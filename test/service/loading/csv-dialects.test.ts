@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { separatorOf } from '../../../src/service/loading/dialect.ts';
+import { separatorOf } from '../../../src/service/ingest/csv-dialect.ts';
 import { rowsOf } from '../../engine/harness.ts';
 import { type Loads, openLoads } from './loads.ts';
 

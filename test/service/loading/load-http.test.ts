@@ -269,9 +269,11 @@ describe('a load is refused', () => {
     ['format=csv&csv=5', {}, 400, 'csv'],
     ['format=csv&csv={"separator":""}', {}, 400, 'separator'],
     ['format=csv&csv={"separator":"|||||"}', {}, 400, '1 to 4 bytes'],
-    ['format=csv&csv={"separator":"\'","quoteChar":"\'"}', {}, 400, 'neither the quote'],
-    ['format=csv&csv={"escapeChar":","}', {}, 400, 'neither the quote'],
-    ['format=csv&csv={"columnTypes":["float"]}', {}, 400, 'columnTypes'],
+    ['format=csv&csv={"separator":"\'","quoteChar":"\'"}', {}, 400, 'holds the quoteChar'],
+    ['format=csv&csv={"escapeChar":","}', {}, 400, 'holds the quoteChar'],
+    ['format=csv&csv={"columnTypes":["date"]}', {}, 400, 'types are BOOLEAN'],
+    ['format=csv&csv={"columnNames":["a","a"]}', {}, 400, 'there twice'],
+    ['format=csv&csv={"encoding":"klingon"}', {}, 400, '"klingon" is not known'],
     ['format=csv&csv={"seperator":";"}', {}, 400, 'seperator'],
   ])('with %j and %j', async (query, headers, status, named) => {
     const name = await bench.create();

@@ -111,6 +111,7 @@ describe('loadRows() of Parquet', () => {
     ['[1, NULL, 2]', 'BIGINT[]', [1, null, 2]],
     ["{'a': 1, 'b': {'c': ['x']}}", 'STRUCT(a BIGINT, b STRUCT(c VARCHAR[]))', { a: 1, b: { c: ['x'] } }],
     ["{'f': 0.1::FLOAT, 'd': 1.25::DECIMAL(5,2)}", 'STRUCT(f DOUBLE, d DOUBLE)', { f: 0.1, d: 1.25 }],
+    ["{'d': 12345678901234567890.12::DECIMAL(30,2)}", 'STRUCT(d VARCHAR)', { d: '12345678901234567890.12' }],
     ["MAP {'b': 1, 'a': 2}", 'MAP(VARCHAR, BIGINT)', { a: 2, b: 1 }],
     ["MAP {2: 'x', 1: 'y'}", 'MAP(VARCHAR, VARCHAR)', { 1: 'y', 2: 'x' }],
     ["[{'t': TIMESTAMP '2024-01-02 03:04:05'}]", 'STRUCT(t TIMESTAMP)[]', [{ t: '2024-01-02T03:04:05.000000' }]],
@@ -159,6 +160,65 @@ describe('loadRows() of Parquet', () => {
     const { rows, outcome } = await load(`SELECT unnest(['NaN'::DOUBLE, 'inf'::DOUBLE, 1.5]) AS v`);
     expect(rows).toEqual([[null], [null], [1.5]]);
     expect(outcome.warnings).toEqual([expect.stringMatching(/^2 values of "v" are none of JSON/)]);
+  });
+
+  test('says which decimals within objects are text, since a double does not hold their digits', async () => {
+    const decimals = "'d': 0.1::DECIMAL(15,1), 'l': [MAP {'k': 0.1::DECIMAL(16,1)}]";
+    const { outcome, rows } = await load(
+      `SELECT {${decimals}} AS o, 1.5::DECIMAL(30,2) AS top, [1.5::DECIMAL(15,1)] AS s`,
+    );
+    expect(rows).toEqual([[{ d: 0.1, l: [{ k: '0.1' }] }, 1.5, [1.5]]]);
+    expect(outcome.warnings).toEqual([
+      '"o" has decimals of more than 15 digits in lists or objects, which are text here.',
+    ]);
+  });
+
+  const MIB = 1024 * 1024;
+  test.each([
+    ['a text', `repeat('x', ${10 * MIB + 1})`, "'x'"],
+    ['bytes', `repeat('x', ${8 * MIB})::BLOB`, `repeat('x', ${7 * MIB})::BLOB`],
+    ['objects in a list', `[{'k': repeat('é', ${3 * MIB})}, {'k': repeat('y', ${4 * MIB})}, NULL]`, '[]'],
+    ['a map', `MAP {'a': repeat('z', ${6 * MIB}), repeat('k', ${5 * MIB}): 'b'}`, 'MAP {}'],
+    ['a list', `list_resize([true], ${5 * MIB + 1}, true)`, '[true]'],
+  ])('refuses a row in which %s is larger than a document may be', async (_, large, small) => {
+    const docs = await loads.create('docs');
+    const { bytes } = await parquetOf(
+      `SELECT 'r' || i AS _id, i AS n, CASE WHEN i = 2 THEN ${large} ELSE ${small} END AS v FROM range(1, 4) t(i)`,
+    );
+    const outcome = await loads.load(docs, bytes, { format: 'parquet' });
+    const why = 'has more than 10485760 bytes (10 MiB), which no document may have';
+    expect(outcome).toMatchObject({ added: 2, entries: 3, refusedCount: 1, refused: [{ at: 2, id: 'r2', why }] });
+    expect(await rowsOf(loads.engine, 'SELECT n FROM docs ORDER BY _id')).toEqual([[1], [3]]);
+  });
+
+  test('counts all columns of a row, and with "stop" stores nothing if one is too large', async () => {
+    const docs = await loads.create('docs');
+    const { bytes } = await parquetOf(
+      `SELECT i AS n, repeat('x', ${5 * MIB}) AS a, repeat('x', ${5 * MIB} + i - 3) AS b FROM range(2, 5) t(i)`,
+    );
+    const stopped = await loads.load(docs, bytes, { format: 'parquet', onError: 'stop' });
+    expect(stopped).toMatchObject({ added: 0, stopped: expect.stringMatching(/nothing is stored: 3 has more than/) });
+    expect(await loads.load(docs, bytes, { format: 'parquet' })).toMatchObject({ added: 2, refusedCount: 1 });
+  });
+
+  test('takes columns that are called as the engine calls what it knows of a file', async () => {
+    const values =
+      "'x' || i AS file_row_number, i AS filename, i + 1 AS File_Row_Number_1, i AS n, i AS l, i AS c0, i AS r";
+    const { columns, rows, outcome } = await load(`SELECT ${values} FROM range(3) t(i)`, { skip: 1 });
+    expect(columns.map((one) => one.split(' ')[0])).toEqual([
+      'file_row_number',
+      'filename',
+      'File_Row_Number_1',
+      'n',
+      'l',
+      'c0',
+      'r',
+    ]);
+    expect(rows).toEqual([
+      ['x1', 1, 2, 1, 1, 1, 1],
+      ['x2', 2, 3, 2, 2, 2, 2],
+    ]);
+    expect(outcome).toMatchObject({ added: 2, entries: 3 });
   });
 
   test('takes ids and event times from columns of any type', async () => {

@@ -22,8 +22,10 @@ export interface Loads {
   create(name: string, settings?: Partial<CollectionRecord>): Promise<CollectionRecord>;
   load(
     collection: CollectionRecord,
-    body: string | Buffer | Iterable<Buffer>,
+    body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>,
     options?: Partial<LoadOptions>,
+    /** Whose load it is. */
+    key?: string,
   ): Promise<LoadOutcome>;
   /** Adds documents as a request does; returns the warnings of its answer. */
   add(collection: CollectionRecord, documents: readonly JsonObject[]): Promise<string[]>;
@@ -37,7 +39,9 @@ export async function openLoads(signal = new AbortController().signal): Promise<
   const engine = await openSmall(folder.file);
   const catalog = openCatalog(engine);
   const usage = openUsage(catalog, pino({ level: 'silent' }));
-  const ctx = { engine, catalog, usage, signal, nextOffset: () => 'offset' } as unknown as CallContext;
+  const shared = { engine, catalog, usage, signal, nextOffset: () => 'offset' };
+  const callerOf = (key: string) => ({ ...shared, caller: { keyHash: key } }) as unknown as CallContext;
+  const ctx = callerOf('key');
   await engine.commit([{ do: 'createWorkspace', workspace: 'commons' }]);
   const workspace = { name: 'commons', description: null, createdAt: '', createdBy: '' };
   await catalog.change(() => ({
@@ -81,8 +85,8 @@ export async function openLoads(signal = new AbortController().signal): Promise<
       }));
       return record;
     },
-    load: (collection, body, options = {}) =>
-      loadRows(ctx, collection, piecesOf(body), {
+    load: (collection, body, options = {}, key = 'key') =>
+      loadRows(callerOf(key), collection, piecesOf(body), {
         format: 'csv',
         skip: 0,
         onError: 'skip',
@@ -103,7 +107,7 @@ export async function openLoads(signal = new AbortController().signal): Promise<
   };
 }
 
-async function* piecesOf(body: string | Buffer | Iterable<Buffer>): AsyncGenerator<Buffer> {
+async function* piecesOf(body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (typeof body === 'string') yield Buffer.from(body);
   else if (Buffer.isBuffer(body)) yield body;
   else yield* body;

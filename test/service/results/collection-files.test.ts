@@ -53,12 +53,19 @@ describe('exportCollection', () => {
   });
 
   it('is refused while many files wait to be fetched', async () => {
+    const write = (key?: string) =>
+      service.call('POST', EXPORTS, { format: 'jsonl' }, key === undefined ? {} : { key });
     const ids: string[] = [];
-    for (let n = 0; n < 8; n++) ids.push((await service.call('POST', EXPORTS, { format: 'jsonl' })).body.data.query_id);
-    const refused = await service.call('POST', EXPORTS, { format: 'jsonl' });
+    for (let n = 0; n < 5; n++) ids.push((await write()).body.data.query_id);
+    const refused = await write();
     expect([refused.status, refused.body.type]).toEqual([429, 'RESOURCEEXCEEDED']);
+    expect(refused.body.message).toContain('5 exports are being written or fetched, 5 of them yours');
+    // There is room for those of another key.
+    const others = await Promise.all([write(reader), write(reader)]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await write(reader)).status).toBe(429);
     for (const id of ids) await service.call('DELETE', `${RESULTS}/${id}/exports/jsonl`);
-    expect((await service.call('POST', EXPORTS, { format: 'jsonl' })).status).toBe(200);
+    expect((await write()).status).toBe(200);
   });
 });
 

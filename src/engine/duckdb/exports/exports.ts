@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { chmod, open, rm, statfs } from 'node:fs/promises';
+import { chmod, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { DuckDBConnection, DuckDBType } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import { csvLine, jsonMembers } from '../../../contract/json/file-lines.ts';
 import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
-import type { ExportedTable, Retyped, TableExport } from '../../engine.ts';
+import { type ExportedTable, type Retyped, requireSpace, type TableExport } from '../../engine.ts';
 import { createSessions } from '../connections/sessions.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Store } from '../storage/store.ts';
@@ -44,8 +44,6 @@ interface Context {
 
 /** More would only share the disk, and take the engine's threads from queries. */
 const RUNNING_MAX = 2;
-/** So much of the disk is left for what is stored. */
-const FREE_BYTES_MIN = 128 * 1024 * 1024;
 /** How often it is looked at while the engine writes a file itself. */
 const LOOK_MS = 250;
 /** Text is written in pieces of about this size, in characters. */
@@ -98,7 +96,7 @@ async function writeTable(context: Context, request: TableExport, signal: AbortS
   const { store, folder } = context;
   const path = join(folder, request.name);
   if (existsSync(path)) throw new Error(`the file ${request.name} exists already`);
-  await requireSpace(path);
+  await requireSpace(dirname(path), 'export');
   // A connection of its own: what was read of a result that is given up stays with it until it is closed.
   const sessions = createSessions(() => store.connect());
   try {
@@ -254,7 +252,7 @@ async function openText(path: string) {
       if (lines.length === 0) return;
       unlooked += chars;
       if (unlooked > LOOK_CHARS) {
-        await requireSpace(path);
+        await requireSpace(dirname(path), 'export');
         unlooked = 0;
       }
       // Not `write`: that may write less than it was given, and says so only in its result.
@@ -266,21 +264,11 @@ async function openText(path: string) {
   };
 }
 
-/** Rejects `storage_full` if the disk has too little space. */
-async function requireSpace(path: string): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(path));
-  if (bavail * bsize >= FREE_BYTES_MIN) return;
-  throw new ApiError(
-    'storage_full',
-    `Cannot export: the disk of the data folder has less than ${FREE_BYTES_MIN / 1024 / 1024} MiB left, which are for what is stored. Free some space there and try again.`,
-  );
-}
-
 /** Runs `work`, which writes a file by itself, and stops it when there is too little space. */
 async function watched<T>(path: string, connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {
   let full: unknown;
   const timer = setInterval(() => {
-    requireSpace(path).catch((error: unknown) => {
+    requireSpace(dirname(path), 'export').catch((error: unknown) => {
       full = error;
       connection.interrupt();
     });

@@ -83,11 +83,11 @@ function firstSelect(node: Node): Node {
 }
 
 const ENDS: ReadonlySet<string> = new Set(
-  'except fetch from group having intersect limit offset order qualify sample union using where window'.split(' '),
+  'except fetch from group having intersect limit offset order qualify union using where window'.split(' '),
 );
 
 /** First and last token of each item of the first select list that is in no brackets. */
-function itemsOf(list: TokenList): [first: number, last: number][] {
+export function itemsOf(list: TokenList): [first: number, last: number][] {
   let at = 0;
   while (isMark(list[at], '(')) at += 1;
   while (at < list.length && wordOf(list[at]) !== 'select') at = next(list, at);

@@ -373,6 +373,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
   const reads = fieldReads(tree, walk.tables, plain);
   const ofTimes = show === null ? timeComparisons(node, walk.tables, walk.queries) : [];
   await restFor(statement.body);
+  const ownNames = show === null ? columnNames(statement, node) : [];
   if (plain?.added) {
     splice(walk, plain.added.splice);
     node['select_list'] = [...listOf(node['select_list']), plain.added.node];
@@ -390,7 +391,7 @@ export async function passGate(statement: Statement, tree: unknown, names: Names
     timeComparisons: ofTimes,
     plain,
     described: readDescribed(statement, node, walk.tables),
-    columnNames: show === null ? columnNames(statement, node) : [],
+    columnNames: ownNames,
     hasLimit: modifiersOf(node).some((modifier) => LIMITS.has(textOf(modifier['type']))),
     show,
   };

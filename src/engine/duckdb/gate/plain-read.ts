@@ -2,9 +2,9 @@ import { placeOf, STRAYS_COLUMN, stepsOf } from '../../../contract/strays.ts';
 import { EXTRA_COLUMN, foldName, ID_COLUMN, type NamedTable, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Splice } from '../sql/splices.ts';
 import type { Statement } from '../sql/statement.ts';
-import { tokens } from '../sql/tokens.ts';
+import { tokenList } from '../sql/token-list.ts';
 import { clausesOf, isNode, modifiersOf, type Node, nodesOf, textOf, textsOf } from '../sql/tree.ts';
-import { isMany } from './column-names.ts';
+import { isMany, itemsOf } from './column-names.ts';
 
 /**
  * A statement that picks fields of one collection, and may compute others beside them: each value that is picked is shown
@@ -88,30 +88,12 @@ function columnPlace(table: NamedTable, from: Node, path: readonly string[]): st
   return undefined;
 }
 
-const ENDS: ReadonlySet<string> = new Set(['from', 'where', 'order', 'limit', 'offset', 'fetch', ';']);
-
 /** Puts the column of strays at the end of the select list. */
-function addedTo(statement: Statement): PlainRead['added'] {
-  let depth = 0;
-  let isInList = false;
-  let last = '';
-  let end = statement.body.length;
-  for (const { text, kind, start } of tokens(statement.body)) {
-    if (kind === 'punctuation' && '([{'.includes(text)) depth += 1;
-    if (kind === 'punctuation' && ')]}'.includes(text)) depth -= 1;
-    const word = foldName(text);
-    const isName = kind === 'quoted' || last === '.' || foldName(last) === 'as';
-    if (depth === 0 && isInList && !isName && ENDS.has(word)) {
-      end = start;
-      break;
-    }
-    if (depth === 0 && kind === 'word' && word === 'select') isInList = true;
-    last = text;
-  }
-  if (!isInList) return null;
-  const at = Buffer.byteLength(statement.body.slice(0, end));
-  const name = quoteName(STRAYS_COLUMN);
+function addedTo({ body }: Statement): PlainRead['added'] {
+  const list = tokenList(body);
+  const end = list[itemsOf(list).at(-1)?.[1] ?? -1]?.end;
+  if (end === undefined) return null;
   const node = { class: 'COLUMN_REF', type: 'COLUMN_REF', column_names: [STRAYS_COLUMN] };
-  // The end may be in a comment.
-  return { splice: { at, length: 0, text: `${last === ',' ? '' : '\n,'} ${name} ` }, node };
+  const at = Buffer.byteLength(body.slice(0, end));
+  return { splice: { at, length: 0, text: `, ${quoteName(STRAYS_COLUMN)} ` }, node };
 }

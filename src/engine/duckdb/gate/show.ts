@@ -63,8 +63,13 @@ export function answerShow({ what, workspace }: Show, names: Names): Rows {
   const rows = names
     .tables()
     .filter(isAsked)
-    .map((table): JsonValue[] => [table.workspace, table.name, table.kind, [...table.columns()]])
+    .map((table): JsonValue[] => {
+      const columns = [...table.columns()];
+      const types = columns.map((column) => table.typeAt?.([column]) ?? null);
+      return [table.workspace, table.name, table.kind, columns, types];
+    })
     .toSorted((a, b) => (`${a[0]}\n${a[1]}` < `${b[0]}\n${b[1]}` ? -1 : 1));
   const columns = ['workspace', 'name', 'kind'].map((name) => ({ name, type: 'VARCHAR' }));
-  return { columns: [...columns, { name: 'columns', type: 'VARCHAR[]' }], rows, cut: null };
+  const lists = ['columns', 'types'].map((name) => ({ name, type: 'VARCHAR[]' }));
+  return { columns: [...columns, ...lists], rows, cut: null };
 }

@@ -6,7 +6,7 @@ import { TO_INT } from '../sql/compat/casts.ts';
 import { EXTRA_COLUMN, foldName, jsonPath, type NamedTable, quoteName, quoteText } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { COLON_INSTEAD, isReserved } from '../sql/syntax-hints.ts';
-import { shortenCandidates } from '../sql/text-arguments.ts';
+import { endOfName, shortenCandidates } from '../sql/text-arguments.ts';
 import { type Token, tokens } from '../sql/tokens.ts';
 
 /** What is known of a failed statement. */
@@ -168,9 +168,8 @@ function nameBeside(list: readonly Token[], operator: number, step: 1 | -1): [st
   // An operator of two characters is two tokens.
   let at = operator + step;
   while (isMark(list[at], '=<>!')) at += step;
-  if (!isName(list[at])) return undefined;
-  let last = at;
-  while (isMark(list[last + step], '.') && isName(list[last + 2 * step])) last += 2 * step;
+  const last = endOfName(list, at, step, isName);
+  if (last === -1) return undefined;
   // An item of a list, or a call.
   if (isMark(list[Math.max(at, last) + 1], '[(')) return undefined;
   return [list[Math.min(at, last)]?.start ?? 0, list[Math.max(at, last)]?.end ?? 0];
@@ -302,7 +301,7 @@ export function toQueryError(error: unknown, failure: Failure): ApiError {
   const compared = comparedText(message, failure.statement, origin);
   const ofTimes = compared === undefined ? noTime(message, failure.statement) : castForTime(compared);
   const hints = `${advice}${ofTimes}${written}${nearestColumns(message, failure.tables)}${extraFields(message, failure.tables)}${fieldsBeside(message, failure.tables)}`;
-  const short = shortenCandidates(message, failure.statement.body);
+  const short = shortenCandidates(message, failure.statement.body, origin);
   const told = ['query_error', `${short}${hints}`, { ...position, cause: error }] as const;
   return compared?.name === undefined
     ? new ApiError(...told)

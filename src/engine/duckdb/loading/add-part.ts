@@ -159,8 +159,6 @@ async function nameIds(
   const [ids, count] = counted.map(Number) as [number, number];
   const data = dataTable(table.id);
   const rowKey = rowKeyOf(table).column;
-  // Counts as a writing transaction from here on, beside which no checkpoint renumbers rows.
-  await sql(`DELETE FROM ${data} WHERE false`);
   const hashes = `SELECT row_id, ${hashOf('row_id')} AS row_hash FROM ${IDS}${plan.fits === undefined ? '' : ' WHERE row_fits'}`;
   await sql(
     `CREATE TEMP TABLE rows_olds AS

@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../../contract/column-types.ts';
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
-import { isNumeral } from '../../../contract/text.ts';
+import { isNumeral, NUMERAL_CHARS_MAX } from '../../../contract/text.ts';
 import { quoteText } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
 import { isTimeShape, type TimeShape, templateOf, timeShapeOf, timeType } from '../values/time-text.ts';
@@ -115,6 +115,9 @@ export function givenValue(cell: string, type: Exclude<ColumnType, 'STRING'>): {
   const text = `trim(${cell})`;
   const value = `TRY_CAST(ltrim(${text}, '+') AS ${GIVEN_SQL_TYPES[type]})`;
   const fits = `regexp_full_match(${text}, ${quoteText(GIVEN_PATTERNS[type])})`;
-  const isHeld = type === 'FLOAT' ? ` AND coalesce(isfinite(${value}), false)` : ` AND ${value} IS NOT NULL`;
+  const isHeld =
+    type === 'FLOAT'
+      ? ` AND length(${text}) <= ${NUMERAL_CHARS_MAX} AND coalesce(isfinite(${value}), false)`
+      : ` AND ${value} IS NOT NULL`;
   return { value, isNone: `(${cell} IS NOT NULL AND ${text} <> '' AND NOT (${fits}${isHeld}))` };
 }

@@ -1,6 +1,7 @@
 import type { DuckDBValue } from '@duckdb/node-api';
-import { type ColumnType, typedCell } from '../../../contract/column-types.ts';
-import { type JsonObject, type JsonValue, parseJson, setField } from '../../../contract/json/json.ts';
+import type { ColumnType } from '../../../contract/column-types.ts';
+import { type Cell, documentOfCells } from '../../../contract/json/csv-cells.ts';
+import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
 import type { CsvPart, CsvRows } from '../../rows.ts';
 import { ID_COLUMN, quoteText, TIME_COLUMN } from '../sql/names.ts';
 import type { Shape } from '../values/shape.ts';
@@ -15,7 +16,6 @@ import { keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 const cellAt = (index: number) => `c${index}`;
 /** What `draftOf` of the service leaves out, too: its own. */
 const META = '_meta';
-const SHOWN_MAX = 80;
 
 /** The least that the engine reads at once. */
 const BUFFER_BYTES_MIN = 8 * 1024 * 1024;
@@ -54,13 +54,14 @@ export async function csvRelation(ask: Ask, rows: CsvRows, { idField, times }: R
     time,
     faults: noValues,
   });
+  const byName = new Map(columns.map((column) => [column.name, column]));
   return {
     names,
     columns,
     parts: rows.parts.map((part) => partOf(rows, part)),
     key,
     documentSql: () => `l, to_json([${names.map((_, at) => cellAt(at)).join(', ')}])::VARCHAR`,
-    document: (values, held) => csvDocument(values, { names, types, columns, idField }, held),
+    document: (values, held) => csvDocument(values, { names, types, columns: byName, idField }, held),
     notes,
   };
 }
@@ -117,7 +118,7 @@ async function givenColumn(
 interface CsvDocumentContext {
   names: readonly string[];
   types: CsvRows['types'];
-  columns: readonly RowColumn[];
+  columns: ReadonlyMap<string, RowColumn>;
   idField: string | undefined;
 }
 
@@ -127,25 +128,12 @@ function csvDocument(
   { names, types, columns, idField }: CsvDocumentContext,
   held: ReadonlyMap<string, Shape>,
 ): RowAsDocument {
-  const cells = parseJson(String(text)) as (string | null)[];
-  const byName = new Map(columns.map((column) => [column.name, column]));
-  const document: JsonObject = {};
-  let why: string | undefined;
-  for (const [at, cell] of cells.entries()) {
-    const name = names[at] ?? '';
-    if (cell === null || name === META) continue;
-    const given = types[at];
-    let value: JsonValue | undefined = cell;
-    if (name === ID_COLUMN) value = cell;
-    else if (name === TIME_COLUMN) value = /^-?\d{1,18}$/.test(cell) ? Number(cell) : cell;
-    else if (given !== undefined) value = typedCell(cell, given);
-    else value = fieldValue(cell, byName.get(name), held.get(name));
-    if (value === undefined) {
-      why ??= `has ${JSON.stringify(cell.slice(0, SHOWN_MAX))} in column ${JSON.stringify(name)}, which is no ${given}`;
-    } else if (value !== null) setField(document, name, value);
-  }
+  const cells = parseJson(String(text)) as Cell[];
+  const row = documentOfCells(cells, { names, types }, (cell, name) =>
+    fieldValue(cell, columns.get(name), held.get(name)),
+  );
   const idCell = idField === undefined ? undefined : (cells[names.indexOf(idField)] ?? null);
-  return withId({ at: Number(line), document, why }, idField, idCell);
+  return withId({ at: Number(line), ...row }, idField, idCell);
 }
 
 function fieldValue(cell: string, column: RowColumn | undefined, held: Shape | undefined): JsonValue {

@@ -11,13 +11,15 @@ import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
 import { BESIDE, mergeBeside } from './beside.ts';
 import { isSafe, timesAmong } from './csv-types.ts';
-import { type TypedValues, typedValues } from './parquet-types.ts';
+import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
+import { isTooLarge } from './row-bytes.ts';
 import { instantTime, integerTime, keyOf, type TimeSource, textTime, withId } from './row-key.ts';
 
 /** A column of the file, as SQL; `l` is the number of its row. */
 const columnAt = (index: number) => `c${index}`;
 const META = '_meta';
+/** Beside the columns, which have other names here: one of the file may be called so, too. */
 const ROW_NUMBER = 'file_row_number';
 /** Rows, and uncompressed bytes, of a part: about half a second of storing them. */
 const PART_ROWS = 250_000;
@@ -65,16 +67,18 @@ export async function parquetRelation(
   const sources = uniqueNames(described.columnNames()).map(
     (name, at): Source => ({ name, sql: columnAt(at), type: types[at] as DuckDBType }),
   );
-  const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}, ${ROW_NUMBER} = true) AS r(${[...sources.map(({ sql }) => sql), 'n'].join(', ')})`;
-  const select = `SELECT *, n + 1 AS l FROM ${read}`;
+  const read = `read_parquet(${quoteText(path)}, ${AS_IT_IS}) AS r(${sources.map(({ sql }) => sql).join(', ')})`;
+  const select = `SELECT *, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
   const parts = await partsOf(ask, path, skip, select);
-  const all = `(${select} WHERE n >= ${skip})`;
+  const all = `(${select} WHERE ${ROW_NUMBER} >= ${skip})`;
   const beside = BESIDE.map((name) => sources.find((one) => one.name === name && TEXT_IDS.has(one.type.typeId))?.sql);
   const fields = sources.filter(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
   const notes: string[] = [];
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
+  const tooLarge = isTooLarge(fields);
+  const [found = []] = tooLarge === undefined ? [] : await ask(`SELECT bool_or(${tooLarge}) FROM ${all}`);
   const find = (name: string) => sources.find((one) => one.name === name);
   const [own, timeColumn] = [find(ID_COLUMN), find(TIME_COLUMN)];
   const idSource = idField === undefined ? undefined : find(idField);
@@ -89,6 +93,7 @@ export async function parquetRelation(
     columns,
     parts,
     key: keyOf({ own: ownText, idField: idSql, time, faults }),
+    isTooLarge: found[0] === true ? tooLarge : undefined,
     documentSql: () =>
       [
         'l',
@@ -149,6 +154,11 @@ async function columnsOf(
     const { name, type } = source;
     if (AS_TEXT.has(type.typeId))
       notes.push(`${JSON.stringify(name)} has values of type ${typeName(type)}, which are text here.`);
+    if (holdsLongDecimals(type)) {
+      notes.push(
+        `${JSON.stringify(name)} has decimals of more than 15 digits in lists or objects, which are text here.`,
+      );
+    }
     if (Number(lost ?? 0) > 0) {
       notes.push(
         `${lost} values of ${JSON.stringify(name)} are none of JSON (NaN, an infinity, or a time out of the years 1 to 9999): they are left out.`,
@@ -177,7 +187,7 @@ async function partsOf(ask: Ask, path: string, skip: number, select: string): Pr
   const cut = (end: number) => {
     const start = Math.max(from, skip);
     if (start < end) {
-      const where = `n >= ${start} AND n < ${end}`;
+      const where = `${ROW_NUMBER} >= ${start} AND ${ROW_NUMBER} < ${end}`;
       parts.push({ from: `(${select} WHERE ${where})`, rows: end - start, first: start + 1, last: end });
     }
     from = end;

@@ -164,3 +164,19 @@ function mapValues(
     ...(isLost === undefined ? {} : { isLost }),
   };
 }
+
+/** Whether there are decimals within lists or objects that a double does not hold, and that are text for that. */
+export function holdsLongDecimals(type: DuckDBType, level = 0): boolean {
+  switch (type.typeId) {
+    case DuckDBTypeId.DECIMAL:
+      return level > 0 && type.width > DECIMAL_DIGITS_MAX;
+    case DuckDBTypeId.LIST:
+    case DuckDBTypeId.ARRAY:
+    case DuckDBTypeId.MAP:
+      return holdsLongDecimals(type.valueType, level + 1);
+    case DuckDBTypeId.STRUCT:
+      return type.entryTypes.some((one) => holdsLongDecimals(one, level + 1));
+    default:
+      return false;
+  }
+}

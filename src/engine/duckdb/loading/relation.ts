@@ -50,6 +50,8 @@ export interface Relation {
   columns: readonly RowColumn[];
   parts: readonly Part[];
   key: RowKey;
+  /** SQL condition for rows that are too large to become documents; undefined: there are none. */
+  isTooLarge?: string | undefined;
   /** What a document of a row is made of: SQL, and what becomes of that. */
   documentSql(columns: ReadonlyMap<string, Shape>): string;
   document(values: readonly DuckDBValue[], columns: ReadonlyMap<string, Shape>): RowAsDocument;

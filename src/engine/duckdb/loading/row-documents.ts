@@ -4,6 +4,8 @@ import type { DeclaredType, NewDocument } from '../../documents.ts';
 import type { RowDocument, RowsOptions, RowsProgress } from '../../rows.ts';
 import type { Shape } from '../values/shape.ts';
 import type { Ask, Part, Relation, RowAsDocument } from './relation.ts';
+import { TOO_LARGE } from './row-bytes.ts';
+import { ID_BYTES_MAX } from './row-key.ts';
 
 /** Refused rows that are named. */
 const REFUSED_SHOWN = 100;
@@ -26,7 +28,7 @@ export function readRow(
   return typeof read === 'string' ? read : { ...read, declared: declaredOf(relation) };
 }
 
-export function refuse(progress: RowsProgress, { at, id }: RowAsDocument, why: string): void {
+export function refuse(progress: RowsProgress, { at, id }: Pick<RowAsDocument, 'at' | 'id'>, why: string): void {
   progress.refusedCount += 1;
   if (progress.refused.length < REFUSED_SHOWN) progress.refused.push({ at, id, why });
 }
@@ -43,13 +45,14 @@ export async function findRefused(
 ): Promise<Map<Part, number[]>> {
   const found = new Map<Part, number[]>();
   const { isUnsure } = relation.key;
-  if (isUnsure === undefined) return found;
+  if (isUnsure === undefined && relation.isTooLarge === undefined) return found;
   for (const part of relation.parts) {
-    const lines: number[] = [];
-    for (let after = 0, isMore = true; isMore; ) {
+    const lines = await refuseTooLarge(ask, relation, part, progress);
+    const from = rowsWithout(part, lines);
+    for (let after = 0, isMore = isUnsure !== undefined; isMore; ) {
       options.signal.throwIfAborted();
       const rows = await ask(
-        `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${part.from} WHERE l > ${after} AND (${isUnsure}) ORDER BY l LIMIT ${LOOKED_AT}`,
+        `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${from} WHERE l > ${after} AND (${isUnsure}) ORDER BY l LIMIT ${LOOKED_AT}`,
       );
       for (const values of rows) {
         const row = relation.document(values, NO_COLUMNS);
@@ -65,6 +68,22 @@ export async function findRefused(
     if (lines.length > 0) found.set(part, lines);
   }
   return found;
+}
+
+async function refuseTooLarge(
+  ask: Ask,
+  { isTooLarge, key }: Relation,
+  part: Part,
+  progress: RowsProgress,
+): Promise<number[]> {
+  if (isTooLarge === undefined) return [];
+  const id = key.id === undefined ? 'NULL' : `CASE WHEN strlen(${key.id}) <= ${ID_BYTES_MAX} THEN ${key.id} END`;
+  const rows = await ask(`SELECT l, ${id} FROM ${part.from} WHERE ${isTooLarge} ORDER BY l`);
+  return rows.map(([line, own]) => {
+    const at = Number(line);
+    refuse(progress, { at, id: typeof own === 'string' ? own : null }, TOO_LARGE);
+    return at;
+  });
 }
 
 /** SQL for the rows of a part without some of them. */

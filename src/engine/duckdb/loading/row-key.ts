@@ -3,7 +3,7 @@ import { ID_COLUMN } from '../sql/names.ts';
 import type { RowAsDocument, RowKey } from './relation.ts';
 
 /** The most bytes that an id of the engine's callers has; longer ones are refused by whoever reads the row. */
-const ID_BYTES_MAX = 1_024;
+export const ID_BYTES_MAX = 1_024;
 
 const TIME =
   '[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-][01][0-9]:[0-5][0-9])?)?';

@@ -59,7 +59,7 @@ export function createRowLoads(context: RowLoadsContext): Pick<Engine, 'addRows'
           const [first] = relation.parts;
           if (first === undefined) return [];
           const found = await ask(
-            `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${first.from} ORDER BY l LIMIT ${max}`,
+            `SELECT ${relation.documentSql(NO_COLUMNS)} FROM ${first.from} WHERE NOT ${relation.isTooLarge ?? 'false'} ORDER BY l LIMIT ${max}`,
           );
           return found.map((values) => relation.document(values, NO_COLUMNS).document);
         });

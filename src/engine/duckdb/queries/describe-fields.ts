@@ -7,10 +7,10 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api';
 import type { JsonValue } from '../../../contract/json/json.ts';
-import { holdsTextOf, placeOf, STRAYS_COLUMN, stepsOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
+import { holdsTextOf, placeOf, STRAYS_COLUMN, stepsOf, strayCountsSql } from '../../../contract/strays.ts';
 import { EXTRA_COLUMN, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import type { Rows } from '../values/rows.ts';
-import { placeSql, viewOf } from './stray-warnings.ts';
+import { viewOf } from './stray-warnings.ts';
 
 /**
  * The answer of DESCRIBE for a collection, as other services give it: a row for each path and type, with how many values
@@ -152,10 +152,8 @@ async function strayCounts(connection: DuckDBConnection, table: NamedTable, view
   if (columns.length === 0 || table.fieldAt === undefined) return [];
   const items = columns.flatMap((column) => table.itemPlaces?.(column) ?? []);
   const itemPlaces = new Set(items);
-  const time = table.written === undefined ? 'NULL' : textTypeSql('t');
-  const result = await connection.runAndReadAll(
-    `SELECT ${placeSql(items)}, json_type(v), ${time}, count(*) FROM ${straysSql(view)} GROUP BY 1, 2, 3 ORDER BY 1, 2`,
-  );
+  const counts = strayCountsSql(view, { items, areTyped: table.written !== undefined });
+  const result = await connection.runAndReadAll(`SELECT place, json, type, "values" FROM ${counts} ORDER BY 1, 2`);
   return result.getRows().flatMap(([at, type, time, count]) => {
     const { type: column } = table.fieldAt?.(String(at)) ?? { type: null };
     if (holdsTextOf(column, time === null ? null : String(time))) return [];

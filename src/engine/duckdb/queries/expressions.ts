@@ -22,6 +22,7 @@ import {
   SELECT,
 } from './compiled.ts';
 import { type Batch, batchesOf, evaluateStatement } from './parameter-rows.ts';
+import { checkCondition } from './parts.ts';
 import type { Queries } from './queries.ts';
 import { isUnfit, spelledTwice } from './spellings.ts';
 import { readTransform } from './transforms.ts';
@@ -233,6 +234,8 @@ export function createExpressions(queries: Pick<Queries, 'inPlace'>, limits: Eng
       queries.inPlace({}, async (connection, signal) => {
         await checkBinding(connection, await compile(connection, expression, signal));
       }),
+    checkCondition: (sql, caller) =>
+      queries.inPlace({ signal: caller }, (connection, signal) => checkCondition(connection, sql, signal)),
     evaluate: (expression, rows, caller) => computed(expression, rows, readOne, caller),
     evaluateAll: (sql, parameters, rows, caller) =>
       computed({ sql: inStruct(sql), parameters }, rows, readAll(sql), caller),

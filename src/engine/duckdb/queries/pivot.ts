@@ -1,11 +1,10 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
 import type { JsonValue } from '../../../contract/json/json.ts';
-import { resume } from '../connections/sessions.ts';
 import { isMark, wordOf } from '../sql/forms/edit.ts';
 import { quoteText } from '../sql/names.ts';
 import { PIVOT_UNLISTED } from '../sql/syntax-hints.ts';
 import { tokenList } from '../sql/token-list.ts';
+import { isOfSql, type Way } from './again.ts';
 
 /** Ours, and the engine's if there are parameters. */
 const UNLISTED = new RegExp(`^(?:${PIVOT_UNLISTED}|PIVOT statements with pivot elements extracted from the data)`);
@@ -14,39 +13,35 @@ const UNLISTED = new RegExp(`^(?:${PIVOT_UNLISTED}|PIVOT statements with pivot e
 const VALUES_MAX = 200;
 
 /**
- * Attempts a statement, and if it is a PIVOT that does not list its values, again with those that there are: the engine
- * finds them itself, but in a second statement, which the gate does not see. `valuesOf` runs a query and gives its first
- * column.
+ * The way of a PIVOT that does not list its values: with those that there are. The engine finds them itself, but in a second
+ * statement, which the gate does not see. `valuesOf` runs a query and gives its first column.
  */
-export async function withPivotValues<T>(
-  connection: DuckDBConnection,
-  sql: string,
-  valuesOf: (sql: string) => Promise<JsonValue[]>,
-  attempt: (sql: string) => Promise<T>,
-): Promise<T> {
-  try {
-    return await attempt(sql);
-  } catch (error) {
-    const pivot = error instanceof ApiError && UNLISTED.test(error.message) ? pivotIn(sql) : undefined;
-    if (pivot === undefined) throw error;
-    await resume(connection);
-    const { before, source, column, at } = pivot;
-    const query = `${before} SELECT DISTINCT CAST((${column}) AS VARCHAR) FROM ${source} WHERE (${column}) IS NOT NULL ORDER BY 1 LIMIT ${VALUES_MAX + 1}`;
-    const values = await valuesOf(query).catch(withoutPlace);
-    if (values.length === 0) throw new ApiError('query_error', `There is no value of ${column} to make a column of.`);
-    const list = values.map((value) => quoteText(String(value)));
-    if (values.length <= VALUES_MAX)
-      return await attempt(`${sql.slice(0, at)} IN (${list.join(', ')}) ${sql.slice(at)}`);
-    throw new ApiError(
-      'query_error',
-      `PIVOT would make more than ${VALUES_MAX} columns of ${column}. List those that are wanted: ON ${column} IN (${list.slice(0, 2).join(', ')}).`,
-    );
-  }
+export function pivotValues(valuesOf: (sql: string) => Promise<JsonValue[]>): Way {
+  return {
+    isFor: ({ error, sql }) => isOfSql(error) && UNLISTED.test(error.message) && pivotIn(sql) !== undefined,
+    async next({ sql }) {
+      const pivot = pivotIn(sql);
+      if (pivot === undefined) return null;
+      const { before, source, column, at } = pivot;
+      const query = `${before} SELECT DISTINCT CAST((${column}) AS VARCHAR) FROM ${source} WHERE (${column}) IS NOT NULL ORDER BY 1 LIMIT ${VALUES_MAX + 1}`;
+      const values = await valuesOf(query).catch(withoutPlace);
+      if (values.length === 0) throw new ApiError('query_error', `There is no value of ${column} to make a column of.`);
+      const list = values.map((value) => quoteText(String(value)));
+      if (values.length > VALUES_MAX) {
+        throw new ApiError(
+          'query_error',
+          `PIVOT would make more than ${VALUES_MAX} columns of ${column}. List those that are wanted: ON ${column} IN (${list.slice(0, 2).join(', ')}).`,
+        );
+      }
+      const listed = `${sql.slice(0, at)} IN (${list.join(', ')}) ${sql.slice(at)}`;
+      return { sql: listed, second: new Set(), statement: undefined, errors: [] };
+    },
+  };
 }
 
 /** Positions in a query that nobody has written mean nothing. */
 function withoutPlace(error: unknown): never {
-  if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
+  if (!isOfSql(error)) throw error;
   throw new ApiError(error.code, error.message, { cause: error });
 }
 

@@ -13,14 +13,15 @@ import type { KnownStatements } from '../shortcuts/known-statements.ts';
 import type { Lookups } from '../shortcuts/lookups.ts';
 import type { NamedTable, Names } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
+import { attemptAgain, type Way } from './again.ts';
 import { describeFields } from './describe-fields.ts';
 import { bindParameters } from './parameters.ts';
-import { withPivotValues } from './pivot.ts';
+import { pivotValues } from './pivot.ts';
 import { createPlaces, type Places, type PlacesContext } from './places.ts';
 import { check, type Reading, type ReadRows, runStatement, toUnbound } from './run-statement.ts';
-import { withSpellings } from './spellings.ts';
+import { secondSpellings } from './spellings.ts';
 import { strayWarnings } from './stray-warnings.ts';
-import { castWarnings, requireCasts } from './time-casts.ts';
+import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 export interface Queries extends Places {
   /** Runs one reading statement. Rejects `query_error`, `invalid_input`, `query_timeout`, `resource_exceeded` or `aborted`. */
@@ -133,17 +134,14 @@ async function runLookup(
 }
 
 /**
- * Runs a query again if its transaction began before its collection had strays, or keys in `_extra`, of which the names say
- * that it has some.
+ * The way of a query whose transaction began before its collection had strays, or keys in `_extra`, of which the names say
+ * that it has some: the same in a new one.
  */
-async function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
-  try {
-    return await runOnce(parts, request);
-  } catch (error) {
-    if (request.sql.includes(STRAYS_COLUMN) || !isBeforeStrays(error)) throw error;
-    return await runOnce(parts, request);
-  }
-}
+const newTransaction: Way = {
+  isFor: ({ sql, errors, error }) =>
+    !sql.includes(STRAYS_COLUMN) && isBeforeStrays(error) && !errors.some(isBeforeStrays),
+  next: ({ error, errors, ...rest }) => ({ ...rest, statement: undefined, errors: [...errors, error] }),
+};
 
 function isBeforeStrays(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -151,13 +149,10 @@ function isBeforeStrays(error: unknown): boolean {
 }
 
 /** The way of a query: its turn, its text and parameters, the gate, the rows. */
-function runOnce(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
-  return parts.places.inPlace({ ...request, mayRunAgain: true }, (connection, signal, queuedMicros) => {
-    const turn = { connection, signal, queuedMicros };
-    return withPivotValues(connection, request.sql, pivotValues(parts, request, turn), (sql) =>
-      runText(parts, { ...request, sql }, turn),
-    );
-  });
+function run(parts: Parts, request: QueryRequest): Promise<QueryOutcome> {
+  return parts.places.inPlace({ ...request, mayRunAgain: true }, (connection, signal, queuedMicros) =>
+    runText(parts, request, { connection, signal, queuedMicros }),
+  );
 }
 
 /** A query's turn: what `inPlace` gives it. */
@@ -167,23 +162,24 @@ interface Turn {
   queuedMicros: number;
 }
 
-function pivotValues(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn) {
-  return async (sql: string) =>
+function waysOf(parts: Parts, { parameters }: Pick<QueryRequest, 'parameters'>, turn: Turn): Way[] {
+  const valuesOf = async (sql: string) =>
     (await runText(parts, { sql, ...(parameters && { parameters }) }, turn)).rows.map(([value = null]) => value);
+  return [newTransaction, pivotValues(valuesOf), timeCasts, secondSpellings];
 }
 
-function runText(
-  parts: Parts,
-  request: QueryRequest,
-  { connection, signal, queuedMicros }: Turn,
-): Promise<QueryOutcome> {
+function runText(parts: Parts, request: QueryRequest, turn: Turn): Promise<QueryOutcome> {
   const { known, lookups, names } = parts;
-  const { sql, parameters = [] } = request;
-  const passed = known.try(sql);
-  return withSpellings(connection, sql, passed?.statement, async (written) => {
+  const { connection, signal, queuedMicros } = turn;
+  const { parameters = [] } = request;
+  let passed: Opened | undefined;
+  const knownIn = (sql: string) => {
+    passed = known.try(sql);
+    return passed?.statement;
+  };
+  const attempt = async (written: Statement, sql: string) => {
     const values = bindParameters(written.parameters, parameters, false);
-    const isKnown = passed !== undefined && written === passed.statement;
-    const opened = isKnown ? passed : await open(connection, written, names, signal);
+    const opened = written === passed?.statement ? passed : await open(connection, written, names, signal);
     const { show, described, macros } = opened.passed;
     if (show !== null)
       return outcomeOf(parts, request, opened, { ...answerShow(show, names), keeping: null }, queuedMicros);
@@ -204,14 +200,15 @@ function runText(
     const warnings = [...castWarnings(written), ...strays];
     if (request.keep) parts.results?.warn(request.keep.id, [...warnings, ...opened.warnings]);
     return outcomeOf(parts, request, opened, { ...read, warnings }, queuedMicros);
-  });
+  };
+  return attemptAgain(connection, request.sql, waysOf(parts, request, turn), attempt, knownIn);
 }
 
 function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
   const { names } = parts;
   const { sql, parameters = [], allowMissingParameters, allowUnbound: mayMiss = false } = request;
   return parts.places.inPlace(request, async (connection, signal, queuedMicros) => {
-    const valuesOf = pivotValues(parts, request, { connection, signal, queuedMicros });
+    const ways = waysOf(parts, request, { connection, signal, queuedMicros });
     let opened: Opened | undefined;
     const bind = async (written: Statement) => {
       const values = bindParameters(written.parameters, parameters, allowMissingParameters === true);
@@ -221,9 +218,7 @@ function inspect(parts: Parts, request: InspectRequest): Promise<Inspection> {
       await check(connection, passed, values, signal);
       return passed;
     };
-    const bound = await withPivotValues(connection, sql, valuesOf, (text) =>
-      withSpellings(connection, text, undefined, bind),
-    ).catch((error: unknown) => {
+    const bound = await attemptAgain(connection, sql, ways, bind).catch((error: unknown) => {
       if (!mayMiss || opened === undefined) throw error;
       return toUnbound(error);
     });

@@ -6,19 +6,21 @@ import { nearest } from '../../../contract/nearest.ts';
 import type { EngineLimits } from '../../engine.ts';
 import type { ColumnProfile, ResultPage, ResultRows, Results } from '../../results.ts';
 import { exportsFolder } from '../connections/exports-folder.ts';
-import { open, parse } from '../gate/parse.ts';
+import { open } from '../gate/parse.ts';
 import { toQueryError } from '../gate/sql-errors.ts';
 import { writeParquet } from '../results/parquet-write.ts';
 import { type KeptColumn, type KeptTable, RESULT_TABLE, type ResultStore } from '../results/result-store.ts';
 import { foldName, type NamedTable, type Names, quoteName, quoteText } from '../sql/names.ts';
 import { DEFAULT_WORKSPACE } from '../sql/references.ts';
-import { readStatement } from '../sql/statement.ts';
-import { clausesOf, isNode, modifiersOf, type Node } from '../sql/tree.ts';
+import { isNode, modifiersOf, type Node } from '../sql/tree.ts';
 import { jsonFieldsOfTypes } from '../values/json-fields.ts';
 import { type Caps, readRows, type Shown } from '../values/rows.ts';
 import { AS_LINES, typeName } from '../values/values.ts';
+import { attemptAgain } from './again.ts';
+import { CONDITION_KIND, type Part as OwnPart, readPart as readOwnPart } from './parts.ts';
 import type { Queries } from './queries.ts';
-import { castWarnings, requireCasts, withTimeCasts } from './time-casts.ts';
+import { secondSpellings } from './spellings.ts';
+import { castWarnings, requireCasts, timeCasts } from './time-casts.ts';
 
 /** The engine's name for the row number in a table. */
 const ROW_PLACE = 'rowid';
@@ -100,40 +102,21 @@ function namesOf(table: KeptTable): Names {
 
 type Part = 'where' | 'order_by';
 
-const PROBE: Record<Part, (text: string) => string> = {
-  where: (text) => `SELECT 1 FROM ${RESULT_TABLE} WHERE (\n${text}\n)`,
-  order_by: (text) => `SELECT 1 FROM ${RESULT_TABLE} ORDER BY\n${text}\n`,
-};
-const KIND: Record<Part, string> = {
-  where: "one condition such as amount > 10 AND status = 'open'",
-  order_by: 'columns such as amount DESC, name',
+const PARTS: Record<Part, (text: string) => Omit<OwnPart, 'name'>> = {
+  where: (text) => ({
+    probe: `SELECT 1 FROM ${RESULT_TABLE} WHERE (\n${text}\n)`,
+    clause: 'where_clause',
+    kind: CONDITION_KIND,
+  }),
+  order_by: (text) => ({
+    probe: `SELECT 1 FROM ${RESULT_TABLE} ORDER BY\n${text}\n`,
+    clause: 'modifiers',
+    kind: 'columns such as amount DESC, name',
+  }),
 };
 
-const NOT_ONE_SELECT = /is not allowed: SQL here only reads|^Only one statement/;
-
-/**
- * The part's node in the engine's tree. Throws `query_error` unless the text is that part of a statement and nothing
- * else.
- */
-async function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
-  const statement = await readStatement(PROBE[part](text));
-  const [parameter] = statement.parameters;
-  if (parameter !== undefined) {
-    throw new ApiError(
-      'query_error',
-      `${part} cannot have parameters such as ":${parameter}": write the value itself.`,
-    );
-  }
-  const wrong = new ApiError('query_error', `${part} must be ${KIND[part]}.`);
-  const tree = await parse(connection, statement, signal).catch((error: unknown) => {
-    throw error instanceof ApiError && NOT_ONE_SELECT.test(error.message) ? wrong : error;
-  });
-  const node = isNode(tree) && isNode(tree['node']) ? tree['node'] : {};
-  const isRight =
-    clausesOf(node).every((key) => key === (part === 'where' ? 'where_clause' : 'modifiers')) &&
-    modifiersOf(node).every(({ type }) => type === 'ORDER_MODIFIER');
-  if (node['type'] !== 'SELECT_NODE' || !isRight) throw wrong;
-  return node;
+function readPart(connection: DuckDBConnection, part: Part, text: string, signal: AbortSignal): Promise<Node> {
+  return readOwnPart(connection, { name: part, ...PARTS[part](text) }, signal);
 }
 
 /**
@@ -233,7 +216,7 @@ function tieBreak({ stored: columns }: KeptTable): string {
 }
 
 async function runGated(connection: DuckDBConnection, table: KeptTable, text: string, caps: Caps, signal: AbortSignal) {
-  return withTimeCasts(connection, await readStatement(text), async (statement) => {
+  return attemptAgain(connection, text, [timeCasts, secondSpellings], async (statement) => {
     const opened = await open(connection, statement, namesOf(table), signal);
     const { passed } = opened;
     requireCasts(opened, new Map());

@@ -1,14 +1,11 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { ApiError } from '../../../contract/errors.ts';
+import type { ApiError } from '../../../contract/errors.ts';
 import { readEngineError } from '../connections/engine-error.ts';
-import { resume } from '../connections/sessions.ts';
 import { isMark, wordOf } from '../sql/forms/edit.ts';
 import { hasSecondSpelling } from '../sql/forms.ts';
 import { endsOperand } from '../sql/placeholders.ts';
-import { readStatement, type Statement } from '../sql/statement.ts';
 import { isReserved } from '../sql/syntax-hints.ts';
 import { type TokenList, tokenList } from '../sql/token-list.ts';
-import { withTimeCasts } from './time-casts.ts';
+import { isOfSql, isUnparsed, type Way } from './again.ts';
 
 /** A statement has hardly more names without AS. */
 const ATTEMPTS_MAX = 100;
@@ -17,53 +14,30 @@ const ONE_BY_ONE_MAX = 4;
 
 /** Messages about a call, or an operator, that takes no such types, and about casts that are nested too deeply. */
 const UNFIT = /^(?:No function matches|Could not choose a best candidate|The SQL grows too large)/;
-const UNPARSED = /^syntax error at or near "/;
 
 /**
- * Attempts the statement of a text, and again where the engine refuses a word of it that has a second spelling: a cast to
- * INT that must not be wide (`DATE '2024-01-01' + x::INT`), LENGTH of an object, a column's name without AS that is a word of
- * the engine's (`count(*) year`). If none of them helps, the error is that of the first attempt that could be parsed.
+ * The way of a statement of which the engine refuses a word that has a second spelling: a cast to INT that must not be wide
+ * (`DATE '2024-01-01' + x::INT`), LENGTH of an object, a column's name without AS that is a word of the engine's
+ * (`count(*) year`).
  */
-export async function withSpellings<T>(
-  connection: DuckDBConnection,
-  sql: string,
-  known: Statement | undefined,
-  attempt: (statement: Statement) => Promise<T>,
-): Promise<T> {
-  let second: ReadonlySet<number> = new Set();
-  let first: unknown;
-  let unfit = 0;
-  for (let attempts = 1; ; attempts++) {
-    try {
-      const statement = (attempts === 1 ? known : undefined) ?? (await readStatement(sql, second));
-      return await withTimeCasts(connection, statement, attempt);
-    } catch (error) {
-      if (!isOfSql(error)) throw error;
-      const isUnparsed = UNPARSED.test(error.message);
-      // What one word is written like, others of the statement may have to be: `GROUP BY` the same cast.
-      const mayBeUnfit = UNFIT.test(error.message) || (unfit > 0 && isOfBinder(error));
-      if (!isUnparsed && !mayBeUnfit) throw error;
-      first ??= isUnparsed ? undefined : error;
-      if (!isUnparsed) unfit += 1;
-      const isOneByOne = UNFIT.test(error.message) && unfit < ONE_BY_ONE_MAX;
-      const words =
-        attempts > ATTEMPTS_MAX
-          ? []
-          : isUnparsed
-            ? bareName(sql, error, second)
-            : wordsToSpell(sql, error, second, isOneByOne);
-      if (words.length === 0) throw first ?? error;
-      second = new Set([...second, ...words]);
-      await resume(connection);
-    }
-  }
-}
+export const secondSpellings: Way = {
+  isFor({ error, errors }) {
+    if (!isOfSql(error)) return false;
+    // What one word is written like, others of the statement may have to be: `GROUP BY` the same cast.
+    const mayBeUnfit = isUnfit(error.message) || (errors.some(({ message }) => isUnfit(message)) && isOfBinder(error));
+    return mayBeUnfit || isUnparsed(error);
+  },
+  next({ sql, second, error, errors }) {
+    if (!isOfSql(error) || errors.length >= ATTEMPTS_MAX) return null;
+    const all = [...errors, error];
+    const isOneByOne = isUnfit(error.message) && all.filter(({ message }) => isUnfit(message)).length < ONE_BY_ONE_MAX;
+    const words = isUnparsed(error) ? bareName(sql, error, second) : wordsToSpell(sql, error, second, isOneByOne);
+    if (words.length === 0) return null;
+    return { sql, second: new Set([...second, ...words]), statement: undefined, errors: all };
+  },
+};
 
-function isOfSql(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === 'query_error';
-}
-
-function isOfBinder({ cause }: ApiError): boolean {
+function isOfBinder({ cause }: Error): boolean {
   return cause !== undefined && readEngineError(cause).kind === 'Binder';
 }
 

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { holdsTextOf, literally, placeOf, placeSteps, straysSql, textTypeSql } from '../../../contract/strays.ts';
+import { holdsTextOf, literally, placeOf, strayCountsSql } from '../../../contract/strays.ts';
 import { cut } from '../../../contract/text.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type FieldReads, isMapKey, mayRead } from '../gate/field-reads.ts';
@@ -120,26 +120,17 @@ interface PlaceCount {
   items: number;
 }
 
-/** SQL for the place `p` of a stray, the same for all items of these lists, and all values of these maps. */
-export function placeSql(items: readonly string[]): string {
-  return placeSteps(items).reduce((sql, step) => step.replace('(p,', () => `(${sql},`), 'p');
-}
-
 /** How many strays each place has, those of places that are not read left out; `more`: places that are not counted. */
 async function countPlaces(
   connection: DuckDBConnection,
   names: Names,
   { workspace, name, written, strays, itemPlaces }: NamedTable,
-  isRead: string,
+  where: string,
 ): Promise<{ places: PlaceCount[]; more: number }> {
-  const place = placeSql([...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []));
-  const time = written === undefined ? 'NULL' : textTypeSql('t');
-  const length = `CASE WHEN json_type(v) = 'ARRAY' THEN json_array_length(v) ELSE 0 END`;
+  const items = [...(strays ?? [])].flatMap((column) => itemPlaces?.(column) ?? []);
+  const counts = strayCountsSql(viewOf(names, workspace, name), { where, items, areTyped: written !== undefined });
   const result = await connection.runAndReadAll(
-    `SELECT ${place}, ${time}, CASE WHEN json_type(v) IN ('ARRAY', 'OBJECT') THEN json_type(v) ELSE '' END, count(*),
-       sum(${length}), count(*) OVER ()
-     FROM ${straysSql(viewOf(names, workspace, name))}
-     WHERE ${isRead} GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
+    `SELECT place, type, json, "values", items, count(*) OVER () FROM ${counts} ORDER BY 4 DESC LIMIT ${PLACES_MAX}`,
   );
   const rows = result.getRows();
   const places = rows.map(([place, time, json, count, items]) => ({

@@ -1,6 +1,5 @@
-import { type DuckDBConnection, DuckDBTypeId } from '@duckdb/node-api';
+import { DuckDBTypeId } from '@duckdb/node-api';
 import { ApiError } from '../../../contract/errors.ts';
-import { resume } from '../connections/sessions.ts';
 import type { Opened } from '../gate/parse.ts';
 import { type ComparedText, ComparedTextError } from '../gate/sql-errors.ts';
 import { refusalFor, type TimeComparison } from '../gate/time-comparisons.ts';
@@ -8,33 +7,23 @@ import { foldName } from '../sql/names.ts';
 import type { Statement } from '../sql/statement.ts';
 import { tokens } from '../sql/tokens.ts';
 import type { Typed } from '../values/typed-json.ts';
+import { isUnparsed, type Way } from './again.ts';
 
 /** Names of one statement that are cast. */
 const CASTS_MAX = 8;
 
 /**
- * Attempts a statement, and again with a cast for each name of text that is compared with a time (`requireCasts`). If it
- * cannot be parsed so, or too many would be needed, the error is that of the statement as it was written.
+ * The way of a statement that compares text with a time (`requireCasts`): with a cast for a name of text. What was taken for
+ * a name may be none: then it cannot be parsed.
  */
-export async function withTimeCasts<T>(
-  connection: DuckDBConnection,
-  statement: Statement,
-  attempt: (statement: Statement) => Promise<T>,
-): Promise<T> {
-  let first: unknown;
-  for (let current = statement; ; ) {
-    try {
-      return await attempt(current);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'query_error') throw error;
-      first ??= error;
-      if (!(error instanceof ComparedTextError)) throw isOfCast(error) ? first : error;
-      if (current.timeCasts.length === CASTS_MAX) throw first;
-      current = withCast(current, error.compared);
-      await resume(connection);
-    }
-  }
-}
+export const timeCasts: Way = {
+  isFor: ({ error, statement }) =>
+    error instanceof ComparedTextError || (isUnparsed(error) && (statement?.timeCasts.length ?? 0) > 0),
+  next({ error, statement, errors, ...rest }) {
+    if (!(error instanceof ComparedTextError) || statement?.timeCasts.length === CASTS_MAX) return null;
+    return statement ? { ...rest, statement: withCast(statement, error.compared), errors: [...errors, error] } : null;
+  },
+};
 
 const TIMES: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.DATE,
@@ -78,11 +67,6 @@ function nameOf({ name, at, type }: TimeComparison, body: string): ComparedText 
     if (parts === 2 * name.length - 1) return { name: body.slice(start, token.end), start, end: token.end, type };
   }
   return undefined;
-}
-
-/** What was taken for a name may be none, such as the END of a CASE. */
-function isOfCast({ message }: ApiError): boolean {
-  return message.startsWith('syntax error');
 }
 
 /** Says what was compared otherwise than it was written. */

@@ -9,15 +9,19 @@ const NUMBER = /^(?:DECIMAL|DOUBLE|BIGINT)$/;
 
 const typesIn = (list: string) => (list === '' ? [] : list.split(', '));
 
-/** A message about a call that fits no form of its function: shorter, and with a cast where an argument is text. */
-export function shortenCandidates(message: string, sql: string): string {
+/**
+ * A message about a call that fits no form of its function: shorter, and with a cast where an argument is text. `offset` is
+ * that of the call, or of the operator, in bytes.
+ */
+export function shortenCandidates(message: string, sql: string, offset = 0): string {
   const call = between(message, NO_MATCH, ")'");
   const bracket = call?.indexOf('(') ?? -1;
   if (call === undefined || bracket === -1) return message;
   const [name, types] = [call.slice(0, bracket), call.slice(bracket + 1)];
   const [head = '', ...lines] = message.split(/\n\tCandidate functions:|\n(?=\t)/);
   const forms = lines.filter((line) => line.startsWith('\t')).map((line) => line.trim());
-  const hint = textHint(name, typesIn(types), forms, sql);
+  const argumentAt = (at: number) => argumentIn(sql, Buffer.from(sql).subarray(0, offset).toString().length, name, at);
+  const hint = textHint(name, typesIn(types), forms, argumentAt);
   if (hint !== null) return `${head}\n${hint}`;
   if (forms.length <= CANDIDATES_MAX) return message;
   const shown = forms.slice(0, CANDIDATES_MAX).map((form) => `\n\t${form}`);
@@ -25,7 +29,12 @@ export function shortenCandidates(message: string, sql: string): string {
 }
 
 /** What to write for the first argument that is text and that no form takes as text. */
-function textHint(name: string, types: readonly string[], forms: readonly string[], sql: string): string | null {
+function textHint(
+  name: string,
+  types: readonly string[],
+  forms: readonly string[],
+  argumentAt: (at: number) => string | undefined,
+): string | null {
   const taken = forms.map((form) => typesIn(between(form.slice(form.indexOf('(')), '(', ') ->') ?? ''));
   const at = types.findIndex((type, index) => {
     return (
@@ -36,7 +45,7 @@ function textHint(name: string, types: readonly string[], forms: readonly string
   const same = taken.filter((one) => one.length === types.length).map((one) => one[at] ?? '');
   const isTime = types.some((type) => TIME.test(type)) || !same.some((type) => NUMBER.test(type));
   if (isTime && !same.some((type) => TIME.test(type))) return null;
-  const column = argumentIn(sql, name, at) ?? 'x';
+  const column = argumentAt(at) ?? 'x';
   const time = `${column}::TIMESTAMP`;
   const number = `TRY_CAST(${column} AS DOUBLE)`;
   if (name === '-' && !isTime && types.length === 2) return `${column} is text: ${number}; for a time: ${time}`;
@@ -44,32 +53,38 @@ function textHint(name: string, types: readonly string[], forms: readonly string
 }
 
 const isName = (token: Token | undefined) => token?.kind === 'word' || token?.kind === 'quoted';
-const isDot = (token: Token | undefined) => token?.text === '.';
 
-/** Index of the last token of the name, with dots, that begins at `first`; -1 if none does. */
-function nameEnd(list: readonly Token[], first: number): number {
+/**
+ * The last token, in a direction, of the name with dots of which `first` is one; -1 if there is no name. `isPart`: what its
+ * parts may be.
+ */
+export function endOfName(
+  list: readonly Token[],
+  first: number,
+  step: 1 | -1,
+  isPart: (token: Token | undefined) => boolean = isName,
+): number {
+  if (!isPart(list[first])) return -1;
   let last = first;
-  while (isName(list[last]) && isDot(list[last + 1]) && isName(list[last + 2])) last += 2;
-  return isName(list[last]) ? last : -1;
+  while (list[last + step]?.text === '.' && isPart(list[last + 2 * step])) last += 2 * step;
+  return last;
 }
 
-/** Index of the first token of the name, with dots, that ends at `last`; -1 if none does. */
-function nameStart(list: readonly Token[], last: number): number {
-  let first = last;
-  while (isName(list[first]) && isDot(list[first - 1]) && isName(list[first - 2])) first -= 2;
-  return isName(list[first]) ? first : -1;
-}
-
-/** Argument `at` of a call if it is just a name; for an operator, the name directly beside it. */
-function argumentIn(sql: string, call: string, at: number): string | undefined {
+/** Argument `at` of the first call from a place on, if it is just a name; for an operator, the name directly beside it. */
+function argumentIn(sql: string, from: number, call: string, at: number): string | undefined {
   const list = [...tokens(sql)];
   const isOperator = /^\W/.test(call);
+  const isCall = (place: number) => isOperator || list[place + 1]?.text === '(';
   const index = list.findIndex(
-    ({ text }, place) => text.toLowerCase() === call.toLowerCase() && (isOperator || list[place + 1]?.text === '('),
+    ({ text, start }, place) => start >= from && text.toLowerCase() === call.toLowerCase() && isCall(place),
   );
   if (index === -1) return undefined;
-  const first = isOperator ? (at === 0 ? nameStart(list, index - 1) : index + 1) : argumentStart(list, index + 2, at);
-  const last = nameEnd(list, first);
+  const first = isOperator
+    ? at === 0
+      ? endOfName(list, index - 1, -1)
+      : index + 1
+    : argumentStart(list, index + 2, at);
+  const last = endOfName(list, first, 1);
   const isAlone = isOperator || list[last + 1]?.text === ',' || list[last + 1]?.text === ')';
   return last === -1 || !isAlone ? undefined : sql.slice(list[first]?.start, list[last]?.end);
 }

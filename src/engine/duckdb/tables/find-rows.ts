@@ -64,27 +64,35 @@ export async function findRows(sql: Sql, table: Table, ids: readonly string[]): 
   return rows.filter(({ id }) => wanted.has(id));
 }
 
-/** The rows of one deletion, which are in the trash. `sql` is a transaction that may write. */
-export function findDeleted(sql: Sql, table: Table, deletion: bigint): Promise<FoundRow[]> {
-  return rowsWhere(sql, table, `${quoteName(HASH_COLUMN)} = $1::UBIGINT`, deletion);
+/**
+ * The rows of one deletion, which are in the trash: by id, at most `max` of those after one. `sql` is a transaction that
+ * may write.
+ */
+export function findDeleted(
+  sql: Sql,
+  table: Table,
+  deletion: bigint,
+  { after, max }: { after: string | undefined; max: number },
+): Promise<FoundRow[]> {
+  const id = quoteName(ID_COLUMN);
+  const isOf = `${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT`;
+  const page = `ORDER BY ${id} LIMIT ${max}`;
+  return after === undefined
+    ? rowsWhere(sql, table, `${isOf} ${page}`)
+    : rowsWhere(sql, table, `${isOf} AND ${id} > $1 ${page}`, after);
 }
 
 /**
- * The rows that meet a condition on `$1`.
- *
- * A checkpoint renumbers rows, even between two statements of a transaction that has only read. It leaves them in place
- * beside one that writes, which a transaction counts as from its first writing statement on, even if that affects
- * nothing. No checkpoint of ours runs beside a transaction that may write; this also guards against anyone else's, for
- * 5 % of a small write.
+ * The rows that meet a condition, in which `$1` may be a value. A checkpoint may renumber rows, even between two statements of a transaction;
+ * none runs beside a transaction that may write (`Store`).
  */
-async function rowsWhere(sql: Sql, table: Table, condition: string, value: string | bigint): Promise<FoundRow[]> {
+async function rowsWhere(sql: Sql, table: Table, condition: string, ...values: string[]): Promise<FoundRow[]> {
   const key = rowKeyOf(table);
-  if (key === ROW_NUMBER) await sql(`DELETE FROM ${dataTable(table.id)} WHERE false`);
   const rowNumber = key === ROW_NUMBER ? ROW_NUMBER.column : '0::BIGINT';
   const rows = await sql(
     `SELECT ${quoteName(ID_COLUMN)}, ${rowNumber}, epoch_us(${quoteName(TIME_COLUMN)})
      FROM ${dataTable(table.id)} WHERE ${condition}`,
-    value,
+    ...values,
   );
   return rows.map(([id, at, time]) => ({ id: String(id), rowNumber: at as bigint, eventTimeMicros: time as bigint }));
 }

@@ -1,6 +1,5 @@
-import type { DuckDBValue } from '@duckdb/node-api';
 import { type JsonValue, parseJson } from '../../../contract/json/json.ts';
-import { holdsTextOf, literally, placeOf, straysSql, textTypeSql } from '../../../contract/strays.ts';
+import { holdsTextOf, literally, placeOf, strayCountsSql, straysSql } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { quoteName, quoteText } from '../sql/names.ts';
 import type { Sql, Transaction } from '../storage/store.ts';
@@ -164,8 +163,7 @@ async function shapeOf(
     shape = widenKind(kind, shape, value, { intake, level });
   };
   for (const { fields } of documents) for (const value of valuesAt(fields, path)) await add(value);
-  const rows = others === undefined ? [] : await readStrays(others, path, 'SELECT v::VARCHAR');
-  for (const [text] of rows) await add(parseJson(String(text)));
+  for (const text of others === undefined ? [] : await readStrays(others, path)) await add(parseJson(text));
   if (kind === 'text') shape = [...texts.values()].find(({ count }) => count >= all * KIND_MIN)?.shape ?? 'string';
   return shape === 'null' || shape === before ? undefined : shape;
 }
@@ -200,8 +198,10 @@ interface StoredStrays {
 }
 
 /** How many stored strays of a place have each type of the engine's `json_type`, and of times. */
-async function storedStrays(others: Others, path: Path): Promise<StoredStrays[]> {
-  const rows = await readStrays(others, path, `SELECT json_type(v), ${textTypeSql('t')}, count(*)`, 'GROUP BY 1, 2');
+async function storedStrays({ sql, table, ids }: Others, path: Path): Promise<StoredStrays[]> {
+  if (table.shape.strays.size === 0) return [];
+  const counts = strayCountsSql(dataTable(table.id), { condition: IS_OTHER, where: isAt(path) });
+  const rows = await sql(`SELECT json, type, sum("values") FROM ${counts} GROUP BY 1, 2`, ids);
   return rows.map(([type, time, count]) => ({
     type: String(type),
     time: time === null ? null : String(time),
@@ -209,20 +209,20 @@ async function storedStrays(others: Others, path: Path): Promise<StoredStrays[]>
   }));
 }
 
-/** Reads the stored strays of a place. */
-async function readStrays(
-  { sql, table, ids }: Others,
-  path: Path,
-  select: string,
-  rest = '',
-): Promise<DuckDBValue[][]> {
+/** The stored strays of a place, as JSON text. */
+async function readStrays({ sql, table, ids }: Others, path: Path): Promise<string[]> {
   if (table.shape.strays.size === 0) return [];
+  const from = straysSql(dataTable(table.id), IS_OTHER);
+  return (await sql(`SELECT v::VARCHAR FROM ${from} WHERE ${isAt(path)}`, ids)).map(([text]) => String(text));
+}
+
+/** SQL for whether the place `p` is one of a path. */
+function isAt(path: Path): string {
   const pattern = path.map((step) => {
     if (step === ITEMS) return '[0-9]+';
     return step === VALUES ? '[^/]*' : literally(placeOf([step]));
   });
-  const from = straysSql(dataTable(table.id), IS_OTHER);
-  return await sql(`${select} FROM ${from} WHERE regexp_full_match(p, ${quoteText(pattern.join('/'))}) ${rest}`, ids);
+  return `regexp_full_match(p, ${quoteText(pattern.join('/'))})`;
 }
 
 /** How many values a place has that are not NULL. */

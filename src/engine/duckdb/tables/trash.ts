@@ -11,29 +11,50 @@ import { documentOf, rowTexts } from './read-back.ts';
 /** Maximum number of documents restored from text in one step: writes to the table wait for it, so it is short. */
 const STEP_DOCUMENTS_MAX = 5_000;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
+/** The same for documents that are in their rows, which takes far less. */
+const STEP_ROWS_MAX = 20_000;
 
 /** Up to this many documents are measured, of more as many that lie side by side: others take much longer to read. */
 const MEASURED = 50;
 
 /**
  * Moves the visible documents with these ids to the trash: they stay in their rows, which only a restore or the end of
- * their time there finds. The size of their text is estimated if there are many. One statement finds and marks them:
- * handing 20,000 row numbers out and in again takes as long as the rest.
+ * their time there finds. Returns how many, and what is then kept under the name, which may have some already. The size
+ * of their text is estimated if there are many. One statement finds and marks them: handing 20,000 row numbers out and in
+ * again takes as long as the rest.
  */
-export async function keepDocuments(sql: Sql, table: Table, ids: readonly string[], trash: string): Promise<Kept> {
-  const [last] = await sql(
-    'SELECT coalesce(max(number), 0)::BIGINT FROM "_meta"."trash" WHERE table_id = $1',
-    table.id,
-  );
-  const deletion = (last?.[0] as bigint) + 1n;
+export async function keepDocuments(
+  sql: Sql,
+  table: Table,
+  ids: readonly string[],
+  trash: string,
+): Promise<{ deleted: number; kept: Kept }> {
+  const earlier = await keptIn(sql, trash);
+  const deletion = earlier?.deletion ?? (await nextDeletion(sql, table));
   const [counted] = await sql(
     `UPDATE ${dataTable(table.id)} SET ${quoteName(HASH_COLUMN)} = ${deletion}::UBIGINT WHERE ${isVisible(table, ids)}`,
     JSON.stringify(ids),
   );
-  const docCount = Number(counted?.[0]);
-  if (docCount === 0) return { docCount, bytes: 0 };
-  await sql('INSERT INTO "_meta"."trash" (id, table_id, number) VALUES ($1, $2, $3)', trash, table.id, deletion);
-  return { docCount, bytes: await bytesOf(sql, table, deletion, docCount) };
+  const deleted = Number(counted?.[0]);
+  if (deleted === 0) return { deleted, kept: { docCount: 0, bytes: 0 } };
+  if (earlier === undefined) {
+    await sql('INSERT INTO "_meta"."trash" (id, table_id, number) VALUES ($1, $2, $3)', trash, table.id, deletion);
+  }
+  const docCount = earlier === undefined ? deleted : await countOf(sql, table, deletion);
+  return { deleted, kept: { docCount, bytes: await bytesOf(sql, table, deletion, docCount) } };
+}
+
+async function nextDeletion(sql: Sql, table: Table): Promise<bigint> {
+  const [last] = await sql(
+    'SELECT coalesce(max(number), 0)::BIGINT FROM "_meta"."trash" WHERE table_id = $1',
+    table.id,
+  );
+  return (last?.[0] as bigint) + 1n;
+}
+
+async function countOf(sql: Sql, table: Table, deletion: bigint): Promise<number> {
+  const [row] = await sql(`SELECT count(*) FROM ${dataTable(table.id)} WHERE ${isOf(deletion)}`);
+  return Number(row?.[0]);
 }
 
 /** Where documents of the trash are, if they are in rows of a table. */
@@ -43,8 +64,8 @@ export async function keptIn(sql: Sql, trash: string): Promise<{ table: string; 
 }
 
 /**
- * Restores the documents of a deletion whose ids no other document has; returns their ids, and what is left. One that is
- * past the retention counts: a clock that is wrong may hide it for a while, and replaced it would be gone.
+ * Restores documents of a deletion whose ids no other document has, a step of them; returns their ids, and what is left.
+ * One that is past the retention counts: a clock that is wrong may hide it for a while, and replaced it would be gone.
  */
 export async function restoreRows(
   sql: Sql,
@@ -52,21 +73,25 @@ export async function restoreRows(
   trash: string,
   deletion: bigint,
 ): Promise<{ ids: string[]; left: Kept; leftIds: string[] }> {
-  const deleted = await findDeleted(sql, table, deletion);
-  const existing = await findRows(
-    sql,
-    table,
-    deleted.map(({ id }) => id),
-  );
-  const taken = new Set(existing.map(({ id }) => id));
-  const restored = deleted.filter(({ id }) => !taken.has(id));
-  const left = deleted.filter(({ id }) => taken.has(id));
+  const leftIds: string[] = [];
+  let restored: FoundRow[] = [];
+  let after: string | undefined;
+  while (restored.length === 0) {
+    const deleted = await findDeleted(sql, table, deletion, { after, max: STEP_ROWS_MAX });
+    const ids = deleted.map(({ id }) => id);
+    const taken = new Set((await findRows(sql, table, ids)).map(({ id }) => id));
+    restored = deleted.filter(({ id }) => !taken.has(id));
+    leftIds.push(...taken);
+    after = ids.at(-1);
+    if (deleted.length < STEP_ROWS_MAX) break;
+  }
   await putBack(sql, table, restored, deletion);
-  if (left.length === 0) await dropKept(sql, [trash]);
+  const docCount = await countOf(sql, table, deletion);
+  if (docCount === 0) await dropKept(sql, [trash]);
   return {
     ids: restored.map(({ id }) => id),
-    left: { docCount: left.length, bytes: await bytesOf(sql, table, deletion, left.length) },
-    leftIds: left.map(({ id }) => id).sort(),
+    left: { docCount, bytes: await bytesOf(sql, table, deletion, docCount) },
+    leftIds: leftIds.sort(),
   };
 }
 

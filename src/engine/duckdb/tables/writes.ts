@@ -94,9 +94,9 @@ export function createWrites(context: WritesContext): Writes {
       return scanned.documents.length <= JOINED_MAX ? adds.add(id, added) : withTable(id, addOne(added));
     },
 
-    deleteDocuments: (id, ids, keep) =>
+    deleteDocuments: (id, ids, keep, still) =>
       withTable(id, async (table) => {
-        const distinct = [...new Set(ids)];
+        const distinct = [...new Set(still === undefined ? ids : await still(ids))];
         if (keep === undefined) return await context.transaction((sql) => deleteVisible(sql, table, distinct));
         return await trashExisting(context, table, distinct, keep);
       }),
@@ -239,11 +239,11 @@ async function trashExisting(
   const isFirst = !catalog.withDeleted.has(table.id);
   const run = () =>
     transaction(async (sql) => {
-      const kept = await keepDocuments(sql, table, ids, keep.trash);
-      if (kept.docCount === 0) return 0;
+      const { deleted, kept } = await keepDocuments(sql, table, ids, keep.trash);
+      if (deleted === 0) return 0;
       if (isFirst) await createView(sql, table, true);
       await storeRecord(sql, keep.record(kept));
-      return kept.docCount;
+      return deleted;
     });
   if (!isFirst) return run();
   return locks.hold([METADATA_LOCK], async () => {

@@ -1,6 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { ApiError } from '../../contract/errors.ts';
+import { counted } from '../../contract/in-words.ts';
+import type { Cell } from '../../contract/json/csv-cells.ts';
+import { KEYS_MAX } from '../../contract/json/json-reader.ts';
 import { ITEM_BYTES_MAX } from '../../contract/json/json-scan.ts';
+
+/** Text that is no CSV; the message is a clause saying what is wrong. */
+export class CsvError extends Error {}
 
 /** How the text of a CSV file is divided. */
 export interface Dialect {
@@ -33,13 +38,15 @@ export const RECORD_BYTES_MAX = ITEM_BYTES_MAX;
 
 /**
  * Divides a stream of bytes into records, one pass over each byte: `take` is called with each, in order. Empty lines are
- * none. Throws `invalid_input` for text that is not UTF-8, a quote that is never closed, and a record that is too long.
+ * none. Throws a `CsvError` for text that is not UTF-8, a quote that is never closed, and a record that is too long.
  */
 export class CsvRecords {
   readonly #dialect: Dialect;
   readonly #take: (record: RawRecord) => void;
   readonly #classes: Uint8Array;
   readonly #separatorRest: Buffer;
+  /** Bytes that may have to be seen to tell what comes behind a quote: a separator, or a line break. */
+  readonly #behindBytes: number;
   #rest: Buffer[] = [];
   #restBytes = 0;
   /** Fewer bytes are not looked at: a long record is not looked at again with each piece. */
@@ -56,6 +63,7 @@ export class CsvRecords {
     this.#take = take;
     this.#classes = classesOf(dialect);
     this.#separatorRest = dialect.separator.subarray(1);
+    this.#behindBytes = Math.max(2, dialect.separator.length);
   }
 
   write(bytes: Buffer): void {
@@ -144,9 +152,8 @@ export class CsvRecords {
       const byte = bytes[at] as number;
       if (byte === escaping && (bytes[at + 1] === quote || bytes[at + 1] === escaping)) at += 1;
       else if (byte === quote) {
-        if (at + 1 === size && !isEnd) return -1;
-        const next = at + 1 < size ? this.#classes[bytes[at + 1] as number] : LINE_FEED;
-        if (next !== SEPARATOR && next !== LINE_FEED && next !== CARRIAGE_RETURN) this.#why ??= QUOTE_WHY;
+        if (at + 1 + this.#behindBytes > size && !isEnd) return -1;
+        if (!this.#endsCell(bytes, at + 1)) this.#why ??= QUOTE_WHY;
         return at + 1;
       } else if (byte === LF) this.#lines += 1;
       else if (byte === CR && bytes[at + 1] !== LF) {
@@ -155,6 +162,16 @@ export class CsvRecords {
       } else if (byte === 0) this.#why ??= NUL_WHY;
     }
     return -1;
+  }
+
+  /** Whether a separator or a line break is there, or the end. */
+  #endsCell(bytes: Buffer, at: number): boolean {
+    if (at >= bytes.length) return true;
+    const kind = this.#classes[bytes[at] as number];
+    if (kind === SEPARATOR) return this.#separatorAt(bytes, at) > 0;
+    if (kind !== CARRIAGE_RETURN || this.#dialect.isCarriageReturn)
+      return kind === LINE_FEED || kind === CARRIAGE_RETURN;
+    return at + 1 === bytes.length || bytes[at + 1] === LF;
   }
 
   #emit(bytes: Buffer, start: number, end: number, cells: number): void {
@@ -188,71 +205,109 @@ function classesOf({ separator, quote }: Dialect): Uint8Array {
   return classes;
 }
 
-/** The cells of a record, without their quotes. */
-export function cellsOf(
-  { bytes, start, end }: RawRecord,
-  { separator, quote, escaping }: Dialect,
-): { text: string; isQuoted: boolean }[] {
-  const cells: { text: string; isQuoted: boolean }[] = [];
-  const [between, mark, escaped] = [
-    separator.toString('latin1'),
-    String.fromCharCode(quote),
-    String.fromCharCode(escaping),
-  ];
+/** Why a record is no row of so many columns, to follow its name; undefined if it is one. */
+export function faultOf({ why, cells }: RawRecord, columns: number): string | undefined {
+  return why ?? (cells > columns ? `has ${cells} values for ${counted(columns, 'columns')}` : undefined);
+}
+
+/** The names of columns that a first record has. Throws a `CsvError`. */
+export function namesOf(record: RawRecord, dialect: Dialect): string[] {
+  if (record.why !== undefined) throw new CsvError(`its first line, which names the columns, ${record.why}`);
+  if (record.cells > KEYS_MAX) {
+    throw new CsvError(`it has ${inWords(record.cells)} columns, and at most ${inWords(KEYS_MAX)} are read`);
+  }
+  const names = cellsOf(record, dialect).map((name) => name ?? '');
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) {
+      const separator = JSON.stringify(dialect.separator.toString());
+      throw new CsvError(
+        `its first line names the column ${JSON.stringify(name)} twice (read with ${separator} as the separator), so that values of one would get lost; correct that line`,
+      );
+    }
+    seen.add(name);
+  }
+  return names;
+}
+
+/** The cells of a record that is one, without their quotes. */
+export function cellsOf({ bytes, start, end }: RawRecord, { separator, quote, escaping }: Dialect): Cell[] {
+  const cells: Cell[] = [];
+  const between = separator.toString('latin1');
   // Byte by byte: the characters that count are all ASCII but for a separator.
-  const text = bytes.subarray(start, end).toString('latin1');
+  const text = bytes.toString('latin1', start, end);
+  let unquoted: Unquoted | undefined;
   for (let at = 0; at <= text.length; ) {
-    if (text[at] !== mark) {
-      const found = text.indexOf(between, at);
-      const stop = found < 0 ? text.length : found;
-      cells.push({ text: decoded(text.slice(at, stop)), isQuoted: false });
-      at = stop + between.length;
-      continue;
+    let found: number;
+    if (bytes[start + at] === quote && at < text.length) {
+      unquoted ??= new Unquoted(bytes.subarray(start, end), quote, escaping);
+      cells.push(unquoted.cellAt(at + 1));
+      found = text.indexOf(between, unquoted.at);
+    } else {
+      found = text.indexOf(between, at);
+      cells.push(at === found || at === text.length ? null : decoded(text.slice(at, found < 0 ? text.length : found)));
     }
-    let cell = '';
-    at += 1;
-    for (; at < text.length; at++) {
-      const next = text[at + 1];
-      if (text[at] === escaped && (next === mark || next === escaped)) {
-        cell += next;
-        at += 1;
-      } else if (text[at] === mark) break;
-      else cell += text[at];
-    }
-    at += 1;
-    const found = text.indexOf(between, at);
-    const stop = found < 0 ? text.length : found;
-    cells.push({ text: decoded(cell + text.slice(at, stop)), isQuoted: true });
-    at = stop + between.length;
+    if (found < 0) break;
+    at = found + between.length;
   }
   return cells;
 }
 
+/** The texts within quotes of one record, each read once, into memory as large as the record. */
+class Unquoted {
+  readonly #bytes: Buffer;
+  readonly #quote: number;
+  readonly #escaping: number;
+  readonly #texts: Buffer;
+  #used = 0;
+  /** The place behind the last quote. */
+  at = 0;
+
+  constructor(bytes: Buffer, quote: number, escaping: number) {
+    this.#bytes = bytes;
+    this.#quote = quote;
+    this.#escaping = escaping;
+    this.#texts = Buffer.allocUnsafe(bytes.length);
+  }
+
+  /** The text that begins at a place. */
+  cellAt(from: number): string {
+    const [bytes, quote, escaping] = [this.#bytes, this.#quote, this.#escaping];
+    const begin = this.#used;
+    let at = from;
+    for (; at < bytes.length; at++) {
+      const next = bytes[at + 1];
+      if (bytes[at] === escaping && (next === quote || next === escaping)) at += 1;
+      else if (bytes[at] === quote) break;
+      this.#texts[this.#used++] = bytes[at] as number;
+    }
+    this.at = at + 1;
+    return this.#texts.toString('utf8', begin, this.#used);
+  }
+}
+
+const NOT_LATIN = /[\x80-\xff]/;
+
 function decoded(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString();
+  return NOT_LATIN.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes;
 }
 
-const inWords = (line: number) => line.toLocaleString('en-US');
+const inWords = (count: number) => count.toLocaleString('en-US');
 
-function notClosed(line: number): ApiError {
-  return new ApiError(
-    'invalid_input',
-    `The file is no CSV: a quote that opens in the record of line ${inWords(line)} is never closed.`,
+function notClosed(line: number): CsvError {
+  return new CsvError(`a quote that opens in the record of line ${inWords(line)} is never closed`);
+}
+
+function tooLong(line: number): CsvError {
+  return new CsvError(
+    `the record of line ${inWords(line)} does not end within ${RECORD_BYTES_MAX} bytes, which no document may have; perhaps a quote in it is never closed`,
   );
 }
 
-function tooLong(line: number): ApiError {
-  return new ApiError(
-    'invalid_input',
-    `The record of line ${inWords(line)} does not end within ${RECORD_BYTES_MAX} bytes, which no document may have. Perhaps a quote in it is never closed.`,
-  );
-}
-
-function notText(bytes: Buffer, from: number): ApiError {
+function notText(bytes: Buffer, from: number): CsvError {
   const [valid = ''] = bytes.toString().split('\ufffd', 1);
   const line = from + (valid.split('\n').length - 1);
-  return new ApiError(
-    'invalid_input',
-    `The file is not valid UTF-8 at line ${inWords(line)}. Convert it first (iconv -f LATIN1 -t UTF-8 FILE > NEW), or name its "encoding" beside the separator.`,
+  return new CsvError(
+    `it is not valid UTF-8 at line ${inWords(line)}. Convert it first (iconv -f LATIN1 -t UTF-8 FILE > NEW), or name its "encoding" beside the separator`,
   );
 }

@@ -1,0 +1,145 @@
+import type { Extent } from '../../contract/extent.ts';
+import { bytesText, counted } from '../../contract/in-words.ts';
+import { LATEST } from '../../contract/lambdas.ts';
+import type { Client } from '../../http/client.ts';
+import { type Arguments, contentsOf, nameOf } from '../tools/relations.ts';
+import { digest } from './signed-states.ts';
+import { listed, quoted, type Read } from './target.ts';
+
+/** What lies below a thing. */
+export interface Contents {
+  /** For the question: what is there, and what could not be counted. */
+  lines: string[];
+  /** Those of them about existing things. */
+  found: string[];
+  extent: Extent;
+}
+
+/** What lies below a path. */
+export async function contentsUnder(
+  { client, read, signal }: { client: Client; read: Read; signal: AbortSignal | undefined },
+  path: string,
+  { workspace }: Arguments,
+): Promise<Contents> {
+  const lines: string[] = [];
+  const found: string[] = [];
+  const extent: Extent = {};
+  for (const { operation, kind } of contentsOf(path)) {
+    const items = await read(operation).catch(() => undefined);
+    if (!Array.isArray(items)) {
+      lines.push(`Its ${kind} could not be counted.`);
+      continue;
+    }
+    // Things that have versions may be listed once per version.
+    const seen = new Set<string>();
+    const names = items
+      .map((item) => shownName(item, singular(kind), workspace))
+      .filter((name) => name === undefined || (!seen.has(name) && seen.add(name)));
+    extent[kind] = extentOf(names);
+    if (items.length === 0) continue;
+    const tags = kind === 'lambdas' ? await tagsOf(client, items as Arguments[], signal) : [];
+    found.push(contentLine(kind, names, items, tags));
+  }
+  return { lines: [...lines, ...found], found, extent };
+}
+
+export function extentOf(names: readonly (string | undefined)[]): Extent[string] {
+  return { count: names.length, which: digest([...names].sort()) };
+}
+
+export function documentCount(target: unknown): number | undefined {
+  const count = statsOf(target)['doc_count'];
+  return typeof count === 'number' ? count : undefined;
+}
+
+function statsOf(target: unknown): Arguments {
+  const stats = (target as { stats?: Arguments | null } | undefined)?.stats;
+  return stats ?? {};
+}
+
+/** What somebody should know of a thing itself: its size, what feeds or names it, when it was last used. */
+export function thingLines(thing: Arguments | undefined): string[] {
+  if (thing === undefined) return [];
+  const lines: string[] = [];
+  const documents = documentCount(thing);
+  if (documents !== undefined) {
+    const bytes = statsOf(thing)['total_size'];
+    const size = typeof bytes === 'number' && bytes > 0 ? ` That is ${bytesText(bytes)} of JSON.` : '';
+    lines.push(`${counted(documents, 'documents')} in it will be gone.${size}`);
+  }
+  const { sources, collections, latest_version: latest, last_access_time: used } = thing;
+  if (Array.isArray(sources) && sources.length > 0) {
+    const fed = sources.flatMap((source) => (source as Arguments)['integration_name'] ?? []);
+    const by = fed.length > 0 ? `, from the integrations ${listed([...new Set(fed)])}` : '';
+    lines.push(`It has ${counted(sources.length, 'sources')}${by}.`);
+  }
+  const isAlias = Array.isArray(collections) && collections.every((one) => typeof one === 'string');
+  if (isAlias && latest === undefined && collections.length > 0) lines.push(`It stands for ${listed(collections)}.`);
+  const run = statsOf(latest ?? thing)['last_executed'];
+  if (typeof run === 'string') lines.push(`It was last run at ${run}.`);
+  if (used !== undefined) lines.push(typeof used === 'string' ? `It was last used at ${used}.` : 'It was never used.');
+  return lines;
+}
+
+function singular(kind: string): string {
+  return kind.replace(/s$/, '');
+}
+
+/** The name of a thing, qualified if it lies in another workspace than what it belongs to. */
+function shownName(item: unknown, noun: string, own: unknown): string | undefined {
+  const name = nameOf(item, noun);
+  if (name === undefined || noun === 'version') return name;
+  const { workspace } = item as Arguments;
+  return typeof workspace === 'string' && workspace !== own ? `${workspace}.${name}` : name;
+}
+
+function contentLine(
+  kind: string,
+  names: readonly unknown[],
+  items: readonly unknown[],
+  tags: readonly string[],
+): string {
+  const documents = items.reduce<number>((sum, item) => sum + (documentCount(item) ?? 0), 0);
+  const inThem = documents > 0 ? `, with ${counted(documents, 'documents')}` : '';
+  const tagged = tags.length > 0 ? `, with the tags ${listed(tags)}` : '';
+  const used = lastUse(items);
+  return `It has ${counted(names.length, kind)} (${listed(names)})${inThem}${tagged}${used}.`;
+}
+
+function lastUse(items: readonly unknown[]): string {
+  const times = items.flatMap((item) => (item as Arguments)['last_access_time'] ?? []).map(String);
+  const last = times.sort().at(-1);
+  return last === undefined ? '' : `, last used at ${last}`;
+}
+
+/** Lambdas whose tags are looked up. */
+const TAGGED_MAX = 20;
+
+/** The tags that callers of these lambdas may use, other than the one that every lambda has. */
+async function tagsOf(client: Client, items: readonly Arguments[], signal: AbortSignal | undefined): Promise<string[]> {
+  const lambdas = new Map(items.map(({ workspace, name }) => [`${workspace}.${name}`, { workspace, name }]));
+  const tags: string[] = [];
+  for (const { workspace, name } of [...lambdas.values()].slice(0, TAGGED_MAX)) {
+    const target = { workspace: String(workspace), queryLambda: String(name) };
+    const found = await client.listLambdaTags(target, { signal }).catch(() => []);
+    const names = found.flatMap(({ tag_name: tag }) => (tag == null || tag === LATEST ? [] : [tag]));
+    tags.push(...names.map((tag) => `${target.queryLambda}:${tag}`));
+  }
+  return tags;
+}
+
+/** Where the entry of an allowlist stands to the caller, which `admitted` says. */
+export function admittedLine(name: string, admitted: readonly string[] | null | undefined): string | undefined {
+  if (admitted === undefined) return undefined;
+  if (admitted === null) return 'The address of this call is let in without it.';
+  if (!admitted.includes(name)) return 'It does not hold the address of this call.';
+  const others = admitted.filter((other) => other !== name);
+  return others.length > 0
+    ? `It holds the address of this call, as do ${listed(others)}.`
+    : 'It alone holds the address of this call.';
+}
+
+/** The line of the target: what is done, and to what. */
+export function whatOf(title: string, parameters: readonly string[], args: Arguments): string {
+  return `${title}: ${parameters.map((parameter) => `${parameter} ${quoted(args[parameter])}`).join(', ')}`;
+}

@@ -1,0 +1,81 @@
+import { estimateTokens } from '../room.ts';
+import { ancestorsOf } from './infer.ts';
+import { type TypePlace, typePlaces } from './sql-type.ts';
+
+/** Levels of objects and lists that are told. */
+const LEVELS_MAX = 3;
+/** Columns that every collection has, or that are told elsewhere. */
+const OWN = new Set(['_id', '_event_time', '_strays', '_extra']);
+
+interface Column {
+  name: string;
+  type: string;
+}
+
+/**
+ * The fields of a collection in one line, with what is in them: `area DOUBLE, name {common, official}, tags [],
+ * currencies {<key> {name, symbol}}`. Text is what has no type. Each field gets its share of the tokens, so that one with
+ * a large type does not take the place of the others.
+ */
+export function fieldsText(columns: readonly Column[], tokensMax: number): string {
+  const shown = columns.filter(({ name }) => !OWN.has(name));
+  const names = shown.reduce((sum, { name }) => sum + estimateTokens(name) + 1, 0);
+  const share = Math.max(0, tokensMax - names) / Math.max(1, shown.length);
+  let spare = 0;
+  const texts = shown.map(({ name, type }) => {
+    const room = estimateTokens(name) + share + spare;
+    const text = fieldText(name, type, room);
+    spare = Math.max(0, room - estimateTokens(text));
+    return text;
+  });
+  return cut(texts, tokensMax);
+}
+
+function fieldText(name: string, type: string, tokensMax: number): string {
+  const [own, ...inner] = typePlaces(name, type);
+  if (own === undefined) return name;
+  const children = new Map<string, TypePlace[]>();
+  for (const place of inner) {
+    const [parent = own.path] = ancestorsOf(place.path);
+    const known = children.get(parent);
+    if (known === undefined) children.set(parent, [place]);
+    else known.push(place);
+  }
+  return placeText(own, children, { level: 0, tokensMax });
+}
+
+/** A place with what is in it. */
+function placeText(
+  place: TypePlace,
+  children: ReadonlyMap<string, readonly TypePlace[]>,
+  { level, tokensMax }: { level: number; tokensMax: number },
+): string {
+  const step = /\[\]$/.test(place.path) ? '' : lastStep(place.path);
+  const within = children.get(place.path) ?? [];
+  if (within.length === 0) return [step, place.type === 'VARCHAR' ? '' : place.type].join(' ').trim();
+  const [only] = within;
+  const isList = only?.path === `${place.path}[]`;
+  const room = tokensMax - estimateTokens(step) - 2;
+  const parts =
+    level >= LEVELS_MAX || room <= 0
+      ? []
+      : within.map((one) => placeText(one, children, { level: level + 1, tokensMax: room }));
+  const inside = parts.length === 0 ? '…' : cut(parts, room);
+  if (isList) return `${step} [${inside}]`.trim();
+  return `${step} {${inside}}`.trim();
+}
+
+const lastStep = (path: string): string => /(?:"(?:[^"]|"")*"|[^.]+)$/.exec(path)?.[0] ?? path;
+
+/** As many texts as fit, the first in any case, and how many are left out. */
+function cut(texts: readonly string[], tokensMax: number): string {
+  let tokens = 0;
+  const shown: string[] = [];
+  for (const text of texts) {
+    tokens += estimateTokens(text) + 1;
+    if (tokens > tokensMax && shown.length > 0) break;
+    shown.push(text);
+  }
+  const left = texts.length - shown.length;
+  return left === 0 ? shown.join(', ') : `${shown.join(', ')}, +${left}`;
+}

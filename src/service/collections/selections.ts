@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { ApiError } from '../../contract/errors.ts';
+import { SELECTION_TTL_MS } from '../../contract/selections.ts';
+
+/** The documents for which a condition held when it was looked at. */
+export interface Selected {
+  id: string;
+  /** Hash of the API key that selected. */
+  owner: string;
+  table: string;
+  where: string;
+  documents: number;
+  collectionDocuments: number;
+  /** Lists of `_id` as JSON. In buffers, since a million texts take several times as much. */
+  ids: readonly Buffer[];
+  examples: readonly string[];
+  warnings: readonly string[];
+  selectedAt: number;
+  expiresAt: number;
+}
+
+/** Most of them per key: the oldest of the key goes. */
+const PER_KEY_MAX = 20;
+/** Most bytes of all ids together; a new one is refused where those of others leave no room. */
+const BYTES_MAX = 128 * 1024 * 1024;
+
+/** The selections that wait to be deleted. In memory: they end with the service, and are then made anew. */
+export interface Selections {
+  /** What the key selected by the same condition and has not used. */
+  find(owner: string, table: string, where: string): Selected | undefined;
+  /** Throws `resource_exceeded`. */
+  add(selected: Omit<Selected, 'id' | 'selectedAt' | 'expiresAt'>): Selected;
+  /** Uses one up. Throws `not_found` if the key has no such selection of the table. */
+  take(owner: string, table: string, id: string): Selected;
+  close(): void;
+}
+
+interface Options {
+  /** Keeps the service from exiting until the returned function is called. */
+  hold: () => () => void;
+  ttlMs?: number;
+  bytesMax?: number;
+  now?: () => number;
+}
+
+export function createSelections(options: Options): Selections {
+  const { hold, ttlMs = SELECTION_TTL_MS, bytesMax = BYTES_MAX, now = Date.now } = options;
+  /** The oldest first. */
+  const kept = new Map<string, { selected: Selected; release: () => void }>();
+
+  function drop(id: string): void {
+    kept.get(id)?.release();
+    kept.delete(id);
+  }
+
+  function live(): Selected[] {
+    for (const [id, { selected }] of kept) if (selected.expiresAt <= now()) drop(id);
+    return Array.from(kept.values(), ({ selected }) => selected);
+  }
+
+  /** Drops the oldest of the key until there is room. */
+  function makeRoom(owner: string, bytes: number): void {
+    for (;;) {
+      const all = live();
+      const mine = all.filter((one) => one.owner === owner);
+      const taken = all.reduce((sum, one) => sum + bytesOf(one), 0);
+      if (mine.length < PER_KEY_MAX && taken + bytes <= bytesMax) return;
+      const [oldest] = mine;
+      if (oldest === undefined) {
+        throw new ApiError(
+          'resource_exceeded',
+          'Cannot select documents: too many wait to be deleted already. Try again later, or with a narrower condition.',
+        );
+      }
+      drop(oldest.id);
+    }
+  }
+
+  return {
+    find: (owner, table, where) =>
+      live().find((one) => one.owner === owner && one.table === table && one.where === where),
+    add(given) {
+      makeRoom(given.owner, bytesOf(given));
+      const id = randomBytes(12).toString('hex');
+      const selected = { ...given, id, selectedAt: now(), expiresAt: now() + ttlMs };
+      const letGo = hold();
+      const timer = setTimeout(() => drop(id), ttlMs).unref();
+      const release = () => {
+        clearTimeout(timer);
+        letGo();
+      };
+      kept.set(id, { selected, release });
+      return selected;
+    },
+    take(owner, table, id) {
+      const selected = live().find((one) => one.id === id && one.owner === owner && one.table === table);
+      if (selected === undefined) {
+        throw new ApiError(
+          'not_found',
+          'There is no such selection: it was used, has expired, or is of another collection or API key. Select again.',
+        );
+      }
+      drop(id);
+      return selected;
+    },
+    close() {
+      for (const id of kept.keys()) drop(id);
+    },
+  };
+}
+
+function bytesOf({ ids }: Pick<Selected, 'ids'>): number {
+  return ids.reduce((sum, one) => sum + one.length, 0);
+}

@@ -1,0 +1,58 @@
+import { SEPARATORS, separatorCounts } from '../../contract/separators.ts';
+import type { CsvSettings } from './csv-format.ts';
+import { CsvError, type Dialect } from './csv-records.ts';
+
+/** How much of a text is looked at to find out how it is written. */
+export const SAMPLE_BYTES = 64 * 1024;
+export const QUOTE = '"';
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** How a text is divided, given what was said of it. Throws a `CsvError`. */
+export function dialectOf(
+  { separator = ',', quoteChar = QUOTE, escapeChar = quoteChar }: CsvSettings,
+  isCarriageReturn: boolean,
+): Dialect {
+  return {
+    separator: Buffer.from(separator),
+    quote: byteOf(quoteChar, 'quoteChar'),
+    escaping: byteOf(escapeChar, 'escapeChar'),
+    isCarriageReturn,
+  };
+}
+
+function byteOf(character: string, what: string): number {
+  const code = character.charCodeAt(0);
+  if (character.length === 1 && code < 128) return code;
+  throw new CsvError(`its ${what} ${JSON.stringify(character)} is not one character of ASCII`);
+}
+
+export function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, MARK.length).equals(MARK) ? bytes.subarray(MARK.length) : bytes;
+}
+
+/**
+ * The separator of a CSV file by its first records: the one that is in all of them equally often, outside of quotes, and
+ * more often than any other such; or else the one that the first record has most often. `isWhole`: the text is not cut,
+ * so its last line is one.
+ */
+export function separatorOf(text: string, isWhole: boolean, quote = QUOTE): string {
+  const { records, rest } = separatorCounts(text, quote);
+  const [first, ...others] =
+    rest !== undefined && (isWhole || records.length === 0) ? [...records, rest.counts] : records;
+  if (first === undefined) return ',';
+  const all = SEPARATORS.map((separator, index) => ({ separator, times: first[index] ?? 0, index }));
+  const used = all.filter(({ times }) => times > 0).sort((a, b) => b.times - a.times);
+  const equal = used.filter(({ times, index }) => others.every((other) => other[index] === times));
+  return (equal[0] ?? used[0])?.separator ?? ',';
+}
+
+/** Whether lines end with a carriage return alone, by the first line break outside of quotes; undefined: there is none. */
+export function endsWithCarriageReturn(text: string, quote = QUOTE): boolean | undefined {
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === quote) isQuoted = !isQuoted;
+    else if (!isQuoted && text[at] === '\n') return false;
+    else if (!isQuoted && text[at] === '\r' && at + 1 < text.length) return text[at + 1] !== '\n';
+  }
+  return undefined;
+}

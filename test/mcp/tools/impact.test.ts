@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient } from '../../../src/http/client.ts';
+import { callTool } from '../../../src/mcp/call.ts';
+import { startTestService, type TestService } from '../../service/harness.ts';
+import { fakeClient } from '../fake-client.ts';
+import { DELETE_TARGETS, makeDeleteWorkspace } from '../guard/delete-targets.ts';
+
+let service: TestService;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+  await makeDeleteWorkspace(client);
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what each test asserts.
+async function impact(args: Record<string, unknown>): Promise<any> {
+  return (await callTool({ client, name: 'describe_impact', args, confirm: async () => false })).structured;
+}
+
+/** The question that a human is asked. */
+async function questionOf(name: string, args: Record<string, unknown>): Promise<string[]> {
+  let question = '';
+  const confirm = async (message: string) => {
+    question = message;
+    return false;
+  };
+  await callTool({ client, name, args, confirm });
+  return question.split('\n');
+}
+
+type Args = Record<string, unknown>;
+const KINDS: Record<string, (args: Args) => Args> = {
+  delete_collection: ({ workspace, collection }) => ({ kind: 'collection', workspace, name: collection }),
+  delete_workspace: ({ workspace }) => ({ kind: 'workspace', name: workspace }),
+  delete_alias: ({ workspace, alias }) => ({ kind: 'alias', workspace, name: alias }),
+  delete_lambda: ({ workspace, queryLambda }) => ({ kind: 'lambda', workspace, name: queryLambda }),
+  delete_lambda_version: ({ workspace, queryLambda, version }) => ({
+    kind: 'lambda_version',
+    workspace,
+    name: queryLambda,
+    part: version,
+  }),
+  delete_lambda_tag: ({ workspace, queryLambda, tag }) => ({
+    kind: 'lambda_tag',
+    workspace,
+    name: queryLambda,
+    part: tag,
+  }),
+  delete_integration: ({ integration }) => ({ kind: 'integration', name: integration }),
+  delete_user: ({ user }) => ({ kind: 'user', name: user }),
+  delete_api_key: ({ name }) => ({ kind: 'api_key', name }),
+  delete_user_api_key: ({ user, name }) => ({ kind: 'api_key', name, user }),
+  delete_allowlist_entry: ({ name }) => ({ kind: 'allowlist_entry', name }),
+};
+
+describe('describe_impact', () => {
+  it.each(Object.keys(DELETE_TARGETS).filter((tool) => !tool.startsWith('delete_documents')))(
+    'says of what %s deletes exactly what the human is asked',
+    async (tool) => {
+      const args = (await DELETE_TARGETS[tool]?.make(client, 1)) ?? {};
+      const [, ...question] = await questionOf(tool, args);
+      const told = await impact(KINDS[tool]?.(args) ?? {});
+      expect([...told.facts, told.undo]).toEqual(question);
+      expect(told).toMatchObject({ tool, can_be_deleted: true });
+      expect(told.refused_because).toBeUndefined();
+    },
+  );
+
+  it('says of a collection what reads it, with tags, and that it cannot go because of these', async () => {
+    const workspace = 'impact';
+    await client.createWorkspace({ name: workspace });
+    await client.createCollection({ workspace, name: 'orders' });
+    await client.addDocuments({ workspace, collection: 'orders', data: [{ _id: 'a', n: 1 }, { n: 2 }] });
+    await client.createAlias({ workspace, name: 'recent', collections: [`${workspace}.orders`] });
+    const sql = { query: `SELECT * FROM ${workspace}.orders` };
+    const { version } = await client.createLambda({ workspace, name: 'daily', sql });
+    await client.tagLambdaVersion({ workspace, queryLambda: 'daily', tag_name: 'production', version: version ?? '' });
+    const told = await impact({ kind: 'collection', workspace, name: 'orders' });
+    expect(told).toMatchObject({ can_be_deleted: false, counts: { documents: 2, aliases: 1, lambdas: 1 } });
+    const facts = told.facts.join('\n');
+    expect(facts).toMatch(/2 documents in it will be gone\. That is \d+ B of JSON\./);
+    expect(facts).toContain('It has 1 alias ("recent").');
+    expect(facts).toContain('It has 1 lambda ("daily"), with the tags "daily:production".');
+    expect(told.refused_because).toContain('Delete these first.');
+    const whole = await impact({ kind: 'workspace', name: workspace });
+    expect(whole.counts).toEqual({ collections: 1, aliases: 1, lambdas: 1, 'child workspaces': 0 });
+    expect(whole.facts.join('\n')).toContain('It has 1 collection ("orders"), with 2 documents.');
+    const alias = await impact({ kind: 'alias', workspace, name: 'recent' });
+    expect(alias.facts).toContain('It stands for "impact.orders".');
+  });
+
+  it('says which collections an integration feeds, and what feeds a collection', async () => {
+    // This service has no external sources; others do.
+    const fed = { workspace: 'commons', name: 'fed', sources: [{ integration_name: 'feed' }], stats: { doc_count: 3 } };
+    const other = fakeClient({
+      getIntegration: () => ({ name: 'feed', collections: [fed] }),
+      getCollection: () => fed,
+      listCollectionAliases: () => [],
+      listCollectionLambdas: () => [],
+    });
+    const ask = async (args: Record<string, unknown>) =>
+      (await callTool({ client: other.client, name: 'describe_impact', args, confirm: async () => false })).structured;
+    expect(await ask({ kind: 'integration', name: 'feed' })).toMatchObject({
+      can_be_deleted: false,
+      refused_because: expect.stringContaining('"commons.fed"'),
+    });
+    expect((await ask({ kind: 'collection', name: 'fed' }))['facts']).toContain(
+      'It has 1 source, from the integrations "feed".',
+    );
+  });
+
+  it('says when a key was used, and which of its user are there', async () => {
+    await client.createUser({ email: 'k@example.com', roles: ['member'] });
+    await client.createUserApiKey({ user: 'k@example.com', name: 'wall' });
+    expect((await impact({ kind: 'api_key', name: 'wall', user: 'k@example.com' })).facts).toContain(
+      'It was never used.',
+    );
+    expect((await impact({ kind: 'user', name: 'k@example.com' })).facts).toContain('It has 1 API key ("wall").');
+    const own = (await client.getAbout({})).api_key ?? '';
+    const told = await impact({ kind: 'api_key', name: own });
+    expect(told.facts.join('\n')).toMatch(/It was last used at 20\d\d-.*\n.*This server itself uses this API key/);
+    expect(told.human_confirms).toBe('by typing its name');
+  });
+
+  it('says of a virtual instance what runs on it', async () => {
+    const [one] = await client.listVirtualInstances({});
+    const told = await impact({ kind: 'virtual_instance', name: one?.id ?? '' });
+    expect(told).toMatchObject({ can_be_deleted: false, counts: { mounts: 0, lambdas: expect.any(Number) } });
+    expect(told.facts[0]).toMatch(/^main has the size LARGE\. The SQL engine/);
+  });
+
+  it('refuses what it cannot look up, with names that are close', async () => {
+    expect(await impact({ kind: 'collection', workspace: 'impact', name: 'order' })).toMatchObject({
+      error: { code: 'not_found' },
+    });
+    expect(await impact({ kind: 'lambda_tag', workspace: 'impact', name: 'daily' })).toMatchObject({
+      error: { code: 'invalid_input', message: expect.stringContaining('give the tag of the lambda as "part"') },
+    });
+    const about = await impact({ kind: 'workspace', name: 'commons' });
+    expect(about).toMatchObject({
+      can_be_deleted: false,
+      refused_because: expect.stringContaining('it always exists'),
+    });
+  });
+});
+
+describe('the allowlist entry that holds the address of the call', () => {
+  it('is named as the only one, and refused before a human is asked', async () => {
+    const entries = [{ name: 'office' }, { name: 'home' }];
+    const admitted = (names: string[] | null) =>
+      ({
+        getAllowlistEntry: async () => entries[0],
+        listAllowlistEntries: async () => entries,
+        getAbout: async () => ({ admitted_by: names }),
+      }) as unknown as Client;
+    const ask = async (names: string[] | null) =>
+      (
+        await callTool({
+          client: admitted(names),
+          name: 'describe_impact',
+          args: { kind: 'allowlist_entry', name: 'office' },
+          confirm: async () => false,
+        })
+      ).structured;
+    expect(await ask(['office'])).toMatchObject({
+      can_be_deleted: false,
+      facts: ['It alone holds the address of this call.'],
+      refused_because: expect.stringContaining('would be locked out'),
+    });
+    expect(await ask(['office', 'home'])).toMatchObject({
+      can_be_deleted: true,
+      facts: ['It holds the address of this call, as do "home".'],
+    });
+    expect(await ask(['home'])).toMatchObject({ facts: ['It does not hold the address of this call.'] });
+    expect(await ask(null)).toMatchObject({ facts: ['The address of this call is let in without it.'] });
+  });
+
+  it('is named by the service', async () => {
+    const own = await startTestService({ listen: [{ host: '127.0.0.1', port: 0 }], trustProxy: ['127.0.0.1'] });
+    const [url = ''] = own.service.addresses;
+    const from = (ip: string) =>
+      fetch(`${url}/v1/colloquy`, {
+        headers: { authorization: `ApiKey ${own.key}`, 'x-forwarded-for': ip },
+      }).then(async (answer) => ((await answer.json()) as { data: { admitted_by: unknown } }).data.admitted_by);
+    const here = createClient({ target: { url }, apiKey: own.key });
+    expect(await from('203.0.113.7')).toBeNull();
+    await here.createAllowlistEntry({ name: 'one', ip_address: '203.0.113.7' });
+    await here.createAllowlistEntry({ name: 'range', ip_address: '203.0.113.0/24' });
+    await here.createAllowlistEntry({ name: 'other', ip_address: '198.51.100.1' });
+    expect(await from('203.0.113.7')).toEqual(['one', 'range']);
+    expect(await from('198.51.100.1')).toEqual(['other']);
+    expect((await here.getAbout({})).admitted_by).toBeNull();
+    await here.close();
+    await own.remove();
+  });
+});

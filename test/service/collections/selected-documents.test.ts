@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/contract/errors.ts';
+import { createClient } from '../../../src/http/client.ts';
+import { createSelections } from '../../../src/service/collections/selections.ts';
+import { startTestService, type TestService } from '../harness.ts';
+
+let service: TestService;
+let client: ReturnType<typeof createClient>;
+
+beforeAll(async () => {
+  service = await startTestService();
+  client = createClient({ target: { socketPath: service.socket }, apiKey: service.key });
+  await client.createWorkspace({ name: 'w' });
+});
+afterAll(async () => {
+  await client.close();
+  await service.remove();
+});
+
+let made = 0;
+
+/** A collection whose documents have `n`, from 0 on. */
+async function numbers(count: number): Promise<{ workspace: string; collection: string }> {
+  const collection = `c${made++}`;
+  await client.createCollection({ workspace: 'w', name: collection });
+  for (let from = 0; from < count; from += 20_000) {
+    const length = Math.min(20_000, count - from);
+    const data = Array.from({ length }, (_, index) => ({ _id: `d${from + index}`, n: from + index, tag: 'x' }));
+    await client.addDocuments({ workspace: 'w', collection, data });
+  }
+  return { workspace: 'w', collection };
+}
+
+async function left(collection: string): Promise<unknown> {
+  const query = `SELECT count(*) AS n, min(n) AS least, max(n) AS most FROM w.${collection}`;
+  return (await client.runQuery({ sql: { query } })).results?.[0];
+}
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof ApiError ? `${error.code}: ${error.message}` : String(error)),
+  );
+
+describe('a deletion by a condition', () => {
+  it('counts, shows examples, deletes exactly these in one entry of the trash, and comes back whole', async () => {
+    const target = await numbers(45_000);
+    const found = await client.selectDocuments({ ...target, where: 'n >= 5000 -- the new ones' });
+    expect(found).toMatchObject({ documents: 40_000, collection_documents: 45_000, warnings: [] });
+    expect(found.examples?.length).toBe(3);
+    expect(JSON.parse(found.examples?.[0] ?? '')).toMatchObject({ tag: 'x', n: expect.any(Number) });
+    expect(await left(target.collection)).toMatchObject({ n: 45_000 });
+    const gone = await client.deleteSelected({ ...target, selection: found.selection ?? '' }, { tellTrash: true });
+    expect(gone).toMatchObject({
+      deleted: 40_000,
+      left: 0,
+      stopped: null,
+      trash: { id: expect.stringMatching(/^\w+$/) },
+    });
+    expect(await left(target.collection)).toEqual({ n: 5_000, least: 0, most: 4_999 });
+    const { id } = gone['trash'] as { id: string };
+    const entries = (await client.listTrash({})).filter(({ name }) => name === target.collection);
+    expect(entries).toMatchObject([{ id, kind: 'documents', documents: 40_000 }]);
+    await client.addDocuments({ ...target, data: [{ _id: 'd6000', n: -1 }] });
+    expect(await client.restoreTrash({ id })).toMatchObject({ documents: 39_999, skipped: 1, skipped_ids: ['d6000'] });
+    expect(await left(target.collection)).toEqual({ n: 45_000, least: -1, most: 44_999 });
+  });
+
+  it('leaves what came later, and what no longer meets it, and says so', async () => {
+    const target = await numbers(10);
+    const where = 'n < 6';
+    const { selection } = await client.selectDocuments({ ...target, where });
+    await client.addDocuments({
+      ...target,
+      data: [
+        { _id: 'late', n: 0 },
+        { _id: 'd0', n: 100 },
+      ],
+    });
+    await client.deleteDocuments({ ...target, data: [{ _id: 'd1' }] });
+    expect(await client.selectDocuments({ ...target, where })).toMatchObject({ selection, documents: 6 });
+    const gone = await client.deleteSelected({ ...target, selection: selection ?? '' });
+    expect(gone).toMatchObject({ deleted: 4, left: 2, stopped: null });
+    const { results } = await client.runQuery({
+      sql: { query: `SELECT _id FROM w.${target.collection} ORDER BY _id` },
+    });
+    expect(results?.map((row) => row['_id'])).toEqual(['d0', 'd6', 'd7', 'd8', 'd9', 'late']);
+  });
+
+  it('can be done once, and for no other collection or key', async () => {
+    const [target, other] = [await numbers(3), await numbers(3)];
+    const selection = (await client.selectDocuments({ ...target, where: 'true' })).selection ?? '';
+    expect(await codeOf(client.deleteSelected({ ...other, selection }))).toMatch(
+      /^not_found: There is no such selection/,
+    );
+    const { key } = await client.createApiKey({ name: `k${made}` });
+    const second = createClient({ target: { socketPath: service.socket }, apiKey: key ?? '' });
+    expect(await codeOf(second.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
+    expect((await second.selectDocuments({ ...target, where: 'true' })).selection).not.toBe(selection);
+    await second.close();
+    expect(await client.deleteSelected({ ...target, selection })).toMatchObject({ deleted: 3 });
+    expect(await codeOf(client.deleteSelected({ ...target, selection }))).toMatch(/^not_found/);
+    expect(await client.selectDocuments({ ...target, where: 'true' })).toMatchObject({ documents: 0 });
+  });
+
+  it.each([
+    ['n = 1) OR (true', 'query_error: In where: '],
+    ['n = 1 GROUP BY n', 'query_error: where must be one condition'],
+    ['n = 1 ORDER BY n LIMIT 1', 'query_error: where must be one condition'],
+    ['n = 1 UNION SELECT 1', 'query_error: where must be one condition'],
+    ['n = 1; SELECT 1', 'query_error: where must be one condition'],
+    ['n = :n', 'query_error: where cannot have parameters such as ":n"'],
+    ['n IN (SELECT n FROM w.c0)', 'query_error: where cannot have a subquery'],
+    ['n = 1 AND exists(FROM w.c0)', 'query_error: where cannot have a subquery'],
+    ['count(*) > 1', 'query_error: In where: '],
+    ['nn = 1', 'query_error: In where: '],
+    ["read_text('/etc/passwd') = ''", 'query_error: In where: '],
+    ['n = 1 /* open', 'query_error: In where: '],
+    ["n = '1", 'query_error: In where: '],
+    ['n +', 'query_error: In where: '],
+    ['x'.repeat(2_001), 'invalid_input: '],
+  ])('refuses the condition %j', async (where, why) => {
+    const target = await numbers(2);
+    expect(await codeOf(client.selectDocuments({ ...target, where }))).toContain(why);
+    expect(await left(target.collection)).toMatchObject({ n: 2 });
+  });
+
+  it('gives the place of an error in the condition', async () => {
+    const target = await numbers(1);
+    const error = await client.selectDocuments({ ...target, where: 'n = 1\n AND nn = 2' }).catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: 'query_error', details: { line: 2, column: 6 } });
+  });
+
+  it('is refused to a key that may only read', async () => {
+    const target = await numbers(1);
+    await client.createUser({ email: `r${made}@example.com`, roles: ['read-only'] });
+    const { key } = await client.createUserApiKey({ user: `r${made}@example.com`, name: 'k' });
+    const reader = createClient({ target: { socketPath: service.socket }, apiKey: key ?? '' });
+    expect(await codeOf(reader.selectDocuments({ ...target, where: 'true' }))).toMatch(/^forbidden/);
+    await reader.close();
+  });
+
+  it('lets other writes have their turn', async () => {
+    const target = await numbers(60_000);
+    const { selection } = await client.selectDocuments({ ...target, where: 'n >= 0' });
+    const order: string[] = [];
+    const deletion = client.deleteSelected({ ...target, selection: selection ?? '' }).then((gone) => {
+      order.push('deleted');
+      return gone;
+    });
+    await client.addDocuments({ ...target, data: [{ _id: 'other', n: -5 }] });
+    order.push('added');
+    expect(await deletion).toMatchObject({ deleted: 60_000 });
+    expect(order).toEqual(['added', 'deleted']);
+  });
+});
+
+describe('selections', () => {
+  const given = (owner: string, where: string, bytes = 10) => ({
+    owner,
+    table: 't',
+    where,
+    documents: 1,
+    collectionDocuments: 1,
+    ids: [Buffer.alloc(bytes)],
+    examples: [],
+    warnings: [],
+  });
+
+  it('expire, and hold the service only as long as one waits', () => {
+    let now = 0;
+    let held = 0;
+    const hold = () => {
+      held += 1;
+      return () => {
+        held -= 1;
+      };
+    };
+    const selections = createSelections({ hold, ttlMs: 100, now: () => now });
+    const { id } = selections.add(given('a', 'x'));
+    expect(selections.find('a', 't', 'x')?.id).toBe(id);
+    expect(held).toBe(1);
+    now = 101;
+    expect(selections.find('a', 't', 'x')).toBeUndefined();
+    expect(() => selections.take('a', 't', id)).toThrow(/no such selection/);
+    expect(held).toBe(0);
+  });
+
+  it('of one key push out its own oldest, never those of another', () => {
+    const selections = createSelections({ hold: () => () => undefined, bytesMax: 100 });
+    selections.add(given('other', 'x', 60));
+    selections.add(given('a', '1', 30));
+    selections.add(given('a', '2', 30));
+    expect(selections.find('a', 't', '1')).toBeUndefined();
+    expect(() => selections.add(given('a', '3', 50))).toThrow(/too many wait/);
+    expect(selections.find('other', 't', 'x')).toBeDefined();
+    selections.close();
+  });
+});
