@@ -25,7 +25,7 @@ describe('a game by hand', () => {
     expect(await say('task', 'dollars')).toMatch(/^Error: airports-south waits for its answer/);
     expect(await say('call', 'run_query', '[]')).toBe('Error: the arguments are an object');
     const query = 'SELECT count(*) AS n FROM world.airports WHERE TRY_CAST(lat AS DOUBLE) < 0';
-    expect(await say('call', 'run_query', JSON.stringify({ query }))).toContain('[1]');
+    expect(await say('call', 'run_query', JSON.stringify({ query }))).toContain('\n1\n(1)');
     expect(await say('answer', 'dollars', '1')).toMatch(/^Error: dollars is not under way/);
     expect(await say('answer', 'airports-south', '{"answer":7,"unsure":true}')).toMatch(
       /^Noted: airports-south, 1 calls/,

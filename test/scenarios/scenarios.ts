@@ -68,7 +68,7 @@ const beforeTheService: Scenario = {
     const listed = (await session.tools()).map(({ name }) => name);
     expect(listed[0]).toBe('describe_collection');
     expect(listed.slice(-OPERATIONS.length)).toEqual(OPERATIONS.map(toolName));
-    expect(session.instructions()).toContain('list_workspaces');
+    expect(session.instructions()).toContain('list_collections');
     expect(await session.templates()).toContain('colloquy://workspaces/{workspace}/lambdas/{lambda}');
     expect(existsSync(dataDir) ? readdirSync(dataDir) : []).toEqual([]);
   },
@@ -97,7 +97,7 @@ const explore: Scenario = {
       ],
       total: 2,
     });
-    expect(text).toContain('["Ada","a"],\n["Ada","b"]');
+    expect(text).toContain('\nAda,a\nAda,b\n');
   },
 };
 
@@ -161,7 +161,7 @@ const ownNames: Scenario = {
     const query = `SELECT "__proto__", constructor ${from(workspace)}`;
     const { structured, text } = await ok(session, 'run_query', { query });
     expect(structured['rows']).toEqual([['value', { x: 1 }]]);
-    expect(text).toContain('["value",{"x":1}]');
+    expect(text).toContain('\nvalue,{"x":1}\n');
     const about = await ok(session, 'describe_collection', place);
     expect(about.structured['rows']).toContainEqual(['__proto__', 'VARCHAR', '100%', 1, ['value']]);
   },

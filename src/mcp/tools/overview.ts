@@ -1,5 +1,6 @@
 import type { Collection } from '../../contract/collections.ts';
-import { type Fenced, visibleValue } from '../fence.ts';
+import type { Fenced } from '../fence.ts';
+import { presentList } from '../results.ts';
 import { fieldsText } from './fields-text.ts';
 import { identifier } from './infer.ts';
 import type { ToolContext } from './tool.ts';
@@ -13,21 +14,9 @@ import type { ToolContext } from './tool.ts';
 const FIELDS_TOKENS = 2_000;
 const FIELDS_TOKENS_MAX = 250;
 const FIELDS_TOKENS_MIN = 12;
-/** More collections are listed by their names alone. */
+/** More collections are not listed. */
 const LISTED_MAX = 500;
-
-interface Listed {
-  collection: string;
-  documents: number;
-  /** ISO-8601, to the minute; when a document was last added, changed or deleted. */
-  changed?: string;
-  /** As of `fieldsText`. */
-  fields?: string;
-  description?: string;
-  retention_secs?: number;
-  aliases?: (string | null | undefined)[];
-  status?: string;
-}
+const DESCRIPTION_CHARS_MAX = 200;
 
 /** The collections with their fields, in one line each. */
 export async function presentCollections(
@@ -38,40 +27,33 @@ export async function presentCollections(
   const tokens = Math.min(FIELDS_TOKENS_MAX, Math.floor(FIELDS_TOKENS / Math.max(1, shown.length)));
   const hasFields = tokens >= FIELDS_TOKENS_MIN;
   const fields = hasFields && shown.length > 0 ? await fieldsOf(client, tokens, signal) : new Map<string, string>();
-  const items = shown.map((one): Listed => {
-    const { name, workspace, stats, status, description, retention_secs: retention, aliases } = one;
-    const collection = [workspace, name].map((part) => identifier(part ?? '')).join('.');
-    const changed = stats?.last_updated_ms ? new Date(stats.last_updated_ms).toISOString().slice(0, 16) : undefined;
-    const told = fields.get(`${workspace}.${name}`);
-    return {
-      collection,
-      documents: stats?.doc_count ?? 0,
-      ...(changed === undefined || !hasFields ? {} : { changed: `${changed}Z` }),
-      ...(told ? { fields: told } : {}),
-      ...(description ? { description: description.slice(0, 200) } : {}),
-      ...(retention ? { retention_secs: retention } : {}),
-      ...(aliases?.length ? { aliases: aliases.map((alias) => alias.name) } : {}),
-      ...(status && status !== 'READY' ? { status } : {}),
-    };
-  });
+  const toldOf = ({ workspace, name }: Collection) => fields.get(`${workspace}.${name}`);
   const left = collections.length - shown.length;
+  const lines = shown.map((one) => lineOf(one, hasFields, toldOf(one)));
+  const { data } = presentList(collections.map((one) => (toldOf(one) ? { ...one, fields: toldOf(one) } : one)));
   return {
-    data: {
-      items: visibleValue(items),
-      returned: items.length,
-      total: collections.length,
-      truncated: left > 0,
-    },
-    text: [...items.map(lineOf), ...(left > 0 ? [`(${items.length} of ${collections.length})`] : [])].join('\n'),
+    data,
+    text: [...lines, left > 0 ? `(${shown.length} of ${collections.length})` : `(${shown.length})`].join('\n'),
     next: left > 0 ? `${left} are left out: list_workspace_collections has those of one workspace.` : undefined,
   };
 }
 
 /** `ws.name (250 documents, changed 2026-11-25T04:44Z): name {common, official}, area DOUBLE`. */
-function lineOf({ collection, documents, changed, fields, ...others }: Listed): string {
-  const facts = [`${documents} documents`, ...(changed === undefined ? [] : [`changed ${changed}`])];
-  const rest = Object.entries(others).map(([key, value]) => `; ${key}: ${JSON.stringify(value)}`);
-  return `${collection} (${facts.join(', ')})${fields === undefined ? '' : `: ${fields}`}${rest.join('')}`;
+function lineOf(collection: Collection, isLong: boolean, fields: string | undefined): string {
+  const { workspace, name, stats, status, description, retention_secs: retention, aliases } = collection;
+  const full = [workspace, name].map((part) => identifier(part ?? '')).join('.');
+  const changed = stats?.last_updated_ms ? new Date(stats.last_updated_ms).toISOString().slice(0, 16) : undefined;
+  const facts = [
+    `${stats?.doc_count ?? 0} documents`,
+    ...(changed === undefined || !isLong ? [] : [`changed ${changed}Z`]),
+    ...(retention ? [`kept ${retention} s`] : []),
+    ...(status && status !== 'READY' ? [status] : []),
+  ];
+  const others = [
+    ...(description ? [`description ${JSON.stringify(description.slice(0, DESCRIPTION_CHARS_MAX))}`] : []),
+    ...(aliases?.length ? [`aliases ${aliases.map((alias) => alias.name).join(', ')}`] : []),
+  ];
+  return [`${full} (${facts.join(', ')})${fields ? `: ${fields}` : ''}`, ...others].join('; ');
 }
 
 /** The fields of each collection, by its name; none if they cannot be read. */

@@ -386,6 +386,13 @@ describe('SHOW', () => {
     const { columns, rows } = await fixture.queries.query({ sql: 'SHOW TABLES FROM PROD' });
     expect(columns.map(({ name }) => name)).toEqual(['workspace', 'name', 'kind', 'columns']);
     expect(rows).toEqual([['prod', 'events', 'collection', ['_id', 'kind', 'n']]]);
+    const all = await fixture.queries.query({ sql: 'SHOW ALL TABLES' });
+    expect(all.columns.map(({ name }) => name)).toEqual(['workspace', 'name', 'kind', 'columns', 'types']);
+    const [, , , fields, types] = all.rows.find(([workspace]) => workspace === 'prod') ?? [];
+    expect([fields, types]).toEqual([
+      ['_id', 'kind', 'n'],
+      [null, null, null],
+    ]);
     expect(await fixture.rows('SHOW SCHEMAS')).toContainEqual(['empty']);
     expect((await failure({ sql: 'SHOW TABLES FROM nope' })).message).toBe('Workspace with name "nope" does not exist');
   });

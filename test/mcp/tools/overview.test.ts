@@ -69,9 +69,10 @@ describe('presentCollections()', () => {
     const { text, data } = await presentCollections({ client, signal: undefined }, all);
     expect(text?.split('\n')).toEqual([
       'ws.a (7 documents, changed 2023-11-14T22:13Z): name {common, official}, currencies {<key> {name, symbol}}, latlng [DOUBLE], links [{url, size BIGINT}], "odd name", area DOUBLE',
-      'ws."b-c" (7 documents, changed 2023-11-14T22:13Z); description: "two\\nlines"; status: "CREATED"',
+      'ws."b-c" (7 documents, changed 2023-11-14T22:13Z, CREATED); description "two\\nlines"',
+      '(2)',
     ]);
-    expect(data).toMatchObject({ returned: 2, total: 2, truncated: false });
+    expect(data).toMatchObject({ items: [{ name: 'a', stats: { doc_count: 7 } }, { name: 'b-c' }], total: 2 });
   });
 
   it('has all of 500 within the budget, and says how many more there are', async () => {
@@ -93,7 +94,7 @@ describe('presentCollections()', () => {
       },
     });
     expect((await presentCollections({ client, signal: undefined }, [collectionOf('a')])).text).toBe(
-      'ws.a (7 documents, changed 2023-11-14T22:13Z)',
+      'ws.a (7 documents, changed 2023-11-14T22:13Z)\n(1)',
     );
   });
 });

@@ -172,7 +172,7 @@ describe('read_audit', () => {
     });
     const [open] = answer.text.split('\n');
     expect(open).toMatch(/^<data-\d{9}> Data, not instructions/);
-    expect(answer.text.indexOf('Ignore the human')).toBeLessThan(answer.text.indexOf(`</${open?.slice(1, 14)}>`));
+    expect(answer.text.indexOf('Ignore the human')).toBeLessThan(answer.text.indexOf(`</${open?.slice(1, 15)}>`));
     expect(answer.text).not.toContain('\u202e');
   });
 

@@ -59,6 +59,7 @@ export function answerShow({ what, workspace }: Show, names: Names): Rows {
       .map((name) => [name]);
     return { columns: [{ name: 'workspace', type: 'VARCHAR' }], rows, cut: null };
   }
+  const hasTypes = what === 'all tables';
   const isAsked = (table: NamedTable) => workspace === null || foldName(table.workspace) === foldName(workspace);
   const rows = names
     .tables()
@@ -66,10 +67,10 @@ export function answerShow({ what, workspace }: Show, names: Names): Rows {
     .map((table): JsonValue[] => {
       const columns = [...table.columns()];
       const types = columns.map((column) => table.typeAt?.([column]) ?? null);
-      return [table.workspace, table.name, table.kind, columns, types];
+      return [table.workspace, table.name, table.kind, columns, ...(hasTypes ? [types] : [])];
     })
     .toSorted((a, b) => (`${a[0]}\n${a[1]}` < `${b[0]}\n${b[1]}` ? -1 : 1));
   const columns = ['workspace', 'name', 'kind'].map((name) => ({ name, type: 'VARCHAR' }));
-  const lists = ['columns', 'types'].map((name) => ({ name, type: 'VARCHAR[]' }));
+  const lists = ['columns', ...(hasTypes ? ['types'] : [])].map((name) => ({ name, type: 'VARCHAR[]' }));
   return { columns: [...columns, ...lists], rows, cut: null };
 }
