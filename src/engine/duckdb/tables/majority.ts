@@ -43,13 +43,20 @@ export async function withMajority(
   let { columns } = after;
   const list = JSON.stringify(ids);
   const most = (await straysIn(columns, documents)).slice(0, PLACES_MAX);
-  // What is around a place first: a change there changes what is in it.
-  for (const { path } of most.sort((a, b) => a.path.length - b.path.length)) {
-    const shape = shapeAt(columns, path);
-    // Keys that cannot be fields have none.
-    if (shape === undefined || shape === 'json') continue;
-    const wanted = await read((sql) => wantedAt({ sql, table, ids: list }, { path, shape }, documents));
-    if (wanted !== undefined) columns = withShape(columns, path, wanted);
+  if (most.length > 0) {
+    await read(async (sql) => {
+      const others = { sql, table, ids: list };
+      // What is around a place first: a change there changes what is in it.
+      const paths = most.map(({ path }) => path).sort((a, b) => a.length - b.length);
+      const stored = await storedAtPaths(others, paths);
+      for (const [index, path] of paths.entries()) {
+        const shape = shapeAt(columns, path);
+        // Keys that cannot be fields have none.
+        if (shape === undefined || shape === 'json') continue;
+        const wanted = await wantedAt(others, { path, shape }, documents, stored[index]);
+        if (wanted !== undefined) columns = withShape(columns, path, wanted);
+      }
+    });
   }
   // Its first text alone does not say whether a new field has times.
   const texts = after.times ? [...changedIn({ fields: table.shape.columns }, { fields: columns })] : [];
@@ -85,7 +92,12 @@ interface Others {
 const IS_OTHER = `${IS_LIVE} AND ${quoteName(HASH_COLUMN)} NOT IN (${LISTED_HASHES})`;
 
 /** The shape that a place should have; undefined: it has it. */
-async function wantedAt(others: Others, place: Place, documents: readonly Written[]): Promise<Shape | undefined> {
+async function wantedAt(
+  others: Others,
+  place: Place,
+  documents: readonly Written[],
+  stored: Stored | undefined,
+): Promise<Shape | undefined> {
   const { table } = others;
   const { path, shape } = place;
   const own = kindOf(shape);
@@ -106,8 +118,7 @@ async function wantedAt(others: Others, place: Place, documents: readonly Writte
       if (held !== undefined && held !== shape) wider = held;
     }
   }
-  const isStored = shapeAt(table.shape.columns, path) !== undefined;
-  for (const { type, time, count } of isStored ? await storedStrays(others, path) : []) {
+  for (const { type, time, count } of stored?.strays ?? []) {
     const isRounded = shape === 'double' && time === 'DECIMAL';
     const kind = holdsTextOf(typeOf(shape), time) ? 'typed' : isRounded ? 'number' : kindOfType(type);
     // Their text stands for them in a column of text, and a time spelled otherwise in one of times.
@@ -116,14 +127,13 @@ async function wantedAt(others: Others, place: Place, documents: readonly Writte
     all[kind] += count;
     if (kind === 'number') wider = 'double';
   }
-  if (own !== undefined && isStored) all[own] += await storedValues(others, path);
+  if (own !== undefined && stored !== undefined) all[own] += stored.values;
   const total = Object.values(all).reduce((sum, count) => sum + count, 0);
   if (wider !== undefined && wider !== shape && own === kindOf(wider)) return wider;
   if (own !== undefined && all[own] >= total * AGREE_MIN) return undefined;
   const kind = prevailing(all);
   if (kind === 'json') return 'json';
-  if (kind !== undefined)
-    return shapeOf(isStored ? others : undefined, place, kind, { documents, times: table.shape.times });
+  if (kind !== undefined) return shapeOf(stored && others, place, kind, { documents, times: table.shape.times });
   return shape === 'string' ? undefined : 'string';
 }
 
@@ -191,45 +201,56 @@ function heldIn(value: JsonValue, shape: Shape): Shape | undefined {
   return own !== undefined && timeType(own) === 'TIMESTAMP' && timeType(shape) === 'DATE' ? own : undefined;
 }
 
-interface StoredStrays {
-  type: string;
-  time: string | null;
-  count: number;
+/** What a table has at a place. */
+interface Stored {
+  /** How many values are not NULL. */
+  values: number;
+  /** How many strays have each type of the engine's `json_type`, and of times. */
+  strays: { type: string; time: string | null; count: number }[];
 }
 
-/** How many stored strays of a place have each type of the engine's `json_type`, and of times. */
-async function storedStrays({ sql, table, ids }: Others, path: Path): Promise<StoredStrays[]> {
-  if (table.shape.strays.size === 0) return [];
-  const counts = strayCountsSql(dataTable(table.id), { condition: IS_OTHER, where: isAt(path) });
-  const rows = await sql(`SELECT json, type, sum("values") FROM ${counts} GROUP BY 1, 2`, ids);
-  return rows.map(([type, time, count]) => ({
-    type: String(type),
-    time: time === null ? null : String(time),
-    count: Number(count),
-  }));
+/** What is stored at each of some paths; undefined: the table does not have it. */
+async function storedAtPaths(others: Others, paths: readonly Path[]): Promise<(Stored | undefined)[]> {
+  const { sql, table, ids } = others;
+  const known = paths.filter((path) => shapeAt(table.shape.columns, path) !== undefined);
+  const stored = new Map(known.map((path): [Path, Stored] => [path, { values: 0, strays: [] }]));
+  if (known.length === 0) return paths.map(() => undefined);
+  const counts = known.map((path) => `coalesce(sum(${valuesAtSql(path)}), 0)::BIGINT`);
+  const [values = []] = await sql(`SELECT ${counts.join(', ')} FROM ${dataTable(table.id)} WHERE ${IS_OTHER}`, ids);
+  for (const [index, one] of [...stored.values()].entries()) one.values = Number(values[index] ?? 0);
+  if (table.shape.strays.size > 0) {
+    const where = known.map((path) => isAt(path, 'p')).join(' OR ');
+    const which = known.map((path, index) => `WHEN ${isAt(path, 'place')} THEN ${index}`).join(' ');
+    const strays = strayCountsSql(dataTable(table.id), { condition: IS_OTHER, where });
+    const rows = await sql(`SELECT CASE ${which} END, json, type, sum("values") FROM ${strays} GROUP BY 1, 2, 3`, ids);
+    for (const [index, type, time, count] of rows) {
+      const path = known[Number(index)];
+      const one = path && stored.get(path);
+      one?.strays.push({ type: String(type), time: time === null ? null : String(time), count: Number(count) });
+    }
+  }
+  return paths.map((path) => stored.get(path));
 }
 
 /** The stored strays of a place, as JSON text. */
 async function readStrays({ sql, table, ids }: Others, path: Path): Promise<string[]> {
   if (table.shape.strays.size === 0) return [];
   const from = straysSql(dataTable(table.id), IS_OTHER);
-  return (await sql(`SELECT v::VARCHAR FROM ${from} WHERE ${isAt(path)}`, ids)).map(([text]) => String(text));
+  return (await sql(`SELECT v::VARCHAR FROM ${from} WHERE ${isAt(path, 'p')}`, ids)).map(([text]) => String(text));
 }
 
-/** SQL for whether the place `p` is one of a path. */
-function isAt(path: Path): string {
+/** SQL for whether a place is one of a path. */
+function isAt(path: Path, place: string): string {
   const pattern = path.map((step) => {
     if (step === ITEMS) return '[0-9]+';
     return step === VALUES ? '[^/]*' : literally(placeOf([step]));
   });
-  return `regexp_full_match(p, ${quoteText(pattern.join('/'))})`;
+  return `regexp_full_match(${place}, ${quoteText(pattern.join('/'))})`;
 }
 
-/** How many values a place has that are not NULL. */
-async function storedValues({ sql, table, ids }: Others, [column, ...steps]: Path): Promise<number> {
-  const counted = `coalesce(sum(${valuesIn(quoteName(String(column)), steps)}), 0)::BIGINT`;
-  const [row] = await sql(`SELECT ${counted} FROM ${dataTable(table.id)} WHERE ${IS_OTHER}`, ids);
-  return Number(row?.[0] ?? 0);
+/** SQL for how many values a row has at a path that are not NULL. */
+function valuesAtSql([column, ...steps]: Path): string {
+  return valuesIn(quoteName(String(column)), steps);
 }
 
 function valuesIn(value: string, [step, ...steps]: readonly Step[]): string {

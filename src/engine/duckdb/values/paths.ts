@@ -67,13 +67,18 @@ export function* changedIn(from: Shape | undefined, to: Shape, path: Path = []):
 }
 
 /** The values at a path. */
-export function* valuesAt(value: JsonValue | undefined, path: Path, from = 0): Generator<JsonValue> {
-  const step = path[from];
-  if (value === undefined) return;
-  if (step === undefined) yield value;
-  else if (step === ITEMS) {
-    if (Array.isArray(value)) for (const item of value) yield* valuesAt(item, path, from + 1);
-  } else if (!isObject(value)) return;
-  else if (step === VALUES) for (const item of Object.values(value)) yield* valuesAt(item, path, from + 1);
-  else if (Object.hasOwn(value, step)) yield* valuesAt(value[step], path, from + 1);
+export function valuesAt(value: JsonValue | undefined, path: Path): JsonValue[] {
+  const found: JsonValue[] = [];
+  const visit = (one: JsonValue | undefined, at: number): void => {
+    const step = path[at];
+    if (one === undefined) return;
+    if (step === undefined) found.push(one);
+    else if (step === ITEMS) {
+      if (Array.isArray(one)) for (const item of one) visit(item, at + 1);
+    } else if (!isObject(one)) return;
+    else if (step === VALUES) for (const item of Object.values(one)) visit(item, at + 1);
+    else if (Object.hasOwn(one, step)) visit(one[step], at + 1);
+  };
+  visit(value, 0);
+  return found;
 }
