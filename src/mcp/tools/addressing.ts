@@ -22,15 +22,15 @@ export function addressing({ table, paths, jsons, leftAtTop, leftBelow, ...found
   // A name that this service would not allow is not repeated outside the fence.
   const from = /^(?:"[\w.-]+"|\w+)\.(?:"[\w-]+"|\w+)$/.test(table) ? table : 'the collection';
   const hints = [`run_query with FROM ${from}`];
-  if (paths.some((path) => path.includes('.'))) hints.push('nested fields by their path (SELECT a.b)');
+  if (paths.some((path) => path.includes('.'))) hints.push('nested fields as a.b');
   if (paths.some((path) => path.includes(`.${ANY_KEY}`)))
     hints.push(
-      `${ANY_KEY} is any key: m.key or m['odd key'] for one (in a map in the letter case of the documents, and NULL where it is missing); for key and value of all, unnest(map_entries(m)) of a map, json_each(m) of an object`,
+      `${ANY_KEY} is any key, in a map spelled as in the documents: m.key or m['odd key']; all with unnest(map_entries(m)) of a map, json_each(m) of an object`,
     );
   const lists = paths.filter((path) => path.endsWith('[]'));
   const isInJson = (list: string) =>
     [EXTRA_COLUMN, ...jsons.map(({ path }) => path)].some((path) => isUnder(list, path));
-  if (!lists.every(isInJson)) hints.push('x[] by unnest (SELECT unnest(x) AS item)');
+  if (!lists.every(isInJson)) hints.push('x[] by unnest(x)');
   if (jsons.some(({ type }) => /text|integer|number|boolean/.test(type)))
     hints.push(
       "x of type JSON by a cast (TRY_CAST(x->>'$' AS DOUBLE), text by (x->>'$')): bare it sorts and compares as text. GROUP BY json_type(x) counts what all documents have there",

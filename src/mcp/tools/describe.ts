@@ -9,7 +9,7 @@ import { addressing } from './addressing.ts';
 import { COUNTED_MAX, EXACT_MAX, FEW, figuresOf } from './field-figures.ts';
 import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
 import { straysOf } from './field-strays.ts';
-import { type FieldLine, foldLines } from './fold-lines.ts';
+import { type FieldLine, foldLines, withAlikeTypes } from './fold-lines.ts';
 import { handTool } from './hand-tool.ts';
 import { identifier, inferFields, isUnder, LEVELS_MAX, quotedIdentifier, quotedText } from './infer.ts';
 import { nextStepFor } from './next-steps.ts';
@@ -72,7 +72,7 @@ export async function describeCollection(
     throw noSuchField(input.path, all);
   }
   const max = input.lines ?? LINES_DEFAULT;
-  const folded = foldLines(wanted, max);
+  const folded = withAlikeTypes(foldLines(wanted, max));
   const rows = folded.slice(0, max).map(({ path, type, rest }) => [path, type, ...rest]);
   const cut = folded.slice(max).map(({ path }) => path);
   const seen = new Set(all.map(({ path }) => path));

@@ -48,7 +48,7 @@ export function linesOf(
     const share = Math.round((100 * present) / of);
     const shown = share === 0 ? '<1%' : share === 100 && present < of ? '>99%' : `${share}%`;
     const { least, most, distinct } = figure ?? {};
-    const values = least === undefined ? field.examples : least === most ? least : `${least} … ${most}`;
+    const values = least === undefined ? telling(field.examples) : least === most ? least : `${least} … ${most}`;
     return {
       path: field.path,
       depth: field.depth,
@@ -56,6 +56,15 @@ export function linesOf(
       rest: [shown, field.keys === undefined ? (distinct ?? null) : null, values],
     };
   });
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Examples, but for those of which nobody learns anything. */
+function telling(examples: readonly unknown[]): readonly unknown[] {
+  return examples.every((example) => typeof example === 'string' && UUID.test(example))
+    ? examples.slice(0, 1)
+    : examples;
 }
 
 /** Whether a place has the type JSON, which by itself does not say what values to expect. */

@@ -69,3 +69,43 @@ function withinType({ path, type }: FieldLine, group: readonly FieldLine[]): str
   const fields = group.map((one) => `${one.path.slice(path.length + 1)} ${one.type}`);
   return `${type === 'object' ? '' : `${type} `}{${fields.join(', ')}}`;
 }
+
+/** A shorter type is not worth a look at another line. */
+const ALIKE_CHARS_MIN = 60;
+
+/**
+ * The same lines, where an object with the fields of one beside it, or some of these, says so in place of its type: `as
+ * support.chrome`.
+ */
+export function withAlikeTypes(lines: readonly FieldLine[]): FieldLine[] {
+  const known = new Map<string, { path: string; fields: ReadonlySet<string> }[]>();
+  return lines.map((line) => {
+    if (!line.type.startsWith('{') || line.type.length < ALIKE_CHARS_MIN) return line;
+    const fields = new Set(partsOfType(line.type.slice(1, -1)));
+    const beside = known.get(parentOf(line.path)) ?? [];
+    const alike = beside.find((one) => [...fields].every((field) => one.fields.has(field)));
+    if (alike === undefined) {
+      known.set(parentOf(line.path), [...beside, { path: line.path, fields }]);
+      return line;
+    }
+    return { ...line, type: `as ${alike.path}${alike.fields.size > fields.size ? ', fewer fields' : ''}` };
+  });
+}
+
+/** The parts of a text between the commas that are in no brackets and no quotes. */
+function partsOfType(text: string): string[] {
+  const parts: string[] = [];
+  let [depth, from, isQuoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string;
+    if (character === '"') isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    if ('{(['.includes(character)) depth += 1;
+    else if ('})]'.includes(character)) depth -= 1;
+    else if (character === ',' && depth === 0) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  return [...parts, text.slice(from).trim()];
+}

@@ -122,9 +122,7 @@ describe('describeCollection()', () => {
       truncated: false,
       null_in_sample: ['gone', 'user.age'],
     });
-    expect(next).toBe(
-      'run_query with FROM "w"."c"; nested fields by their path (SELECT a.b); x[] by unnest (SELECT unnest(x) AS item).',
-    );
+    expect(next).toBe('run_query with FROM "w"."c"; nested fields as a.b; x[] by unnest(x).');
   });
 
   it('counts the values that do not fit, in all documents', async () => {
@@ -242,7 +240,7 @@ describe('describeCollection()', () => {
     expect(tags.next).not.toContain('SELECT unnest(x)');
     const nested = await describeOne('o', 'STRUCT("p" JSON, l VARCHAR[])', { o: { p: 1, l: ['x'] } });
     expect(nested.types).toContain('o.p JSON (integer)');
-    expect(nested.next).toContain('SELECT unnest(x) AS item');
+    expect(nested.next).toContain('x[] by unnest(x)');
   });
 
   it('lists nested fields that the type has and the sample has not, bounded, and none of a type that is spelled otherwise', async () => {
