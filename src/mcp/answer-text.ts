@@ -42,7 +42,7 @@ function isTable(data: Data): data is Table {
 function rowsText(data: Table): string {
   const types = Array.isArray(data['types']) ? data['types'].map(String) : [];
   const head = data.columns.map((name, index) =>
-    [cellText(name, true), shortType(types[index] ?? '')].join(' ').trim(),
+    [nameText(String(name)), shortType(types[index] ?? '')].join(' ').trim(),
   );
   const table = [head.join(','), ...data.rows.map((row) => rowText(row, types)), countText(data.rows, data)];
   const fields = Object.entries(data);
@@ -72,6 +72,9 @@ function cellText(value: unknown, isText: boolean): string {
   const isPlain = value !== '' && !/^[\s[{(]|[",\n\r]|\s$/.test(value);
   return isPlain && value !== 'null' && (isText || !AMBIGUOUS.test(value)) ? value : JSON.stringify(value);
 }
+
+/** The name of a column, which its type follows. */
+const nameText = (name: string): string => (/[\s()]/.test(name) ? JSON.stringify(name) : cellText(name, true));
 
 function shortType(type: string): string {
   const nested = /^(STRUCT|MAP)\(.*\)((?:\[\d*\])*)$/s.exec(type);

@@ -1,3 +1,4 @@
+import { readAnswerText } from './answer-text.ts';
 import { recordOf, type ToolResult, textOf } from './bridge.ts';
 import { type Kind, kindOf } from './values.ts';
 
@@ -61,16 +62,12 @@ function structuredOf(answer: ToolResult): Readonly<Record<string, unknown>> {
   if (typeof answer.structuredContent === 'object' && answer.structuredContent !== null) {
     return recordOf(answer.structuredContent);
   }
-  try {
-    return recordOf(JSON.parse(fencedIn(textIn(answer) ?? '') ?? '{}'));
-  } catch {
-    return {};
-  }
+  return readAnswerText(fencedIn(textIn(answer) ?? '') ?? '');
 }
 
 /** The lines between the fence's markers. */
 function fencedIn(text: string): string | undefined {
-  const [, tag] = /^<(data-[0-9a-f]+)>/.exec(text) ?? [];
+  const [, tag] = /^<(data-\d+)>/.exec(text) ?? [];
   const start = text.indexOf('\n') + 1;
   const end = text.lastIndexOf(`\n</${tag}>`);
   return tag === undefined || start === 0 || end < start ? undefined : text.slice(start, end);
