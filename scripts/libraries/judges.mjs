@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** What a driver reports of a call: the text that a model is told, and what a program is given. Either may be missing. */
 const told = ({ text, structured }) => `${text ?? ''} ${structured == null ? '' : JSON.stringify(structured)}`;
-/** Libraries wrap text: as JSON, as a Python literal, with escapes. */
+/** Of a result a model sees its JSON or its table. Libraries wrap text: as JSON, as a Python literal, with escapes. */
 const plain = (answer) => told(answer).replace(/\\n|[\\\s"']/g, '');
 
 const wants = (answer, pattern) =>
@@ -63,7 +63,7 @@ export const JUDGES = {
       ['o120', 120],
     ];
     if (structured?.rows !== undefined && !isDeepStrictEqual(structured.rows, rows)) return JSON.stringify(structured);
-    return wants(answer, /rows:\[\[o118,118\],\[o119,119\],\[o120,120\]\]/);
+    return wants(answer, /rows:\[\[o118,118\],\[o119,119\],\[o120,120\]\]|nBIGINTo118,118o119,119o120,120\(3\)/);
   },
   typed: ({ large, issued }) => {
     const lost = [
@@ -82,7 +82,8 @@ export const JUDGES = {
       .concat(['name', 'state', 'kept_in', 'next'].filter((key) => issued[key] == null));
     return lost.length === 0 ? undefined : `lost: ${lost.join(', ')}; left: ${JSON.stringify({ issued, large })}`;
   },
-  page: (answer) => wants(answer, /rows:\[\[o051,52\],\[o052,53\],\[o053,54\]\]/),
+  page: (answer) =>
+    wants(answer, /rows:\[\[o051,52\],\[o052,53\],\[o053,54\]\]|moreBIGINTo051,52o052,53o053,54\(50to52of121\)/),
   error: (answer) => wants(answer, /Collectionorderdoesnotexistinworkspace\w+\.Didyoumean\w+\.orders\?/),
   resource: (answer) => wants(answer, /collection:\w+\.orders.*strays/),
   prompt: (answer) => wants(answer, /describe_collection/),
