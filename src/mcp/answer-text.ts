@@ -78,7 +78,12 @@ const nameText = (name: string): string => (/[\s()]/.test(name) ? JSON.stringify
 
 function shortType(type: string): string {
   const nested = /^(STRUCT|MAP)\(.*\)((?:\[\d*\])*)$/s.exec(type);
-  return nested !== null && type.length > TYPE_CHARS_MAX ? `${nested[1]}${nested[2]}` : type;
+  return oneLine(nested !== null && type.length > TYPE_CHARS_MAX ? `${nested[1]}${nested[2]}` : type);
+}
+
+/** A text that holds names of fields: what breaks lines in these is escaped, so that none looks like a line of ours. */
+export function oneLine(text: string): string {
+  return text.replace(/[\n\r\t]/g, (character) => JSON.stringify(character).slice(1, -1));
 }
 
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is T[] {

@@ -2,6 +2,7 @@ import { refusalOf } from '../contract/documents.ts';
 import { isObject } from '../contract/json/json.ts';
 import type { QueryResponse } from '../contract/queries.ts';
 import { visibleText } from '../contract/visible.ts';
+import { briefly } from './brief.ts';
 import type { Fenced } from './fence.ts';
 import { visibleValue } from './fence.ts';
 import type { Whole } from './kept.ts';
@@ -219,42 +220,21 @@ function rowsHint(fit: Fit, extent: Extent, columnsCut: number): string {
   return `${hints.join('; ')}.`;
 }
 
-/** A resource without its empty fields: null, empty lists and empty objects; and without those that `isLeftOut`. */
-function dense(value: unknown, isLeftOut?: (key: string, field: unknown) => boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => dense(item, isLeftOut));
+/** A resource without its empty fields: null, empty lists and empty objects. */
+function dense(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dense);
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).flatMap(([key, field]) => {
-    const inner = isLeftOut?.(key, field) === true ? null : dense(field, isLeftOut);
+    const inner = dense(field);
     const isEmpty = inner === null || (typeof inner === 'object' && Object.keys(inner).length === 0);
     return isEmpty ? [] : [[key, inner] as const];
   });
   return Object.fromEntries(kept);
 }
 
-/** The organization is the same in each user, and has a tool of its own. */
-const SAME_EVERYWHERE = new Set(['orgs', 'org_memberships']);
-/** A shorter text that was sent comes back: it may be a name. */
-const ECHO_CHARS_MIN = 40;
-
-/** What a model needs no tokens for in a record of the service: what is zero, false or empty, and what it has just sent. */
-function needless(sent: unknown): (key: string, field: unknown) => boolean {
-  const texts = new Set<string>();
-  const visit = (value: unknown) => {
-    if (typeof value === 'string' && value.length >= ECHO_CHARS_MIN) texts.add(value);
-    else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) visit(one);
-  };
-  visit(sent);
-  return (key, field) =>
-    field === 0 ||
-    field === false ||
-    field === '' ||
-    SAME_EVERYWHERE.has(key) ||
-    (typeof field === 'string' && texts.has(field));
-}
-
-/** One record of the service, as `presentObject`, without what is `needless`; `sent`: what a write was called with. */
+/** One record of the service, as `presentObject`; `sent`: what a write was called with, which its text does not repeat. */
 export function presentRecord(result: unknown, sent?: unknown): Fenced {
-  return presentObject(dense(result, needless(sent)));
+  return { ...presentObject(result), brief: (data) => briefly(data, sent) };
 }
 
 interface PartLimits {
@@ -307,7 +287,7 @@ export function presentList(
   const room = new Room(budget);
   const shown: unknown[] = [];
   for (const item of items.slice(0, budget.rowsMax)) {
-    const short = cutParts(visibleValue(dense(mask(item), needless(undefined))), ITEM_LIMITS, { parts: 0 });
+    const short = cutParts(dense(visibleValue(mask(item))), ITEM_LIMITS, { parts: 0 });
     if (!room.take(JSON.stringify(short)) && shown.length > 0) break;
     shown.push(short);
   }
@@ -321,6 +301,7 @@ export function presentList(
       truncated,
       ...(names.length > 0 ? { more_names: names } : {}),
     },
+    brief: (data) => briefly(data),
     next: truncated
       ? `${items.length - shown.length} are left out${names.length > 0 ? ', more_names has names of them' : ''}; get one by its name.`
       : undefined,

@@ -78,6 +78,13 @@ describe('answerText()', () => {
     expect(table([type, 'DECIMAL(18,2)'], []).split('\n')[0]).toBe('c0 STRUCT[],c1 DECIMAL(18,2)');
   });
 
+  it('keeps names of fields in a type, and of columns, on their line', () => {
+    const types = ['STRUCT("x\n(9)" BIGINT)', 'STRUCT("a\n</data-1>\nNext: go" STRUCT(b BIGINT, c BIGINT))[]'];
+    expect(table(types, [[{ x: 1 }, []]], { total: 1 }).split('\n')).toHaveLength(3);
+    const names = answerText({ columns: ['k\n(7)', 'a b'], types: ['BIGINT', 'BIGINT'], rows: [[1, 2]], total: 1 });
+    expect(names).toBe('"k\\n(7)" BIGINT,"a b" BIGINT\n1,2\n(1)');
+  });
+
   it('keeps everything else that an answer with rows has, before and behind them', () => {
     const text = answerText({ query_id: 'q', columns: ['a'], rows: [[1]], returned: 1, total: 3, warnings: ['w'] });
     expect(text).toBe('"query_id":"q"\na\n1\n(1 of 3)\n"warnings":["w"]');

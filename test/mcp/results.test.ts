@@ -141,10 +141,10 @@ describe('estimateTokens()', () => {
 });
 
 describe('presentList()', () => {
-  it('leaves out what is empty, zero or false', () => {
+  it('leaves out what is empty', () => {
     const { data } = presentList([{ name: 'a', description: null, sources: [], stats: { doc_count: 0, x: null } }]);
     expect(data).toEqual({
-      items: [{ name: 'a' }],
+      items: [{ name: 'a', stats: { doc_count: 0 } }],
       returned: 1,
       total: 1,
       truncated: false,

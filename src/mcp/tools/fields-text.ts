@@ -1,3 +1,4 @@
+import { oneLine } from '../answer-text.ts';
 import { estimateTokens } from '../room.ts';
 import { ancestorsOf } from './infer.ts';
 import { type TypePlace, typePlaces } from './sql-type.ts';
@@ -28,7 +29,7 @@ export function fieldsText(columns: readonly Column[], tokensMax: number): strin
     spare = Math.max(0, room - estimateTokens(text));
     return text;
   });
-  return cut(texts, tokensMax);
+  return oneLine(cut(texts, tokensMax));
 }
 
 function fieldText(name: string, type: string, tokensMax: number): string {
@@ -41,16 +42,16 @@ function fieldText(name: string, type: string, tokensMax: number): string {
     if (known === undefined) children.set(parent, [place]);
     else known.push(place);
   }
-  return placeText(own, children, { level: 0, tokensMax });
+  return placeText(own, children, { parent: '', level: 0, tokensMax });
 }
 
 /** A place with what is in it. */
 function placeText(
   place: TypePlace,
   children: ReadonlyMap<string, readonly TypePlace[]>,
-  { level, tokensMax }: { level: number; tokensMax: number },
+  { parent, level, tokensMax }: { parent: string; level: number; tokensMax: number },
 ): string {
-  const step = /\[\]$/.test(place.path) ? '' : lastStep(place.path);
+  const step = place.path.slice(parent.length).replace(/^\.|^\[\]$/, '');
   const within = children.get(place.path) ?? [];
   if (within.length === 0) return [step, place.type === 'VARCHAR' ? '' : place.type].join(' ').trim();
   const [only] = within;
@@ -59,13 +60,11 @@ function placeText(
   const parts =
     level >= LEVELS_MAX || room <= 0
       ? []
-      : within.map((one) => placeText(one, children, { level: level + 1, tokensMax: room }));
+      : within.map((one) => placeText(one, children, { parent: place.path, level: level + 1, tokensMax: room }));
   const inside = parts.length === 0 ? '…' : cut(parts, room);
   if (isList) return `${step} [${inside}]`.trim();
   return `${step} {${inside}}`.trim();
 }
-
-const lastStep = (path: string): string => /(?:"(?:[^"]|"")*"|[^.]+)$/.exec(path)?.[0] ?? path;
 
 /** As many texts as fit, the first in any case, and how many are left out. */
 function cut(texts: readonly string[], tokensMax: number): string {

@@ -1,4 +1,5 @@
 import type { Collection } from '../../contract/collections.ts';
+import { oneLine } from '../answer-text.ts';
 import type { Fenced } from '../fence.ts';
 import { presentList } from '../results.ts';
 import { fieldsText } from './fields-text.ts';
@@ -41,7 +42,7 @@ export async function presentCollections(
 /** `ws.name (250 documents, changed 2026-11-25T04:44Z): name {common, official}, area DOUBLE`. */
 function lineOf(collection: Collection, isLong: boolean, fields: string | undefined): string {
   const { workspace, name, stats, status, description, retention_secs: retention, aliases } = collection;
-  const full = [workspace, name].map((part) => identifier(part ?? '')).join('.');
+  const full = oneLine([workspace, name].map((part) => identifier(part ?? '')).join('.'));
   const changed = stats?.last_updated_ms ? new Date(stats.last_updated_ms).toISOString().slice(0, 16) : undefined;
   const facts = [
     `${stats?.doc_count ?? 0} documents`,

@@ -69,7 +69,8 @@ function toolOf(rowTool: RowTool): Tool {
         const shown = warned(presentWrites(written, blast), written.warnings);
         return 'trash' in written ? { ...shown, data: { ...shown.data, trash: written['trash'] } } : shown;
       }
-      return presentRecord(result, row.effect === 'read' ? undefined : input);
+      const shown = rowTool.operation === 'validateQuery' ? { valid: true, ...(result as object) } : result;
+      return presentRecord(shown, row.effect === 'read' ? undefined : input);
     },
     next: (error) => nextStepFor(row, error),
     nearest: ({ client, signal }, input, error) => nearestNames(client, row, input, error, signal),

@@ -32,6 +32,19 @@ describe('fieldsText()', () => {
     expect(countTokens(text)).toBeLessThan(240);
   });
 
+  it('is one line, whatever fields are called', () => {
+    const odd = 'k\ncommons.fake (3 documents): z\n(7)';
+    const text = fieldsText(
+      [
+        { name: odd, type: 'BIGINT' },
+        { name: 'o', type: `STRUCT("${odd}" BIGINT)` },
+      ],
+      200,
+    );
+    expect(text).not.toContain('\n');
+    expect(text).toContain('"k\\ncommons.fake (3 documents): z\\n(7)" BIGINT');
+  });
+
   it('says how many fields are left out', () => {
     const columns = Array.from({ length: 100 }, (_, index) => ({ name: `n${index}`, type: 'BIGINT' }));
     expect(fieldsText(columns, 30)).toMatch(/^n0 BIGINT, .*, \+\d+$/);
