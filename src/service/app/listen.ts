@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
+import { limitArrival } from './arrival.ts';
 import { rawErrorResponse } from './failures.ts';
 
 /**
@@ -24,14 +25,16 @@ export interface TlsFiles {
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 20_000,
-  /** Time for a request to arrive completely; answering may take longer. */
-  requestTimeout: 120_000,
+  /** See `arrival.ts`. */
+  requestTimeout: 0,
   keepAliveTimeout: 60_000,
 };
 /** Connections of one TCP address. Whoever has no key can open as many. */
 const CONNECTIONS_MAX = 8_192;
 /** Time to accept what waits at a socket. */
 const ACCEPT_MS = 10;
+/** Time to read the answer to a request that did not arrive in time. */
+const LATE_ANSWER_MS = 5_000;
 /** Time for a TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 
@@ -61,6 +64,7 @@ export async function listen(
   const sockets = socketsOf(server);
   const silent = silentOf(server);
   server.on('clientError', answerClientError);
+  server.on('request', (request: IncomingMessage) => limitArrival(request, () => answerLate(request)));
   if ('path' in address) server.on('connection', onLocal);
   else server.maxConnections = connectionsMax();
   const where = 'path' in address ? address.path : `${address.host}:${address.port}`;
@@ -193,6 +197,12 @@ function isAnswered(path: string): Promise<boolean> {
 
 function urlOf({ address, family, port }: AddressInfo, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function answerLate({ socket }: IncomingMessage): void {
+  if (socket.writable) socket.end(rawErrorResponse('ERR_HTTP_REQUEST_TIMEOUT', randomUUID()));
+  // Whoever still sends might never end the connection.
+  setTimeout(() => socket.destroy(), LATE_ANSWER_MS).unref();
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -8,6 +8,7 @@ import { ended } from '../../contract/text.ts';
 import type { CallContext } from '../context.ts';
 import { load } from '../loading/load.ts';
 import type { LoadOutcome } from '../loading/loading.ts';
+import { longBody } from './arrival.ts';
 import { JSON_TYPE, toApiError } from './failures.ts';
 import { parseInput } from './input.ts';
 import { routerPath } from './paths.ts';
@@ -130,9 +131,9 @@ async function* bytesOf({ raw }: FastifyRequest): AsyncGenerator<Buffer> {
     throw new ApiError('unsupported_media_type', `The body has the Content-Encoding "${encoding}". Send it without.`);
   }
   try {
-    // Giving up must not destroy the connection, which still carries the answer.
-    yield* raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    yield* longBody(raw);
   } catch (error) {
-    throw new ApiError('invalid_input', 'The request ended before its body was complete.', { cause: error });
+    const why = raw.destroyed ? 'The request ended' : 'The rest of the request did not come';
+    throw new ApiError('invalid_input', `${why} before its body was complete.`, { cause: error });
   }
 }

@@ -33,9 +33,9 @@ async function parquetOf(sql: string, options = ''): Promise<{ path: string; byt
   return { path, bytes: readFileSync(path) };
 }
 
-async function load(sql: string, options: Parameters<Loads['load']>[2] = {}) {
+async function load(sql: string, options: Parameters<Loads['load']>[2] = {}, written = '') {
   const docs = await loads.create('docs');
-  const outcome = await loads.load(docs, (await parquetOf(sql)).bytes, { format: 'parquet', ...options });
+  const outcome = await loads.load(docs, (await parquetOf(sql, written)).bytes, { format: 'parquet', ...options });
   const rows = await rowsOf(loads.engine, 'SELECT * EXCLUDE (_id, _event_time) FROM docs ORDER BY _id');
   return { outcome, columns: (await columnsOf(loads.engine)).slice(2), rows };
 }
@@ -57,9 +57,12 @@ async function expectAlike(sql: string, before: JsonObject[] = []): Promise<void
 }
 
 describe('what an export has beside its columns', () => {
+  const EXPORTED = ", KV_METADATA {colloquy: 'collection'}";
+
   test('goes back to its place', async () => {
-    const { outcome } = await load(`SELECT * FROM (VALUES
-      ('a', 1, {x: [1, NULL]}, '{"n":"one","o/x/1":{"y":"z"}}', '{"N":2}'), ('b', 2, {x: [3]}, NULL, NULL)) t(_id, n, o, _strays, _extra)`);
+    const sql = `SELECT * FROM (VALUES
+      ('a', 1, {x: [1, NULL]}, '{"n":"one","o/x/1":{"y":"z"}}', '{"N":2}'), ('b', 2, {x: [3]}, NULL, NULL)) t(_id, n, o, _strays, _extra)`;
+    const { outcome } = await load(sql, {}, EXPORTED);
     expect(outcome).toMatchObject({ entries: 2, added: 2, refusedCount: 0, withoutId: 0 });
     const added = await loads.create('added');
     await loads.add(added, [
@@ -75,10 +78,29 @@ describe('what an export has beside its columns', () => {
     [`'{"l/7":1}'`, 'has a value in "_strays" for "l/7", which is no place in it'],
     [`'{"l/999999999999":1}'`, 'which is no place in it'],
     [`'{"x/y":1}'`, 'which is no place in it'],
+    [`'{"_id":"other"}'`, 'has a value in "_strays" for "_id", which is no place in it'],
   ])('is refused where it is %s', async (strays, why) => {
-    const { outcome, rows } = await load(`SELECT [1] AS l, ${strays} AS _strays UNION ALL SELECT [2], NULL`);
+    const sql = `SELECT 'a' AS _id, [1] AS l, ${strays} AS _strays UNION ALL SELECT 'b', [2], NULL`;
+    const { outcome, rows } = await load(sql, {}, EXPORTED);
     expect(outcome).toMatchObject({ added: 1, refused: [{ at: 1, why: expect.stringContaining(why) }] });
     expect(rows).toEqual([[[2]]]);
+  });
+
+  test.each(['_id', '_event_time', 'n'])('is refused where it would replace %s', async (field) => {
+    const sql = `SELECT 'a' AS _id, 1 AS n, '{"${field}":"2020-01-01T00:00:00Z"}' AS _extra`;
+    const { outcome } = await load(sql, {}, EXPORTED);
+    const why = expect.stringContaining(`has a value in "_extra" for "${field}", which is a column`);
+    expect(outcome).toMatchObject({ added: 0, refused: [{ at: 1, why }] });
+  });
+
+  test('is a field where the file is of another maker, and replaces nothing', async () => {
+    const texts = ['{"_id":"other","n":2}', 'just text', null];
+    const values = texts.map((one, at) => `('id${at}', ${at}, ${one === null ? 'NULL' : `'${one}'`}, 'x')`);
+    const { outcome } = await load(`SELECT * FROM (VALUES ${values.join(', ')}) t(_id, n, _extra, _strays)`);
+    expect(outcome).toMatchObject({ added: 3, refusedCount: 0 });
+    expect(outcome.warnings.filter((one) => one.includes('of the file is a field of that name'))).toHaveLength(2);
+    const sql = `SELECT _id, n, _extra->>'$._extra', _extra->>'$._strays' FROM docs ORDER BY _id`;
+    expect(await rowsOf(loads.engine, sql)).toEqual(texts.map((one, at) => [`id${at}`, at, one, 'x']));
   });
 
   test('is a field of CSV, which is told', async () => {

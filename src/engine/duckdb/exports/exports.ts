@@ -8,6 +8,7 @@ import { STRAYS_COLUMN } from '../../../contract/strays.ts';
 import { createPace } from '../../../contract/turns/turns.ts';
 import { type ExportedTable, type Retyped, requireSpace, type TableExport } from '../../engine.ts';
 import { createSessions } from '../connections/sessions.ts';
+import { AS_COLLECTION } from '../loading/beside.ts';
 import { EXTRA_COLUMN, ID_COLUMN, quoteName, TIME_COLUMN } from '../sql/names.ts';
 import type { Store } from '../storage/store.ts';
 import { dataTable, storedShape } from '../tables/catalog.ts';
@@ -31,7 +32,7 @@ export interface Exports {
 /** Writes a table, as SQL names it, to a new Parquet file. */
 type WriteParquet = (
   connection: DuckDBConnection,
-  source: { table: string; columns: readonly { name: string; type: DuckDBType }[] },
+  source: { table: string; columns: readonly { name: string; type: DuckDBType }[]; option: string },
   path: string,
 ) => Promise<Retyped[]>;
 
@@ -138,7 +139,7 @@ async function writeWith(
     const types = (await connection.stream(`SELECT * FROM ${source} LIMIT 0`)).columnTypes();
     const typed = columns.map((name, index) => ({ name, type: types[index] as DuckDBType }));
     const retyped = await watched(path, connection, () =>
-      writeParquet(connection, { table: source, columns: typed }, path),
+      writeParquet(connection, { table: source, columns: typed, option: AS_COLLECTION }, path),
     );
     await chmod(path, 0o600);
     const [count] = (await connection.runAndReadAll(`SELECT count(*) ${visible}`)).getRows();

@@ -9,7 +9,7 @@ import { declaredJson, isDeclaredShape } from '../values/declared.ts';
 import type { Shape } from '../values/shape.ts';
 import { typeOf } from '../values/types.ts';
 import { typeName } from '../values/values.ts';
-import { BESIDE, mergeBeside } from './beside.ts';
+import { BESIDE, besideNotes, isCollectionSql, mergeBeside } from './beside.ts';
 import { isSafe, timesAmong } from './csv-types.ts';
 import { holdsLongDecimals, type TypedValues, typedValues } from './parquet-types.ts';
 import type { Ask, Part, Relation, RelationOptions, RowAsDocument, RowColumn } from './relation.ts';
@@ -71,12 +71,16 @@ export async function parquetRelation(
   const select = `SELECT *, ${ROW_NUMBER} + 1 AS l FROM ${read}`;
   const parts = await partsOf(ask, path, skip, select);
   const all = `(${select} WHERE ${ROW_NUMBER} >= ${skip})`;
-  const beside = BESIDE.map((name) => sources.find((one) => one.name === name && TEXT_IDS.has(one.type.typeId))?.sql);
+  const isExport = (await ask(isCollectionSql(path))).length > 0;
+  const beside = BESIDE.map((name) =>
+    isExport ? sources.find((one) => one.name === name && TEXT_IDS.has(one.type.typeId))?.sql : undefined,
+  );
   const fields = sources.filter(
     ({ name, sql }) => ![ID_COLUMN, TIME_COLUMN, META].includes(name) && !beside.includes(sql),
   );
-  const notes: string[] = [];
+  const notes = isExport ? [] : besideNotes(sources.map(({ name }) => name));
   const columns = await columnsOf(ask, all, fields, { times, integers, notes });
+  const names = new Set(columns.map(({ name }) => name));
   const tooLarge = isTooLarge(fields);
   const [found = []] = tooLarge === undefined ? [] : await ask(`SELECT bool_or(${tooLarge}) FROM ${all}`);
   const find = (name: string) => sources.find((one) => one.name === name);
@@ -105,7 +109,7 @@ export async function parquetRelation(
           : `json_object(${columns.map((column, at) => `'${at}', ${jsonOf(column)}`).join(', ')})::VARCHAR`,
         ...beside.map((sql) => (sql === undefined ? 'NULL' : `${sql}::VARCHAR`)),
       ].join(', '),
-    document: (values) => parquetDocument(values, columns, idField),
+    document: (values) => parquetDocument(values, { columns, names, idField }),
     notes,
   };
 }
@@ -207,8 +211,11 @@ async function partsOf(ask: Ask, path: string, skip: number, select: string): Pr
 
 function parquetDocument(
   [row, own, id, time, text, ...beside]: readonly DuckDBValue[],
-  columns: readonly RowColumn[],
-  idField: string | undefined,
+  {
+    columns,
+    names,
+    idField,
+  }: { columns: readonly RowColumn[]; names: ReadonlySet<string>; idField?: string | undefined },
 ): RowAsDocument {
   const values = parseJson(String(text)) as JsonObject;
   const document: JsonObject = {};
@@ -222,6 +229,6 @@ function parquetDocument(
     if (value !== null) setField(document, name, value);
   }
   const idValue = idField === undefined ? undefined : typeof id === 'string' ? id : null;
-  const why = mergeBeside(document, beside);
+  const why = mergeBeside(document, beside, names);
   return withId({ at: Number(row), document, why }, idField, idValue);
 }

@@ -17,6 +17,8 @@ interface Source {
   /** The table, as SQL names it. */
   table: string;
   columns: readonly KeptColumn[];
+  /** Another option of COPY. */
+  option?: string;
 }
 
 /** Writes a table to a new Parquet file with every value exact; returns which columns needed another type for that. */
@@ -30,7 +32,8 @@ export async function writeParquet(connection: DuckDBConnection, source: Source,
     if (writtenAs !== undefined) retyped.push({ name: column.name, type: typeName(column.type), writtenAs });
   }
   const select = `SELECT ${list.join(', ')} FROM ${source.table}`;
-  await connection.run(`COPY (${select}) TO ${quoteText(path)} (FORMAT parquet)`);
+  const options = ['FORMAT parquet', ...(source.option === undefined ? [] : [source.option])];
+  await connection.run(`COPY (${select}) TO ${quoteText(path)} (${options.join(', ')})`);
   return retyped;
 }
 
