@@ -24,13 +24,15 @@ export async function findFiles(
   const take = async (asked: string) => {
     const { path, bytes, handle } = await openAllowed(allowed, asked);
     await handle.close();
-    if (!files.has(path)) files.set(path, { path, name: nameOf(allowed, path), bytes });
+    if (!files.has(path))
+      files.set(path, { path, name: nameOf(allowed, path), bytes, format: format ?? formatByName(path) });
     if (files.size > FILES_MAX) throw tooMany(asked);
   };
   for (const asked of paths) {
     if (isUrl(asked)) {
       const url = allowedUrl(asked, allowed.hosts ?? []);
-      files.set(asked, { path: asked, name: fileNameIn(url), bytes: 0 });
+      const name = fileNameIn(url);
+      files.set(asked, { path: asked, name, bytes: 0, format: format ?? formatByName(name) });
       if (files.size > FILES_MAX) throw tooMany(asked);
       continue;
     }

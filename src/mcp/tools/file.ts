@@ -43,6 +43,8 @@ export interface FoundFile {
   name: string;
   /** 0 if it is known only once it is read. */
   bytes: number;
+  /** Undefined if it is known only once it is read. */
+  format: FileFormat | undefined;
 }
 
 export interface FoundFiles {

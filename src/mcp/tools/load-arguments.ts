@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { type ColumnTypes, readColumnTypes } from '../../contract/column-types.ts';
 import { contract } from '../../contract/contract.ts';
+import { ApiError } from '../../contract/errors.ts';
 import { isObject } from '../../contract/json/json.ts';
+import { cut } from '../../contract/text.ts';
 import { structureIn } from './arguments.ts';
-import { FILE_FORMATS, type FileFormat } from './file.ts';
+import { FILE_FORMATS, type FileFormat, type FoundFile } from './file.ts';
 import type { Understood } from './hand-tool.ts';
 import type { Arguments } from './relations.ts';
 
@@ -121,7 +123,7 @@ const MOVED: Readonly<Record<string, keyof FormatParams>> = {
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(FormatParams.shape));
 /** Objects in which the API has some of the fields. */
 const GROUPS = ['csv', 'xml', 'json', 'xlsx'];
-const EVENT_TIME = 'event_time_info';
+const NAME_CHARS = 100;
 
 /**
  * What was sent, under the names that are listed: fields of `format_params` may stand by themselves, or in it as the API
@@ -130,19 +132,16 @@ const EVENT_TIME = 'event_time_info';
 export function underListedNames(sent: Arguments): Understood {
   const asGiven = sent[WITHIN];
   const whole = typeof asGiven === 'string' ? structureIn(asGiven) : asGiven;
-  const params: Record<string, unknown> = {};
+  const params = isObject(whole) ? paramsIn(whole) : {};
   const rest: Record<string, unknown> = {};
   const renamed: string[] = [];
-  for (const [name, value] of Object.entries(isObject(whole) ? whole : {})) {
-    if (GROUPS.includes(name) && isObject(value)) Object.assign(params, value);
-    else if (!GROUPS.includes(name) || value !== true) params[name] = value;
-  }
   for (const [name, value] of Object.entries(sent)) {
-    const field = FIELDS.has(name) ? name : Object.hasOwn(MOVED, name) ? MOVED[name] : undefined;
     if (name === WITHIN && isObject(whole)) continue;
-    if (name === EVENT_TIME && !Object.hasOwn(sent, 'event_time')) {
-      rest['event_time'] = value;
-      renamed.push(`"${name}" is "event_time"`);
+    const listed = listedFor(name, value);
+    const field = FIELDS.has(name) ? name : Object.hasOwn(MOVED, name) ? MOVED[name] : undefined;
+    if (listed !== undefined && !Object.hasOwn(sent, listed)) {
+      rest[listed] = value;
+      renamed.push(`"${name}" is "${listed}"`);
     } else if (field === undefined || Object.hasOwn(params, field)) rest[name] = value;
     else if (!isEmpty(value)) {
       params[field] = value;
@@ -151,6 +150,63 @@ export function underListedNames(sent: Arguments): Understood {
   }
   const meant = Object.entries(params).filter(([, value]) => !isEmpty(value));
   return { listed: meant.length === 0 ? rest : { ...rest, [WITHIN]: Object.fromEntries(meant) }, renamed };
+}
+
+/** The fields of `format_params`, of which some may be in the groups that the API has. Throws for one with two values. */
+function paramsIn(whole: object): Record<string, unknown> {
+  const params = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(whole)) {
+    const isGroup = GROUPS.includes(name);
+    if (isGroup && value === true) continue;
+    for (const [field, one] of isGroup && isObject(value) ? Object.entries(value) : [[name, value] as const]) {
+      if (params.has(field) && JSON.stringify(params.get(field)) !== JSON.stringify(one)) {
+        throw new ApiError('invalid_input', `"${cut(field, NAME_CHARS)}" is in "${WITHIN}" twice, with two values.`);
+      }
+      params.set(field, one);
+    }
+  }
+  return Object.fromEntries(params);
+}
+
+/** The argument of its own that one under another name is. */
+function listedFor(name: string, value: unknown): 'event_time' | 'types' | undefined {
+  if (name === 'event_time_info') return 'event_time';
+  return name === 'csv_types' && !Array.isArray(typeof value === 'string' ? structureIn(value) : value)
+    ? 'types'
+    : undefined;
+}
+
+/** The formats that have a use for a field of `format_params`. */
+const USED_BY: Readonly<Record<keyof FormatParams, FileFormat>> = {
+  separator: 'csv',
+  columnNames: 'csv',
+  columnTypes: 'csv',
+  firstLineAsColumnNames: 'csv',
+  quoteChar: 'csv',
+  escapeChar: 'csv',
+  encoding: 'csv',
+  list_path: 'json',
+  doc_tag: 'xml',
+  root_tag: 'xml',
+  value_tag: 'xml',
+  attribute_prefix: 'xml',
+  sheet: 'xlsx',
+};
+
+/** Throws `invalid_input` for a field of `format_params` that none of the files has a use for. */
+export function requireUse({ format_params: params = {} }: LoadInput, files: readonly FoundFile[]): void {
+  const formats = new Set(files.map(({ format }) => format));
+  if (formats.has(undefined)) return;
+  for (const name of Object.keys(params) as (keyof FormatParams)[]) {
+    const use = USED_BY[name];
+    if (formats.has(use)) continue;
+    const are = [...formats].join(', ');
+    const what = files.length === 1 ? `the file is ${are}` : `the files are ${are}`;
+    throw new ApiError(
+      'invalid_input',
+      `"${name}" in "${WITHIN}" says how ${use} is read, and ${what}. Leave it out, or give "format".`,
+    );
+  }
 }
 
 /** What models send for what they leave out. */

@@ -6,7 +6,7 @@ import { type DocumentFile, FILE_NOT_FOUND } from './file.ts';
 import { handTool } from './hand-tool.ts';
 import { endsCall, type FileFacts, insideOf, type Load, type LoadedFile, newLoad, newShared } from './load.ts';
 import { presentLoad } from './load-answer.ts';
-import { type LoadInput, loadShape, underListedNames } from './load-arguments.ts';
+import { type LoadInput, loadShape, requireUse, underListedNames } from './load-arguments.ts';
 import { presentLoads } from './load-many-answer.ts';
 import { lookAt, type Planned, pathsIn, planOf } from './load-plan.ts';
 import { openAs, previewOf } from './load-preview.ts';
@@ -28,6 +28,7 @@ export async function loadFile(context: ToolContext, input: LoadInput): Promise<
     throw new ApiError('invalid_input', `Cannot call ${NAME}: ${ABSENT}.`);
   }
   const { files, leftOut } = await findFiles({ paths: pathsIn(input.path), format: input.format });
+  requireUse(input, files);
   const plan = planOf(files, input);
   await lookAt(context, plan, input);
   if (input.dry_run === true) return previewOf(context, { plan, leftOut }, input);

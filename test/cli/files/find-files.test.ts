@@ -34,7 +34,7 @@ describe('findFiles()', () => {
   it('takes a file by its name, whatever signs are in it', async () => {
     const { files, leftOut } = await findFiles(allowed, { paths: ['a.json'] });
     expect({ files, leftOut }).toEqual({
-      files: [{ path: join(root, 'in/a.json'), name: 'a.json', bytes: 2 }],
+      files: [{ path: join(root, 'in/a.json'), name: 'a.json', bytes: 2, format: 'json' }],
       leftOut: [],
     });
     expect(await namesOf('sale[1].csv')).toEqual(['sale[1].csv']);

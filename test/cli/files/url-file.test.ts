@@ -215,7 +215,7 @@ describe('URLs beside files', () => {
     const allowed = { folders: [], dataDir: '/none', hosts: ['data.example.org'] };
     const path = 'https://data.example.org/in/Orders%202024.csv.gz?key=1';
     const { files } = await findFiles(allowed, { paths: [path] });
-    expect(files).toEqual([{ path, name: 'Orders 2024.csv.gz', bytes: 0 }]);
+    expect(files).toEqual([{ path, name: 'Orders 2024.csv.gz', bytes: 0, format: 'csv' }]);
     await expect(findFiles(allowed, { paths: ['a.csv'] })).rejects.toThrow('allows no folder to read files from');
     await expect(findFiles({ ...allowed, hosts: [] }, { paths: [path] })).rejects.toThrow(
       'the operator allows no hosts',

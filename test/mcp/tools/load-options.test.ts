@@ -161,6 +161,16 @@ describe('arguments under other names', () => {
     const { data, next } = await load('csv', '1;2\n', { format_params: nested, event_time_info: { field: 'b' } });
     expect(data['counts']).toEqual({ ADDED: 1 });
     expect(next).toContain('"event_time_info" is "event_time"');
+    const same = { separator: ';', csv: { separator: ';' } };
+    expect((await load('csv', 'a;b\n1;2\n', { format_params: same })).data['counts']).toEqual({ ADDED: 1 });
+  });
+
+  it('are types by name where they are no list', async () => {
+    const { name, next } = await load('csv', 'zip,n\n1,2\n', { csv_types: { zip: 'STRING' } });
+    expect(next).toContain('"csv_types" is "types"');
+    expect(await typesOf(name)).toEqual({ zip: 'VARCHAR', n: 'BIGINT' });
+    const listed = await load('csv', 'zip,n\n1,2\n', { csv_types: '["STRING","INTEGER"]' });
+    expect(await typesOf(listed.name)).toEqual({ zip: 'VARCHAR', n: 'BIGINT' });
   });
 
   it.each([
@@ -170,9 +180,34 @@ describe('arguments under other names', () => {
     ],
     [{ csv_separator: ';', format_params: { separator: ',' } }, 'there is no argument "csv_separator"'],
     [{ seperator: ';' }, 'there is no argument "seperator"'],
+    [
+      { format_params: { separator: ';', csv: { separator: ',' } } },
+      '"separator" is in "format_params" twice, with two values.',
+    ],
+    [
+      { format_params: { csv: { separator: ',' }, separator: ';' } },
+      '"separator" is in "format_params" twice, with two values.',
+    ],
+    [
+      { format_params: { list_path: 'a' } },
+      '"list_path" in "format_params" says how json is read, and the file is csv. Leave it out',
+    ],
+    [{ sheet: 'One' }, '"sheet" in "format_params" says how xlsx is read, and the file is csv.'],
     [{ format: 'excel' }, 'argument "format": expected one of json, jsonl, csv, parquet, xml, avro, xlsx'],
   ])('%j is refused', async (args, why) => {
     expect((await load('csv', 'a\n1\n', args)).text).toContain(why);
+  });
+});
+
+describe('"format_params" of several files', () => {
+  it('are for those of its format, and refused where there is none', async () => {
+    write('mixed/a.csv', 'n;m\n1;2\n');
+    write('mixed/b.json', '[{"n":1}]');
+    const both = await call('load_file', { path: 'mixed', format_params: { separator: ';' } });
+    expect(both.isError).toBe(false);
+    expect(await rowsOf('SELECT m FROM a')).toEqual([[2]]);
+    const none = await call('load_file', { path: 'mixed', format_params: { doc_tag: 'x' } });
+    expect(none.text).toContain('says how xml is read, and the files are csv, json.');
   });
 });
 
