@@ -2,7 +2,7 @@ import { counted } from '../../contract/in-words.ts';
 import type { Fenced } from '../fence.ts';
 import { cutText } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
-import { addressing } from './addressing.ts';
+import { addressing, type Found } from './addressing.ts';
 import { identifier } from './infer.ts';
 import { count, type FileFacts, insideOf, type Load, type Target } from './load.ts';
 import type { LoadInput } from './load-arguments.ts';
@@ -107,11 +107,16 @@ export function withoutIdWarning(withoutId: number, before: number): string[] {
 function addressed(inside: number, table: string, fields: LoadedFields | undefined): string {
   if (inside === 0) return '';
   if (fields === undefined) return 'describe_collection shows the fields';
-  return addressing({ table, ...fields, ...UNKNOWN }).replace(/\.$/, '');
+  return fieldsAddressed({ table, ...fields });
+}
+
+/** How to write SQL with the fields that an answer lists. */
+export function fieldsAddressed(found: Pick<Found, 'table' | 'paths' | 'jsons' | 'hasExtra'>): string {
+  return `fields are text unless said; ${addressing({ ...found, ...UNKNOWN }).replace(/\.$/, '')}`;
 }
 
 /** What only counting all documents tells. */
-export const UNKNOWN = {
+const UNKNOWN = {
   hasTwins: false,
   hasNumberTexts: false,
   hasStrays: false,

@@ -1,10 +1,9 @@
 import type { Fenced } from '../fence.ts';
 import { cutText, Room } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
-import { addressing } from './addressing.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { readAs, renamedHint, tableOf, UNKNOWN, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, readAs, renamedHint, tableOf, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -139,7 +138,7 @@ async function collectionsOf(context: Pick<ToolContext, 'client' | 'signal'>, lo
     jsons.push(...(fields?.jsons ?? []));
     hasExtra ||= fields?.hasExtra === true;
   }
-  const addressed = addressing({ table: 'the collections', paths, jsons, hasExtra, ...UNKNOWN }).replace(/\.$/, '');
+  const addressed = fieldsAddressed({ table: 'the collections', paths, jsons, hasExtra });
   return { collections, left: groups.size - collections.length, addressed };
 }
 

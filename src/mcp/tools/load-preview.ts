@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, stringifyJson } from '../../contract/j
 import type { LoadResult } from '../../contract/load.ts';
 import { toApiError } from '../errors.ts';
 import { type Fenced, visibleValue } from '../fence.ts';
-import { cutText, Room } from '../room.ts';
+import { cutText, estimateTokens, Room } from '../room.ts';
 import { linesOf } from './field-lines.ts';
 import type { DocumentFile, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
@@ -13,7 +13,6 @@ import type { Target } from './load.ts';
 import { readAs, renamedHint, tableOf } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
-import { cutList } from './loaded-fields.ts';
 import type { ToolContext } from './tool.ts';
 
 /** What a load would do, found by reading the beginning of each file. */
@@ -226,4 +225,18 @@ function cellOf(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   const text = stringifyJson(value);
   return text.length <= CELL_CHARS_MAX ? value : cutText(text, CELL_CHARS_MAX);
+}
+
+/** As many of the texts as fit, the first of them cut if need be, and how many are left out. */
+function cutList(texts: readonly string[], tokensMax: number): string {
+  let tokens = 0;
+  const shown: string[] = [];
+  for (const text of texts) {
+    const own = estimateTokens(text) + 1;
+    if (tokens + own > tokensMax) break;
+    tokens += own;
+    shown.push(text);
+  }
+  const left = texts.length - shown.length;
+  return left === 0 ? shown.join(', ') : [...shown, `… ${counted(left, 'fields')} more`].join(', ');
 }

@@ -1,8 +1,6 @@
-import { counted } from '../../contract/in-words.ts';
-import { estimateTokens } from '../room.ts';
 import type { Found } from './addressing.ts';
 import { EXTRA_COLUMN, isJson, linesOf } from './field-lines.ts';
-import { foldLines } from './fold-lines.ts';
+import { fieldsText } from './fields-text.ts';
 import { inferFields } from './infer.ts';
 import { typePlaces } from './sql-type.ts';
 import type { ToolContext } from './tool.ts';
@@ -14,7 +12,7 @@ const OWN = ['_id', '_event_time'];
 
 /** The fields of a collection, in one line. */
 export interface LoadedFields {
-  /** `name VARCHAR, address {city text, zip text}, tags list of text`. */
+  /** As `fieldsText` writes them. */
   text: string;
   paths: readonly string[];
   jsons: Found['jsons'];
@@ -22,7 +20,7 @@ export interface LoadedFields {
 }
 
 /**
- * The fields at the top of a collection with their types, and what is in them within these, cut after some tokens.
+ * The fields of a collection with their types, and what is in them, in about so many tokens.
  * Undefined if they cannot be read: what was loaded is told all the same.
  */
 export async function loadedFields(
@@ -42,26 +40,13 @@ export async function loadedFields(
   const sampled = documents.length;
   const lines = linesOf(fields, byPath, undefined, { sampled, counted: sampled });
   const shown = lines.filter(({ path }) => !OWN.includes(path));
-  const top = shown.filter(({ depth }) => depth === 0).length;
-  const texts = foldLines(shown, top).map(({ path, type }) => `${path} ${type}`);
   return {
-    text: cutList(texts, tokensMax),
+    text: fieldsText(
+      columns.map(({ name, type }) => ({ name: name ?? '', type: type ?? '' })),
+      tokensMax,
+    ),
     paths: shown.map(({ path }) => path),
     jsons: fields.filter(({ path }) => isJson(byPath.get(path))),
     hasExtra: byPath.has(EXTRA_COLUMN),
   };
-}
-
-/** As many of the texts as fit, the first of them cut if need be, and how many are left out. */
-export function cutList(texts: readonly string[], tokensMax: number): string {
-  let tokens = 0;
-  const shown: string[] = [];
-  for (const text of texts) {
-    const own = estimateTokens(text) + 1;
-    if (tokens + own > tokensMax) break;
-    tokens += own;
-    shown.push(text);
-  }
-  const left = texts.length - shown.length;
-  return left === 0 ? shown.join(', ') : [...shown, `… ${counted(left, 'fields')} more`].join(', ');
 }

@@ -25,7 +25,7 @@ describe('load_file of many files', () => {
         file: 'five/customers.json',
         created: true,
         added: 1,
-        fields: 'name VARCHAR, address {city text}, tags list of text',
+        fields: 'name, address {city}, tags []',
       },
       { collection: 'commons.events', file: 'five/events.jsonl', created: true, added: 2, fields: 'n BIGINT' },
       {
@@ -42,14 +42,14 @@ describe('load_file of many files', () => {
         created: true,
         added: 1,
         without_id: 1,
-        fields: 'sku VARCHAR, price BIGINT',
+        fields: 'sku, price BIGINT',
       },
       {
         collection: 'commons.tickets',
         file: 'five/tickets.json',
         created: true,
         added: 1,
-        fields: 'items list of {sku text, n integer}',
+        fields: 'items [{sku, n BIGINT}]',
       },
     ]);
     expect(data['warnings']).toEqual([expect.stringContaining('3 documents had no _id')]);
@@ -192,7 +192,7 @@ describe('load_file of many files', () => {
     expect(data).toMatchObject({ complete: true, files: 60, counts: { ADDED: 60 } });
     const shown = data['collections'] as unknown as { fields: string }[];
     expect(shown.length).toBeGreaterThan(30);
-    expect(shown[0]?.fields).toMatch(/^a_long_field_0 BIGINT, .*… \d+ fields more$/);
+    expect(shown[0]?.fields).toMatch(/^a_long_field_0 BIGINT, .*, \+\d+$/);
     expect(data['collections_not_shown'] ?? 0).toBe(60 - shown.length);
     expect(estimateTokens(text)).toBeLessThan(7_000);
   });
