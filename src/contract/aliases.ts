@@ -18,10 +18,7 @@ export type Alias = z.infer<typeof Alias>;
 const path = '/v1/orgs/self/ws/{workspace}/aliases/{alias}';
 const inWorkspace = z.object({ workspace: WorkspaceParam });
 const params = z.object({ workspace: WorkspaceParam, alias: z.string().min(1) });
-const collections = z
-  .array(z.string())
-  .min(1)
-  .describe('As workspace.collection; several make the union of their documents');
+const collections = z.array(z.string()).min(1).describe('As workspace.collection; several: their union');
 
 export const aliases = {
   createAlias: {

@@ -92,9 +92,7 @@ export const documents = {
     role: 'member',
     params,
     body: z.object({
-      data: z
-        .array(z.object({ _id: z.string(), patch: z.array(PatchOperation).describe('Operations, in order') }))
-        .describe('One entry per document'),
+      data: z.array(z.object({ _id: z.string(), patch: z.array(PatchOperation).describe('Operations, in order') })),
     }),
     result: WriteResult,
     envelope: 'bare',

@@ -63,7 +63,7 @@ const description = z.string().optional().describe('What it answers, or what cha
 
 const execution = z.object({
   parameters: z.array(QueryParameter).optional().describe('Values of :name parameters; they replace defaults'),
-  default_row_limit: z.int().min(1).optional().describe('Used when the SQL has no LIMIT'),
+  default_row_limit: z.int().min(1).optional().describe('If the SQL has no LIMIT'),
   generate_warnings: z.boolean().optional(),
 });
 

@@ -19,16 +19,16 @@ export const PARAMETER_TYPES = [
 ] as const;
 
 export const QueryParameter = z.object({
-  name: z.string().min(1).describe('Without the colon; "1" for :1'),
-  type: z.enum(PARAMETER_TYPES).optional().describe('e.g. int, date; if absent, by the value'),
-  value: Json.optional().describe('Text, number, boolean or JSON; as text, with its type'),
+  name: z.string().min(1).describe('Without the colon'),
+  type: z.enum(PARAMETER_TYPES).optional().describe('int, date, …; default: by value'),
+  value: Json.optional().describe('JSON, or its text'),
 });
 export type QueryParameter = z.infer<typeof QueryParameter>;
 
 export const SqlBody = z.object({
   query: z.string().min(1).describe('One SQL statement that reads; parameters are :name'),
   parameters: z.array(QueryParameter).optional().describe('Values of :name parameters'),
-  default_row_limit: z.int().min(1).optional().describe('Used when the SQL has no LIMIT'),
+  default_row_limit: z.int().min(1).optional().describe('If the SQL has no LIMIT'),
   generate_warnings: z.boolean().optional(),
 });
 export type SqlBody = z.infer<typeof SqlBody>;
@@ -88,7 +88,7 @@ export const queries = {
     role: 'read-only',
     params: z.object({}),
     query: z.object({
-      parameters: z.boolean().optional().describe('List parameter names without requiring values for them'),
+      parameters: z.boolean().optional().describe('List its parameters; they need no values'),
     }),
     body: z.object({ sql: SqlBody.describe('The statement and its parameters') }),
     result: ValidationResult,

@@ -91,7 +91,7 @@ async function runOnce({
       }
       consent = verdict;
     }
-    const answer = hide(await tool.run(context, input, blast));
+    const answer = withNames(hide(await tool.run(context, input, blast)), tool.renamed(args));
     return fence(blast === undefined ? answer : withReceipt(answer, { blast, consent, offered }));
   } catch (error) {
     const apiError = toApiError(error);
@@ -102,6 +102,13 @@ async function runOnce({
   } finally {
     reports?.end();
   }
+}
+
+/** Says which arguments have other names. */
+function withNames(answer: Fenced, renamed: readonly string[]): Fenced {
+  if (renamed.length === 0) return answer;
+  const names = `These names were understood, but are others: ${renamed.join(', ')}.`;
+  return { ...answer, next: answer.next === undefined ? names : `${names} ${answer.next}` };
 }
 
 const NAME_CHARS_MAX = 100;

@@ -158,7 +158,7 @@ export const authorLambda: Prompt = {
   ],
   needs: ['validate_query', 'run_query', 'create_lambda', 'create_lambda_version'],
   text: ({ workspace = '', lambda = '', goal = '' }, tools) => {
-    const place = `"workspace":${named(workspace)},"queryLambda":${named(lambda)}`;
+    const place = `"workspace":${named(workspace)},"lambda":${named(lambda)}`;
     return [
       `Author the Query Lambda ${named(lambda)} in the workspace ${named(workspace)} together with the person. What it should answer, or its SQL, in their words:`,
       quoted(goal),
@@ -185,7 +185,7 @@ function lambdaSteps(workspace: string, lambda: string, place: string): Step[] {
     ],
     [
       [],
-      'validate_query {"query":…,"parameters":true}: correct the SQL until it binds. It lists the parameters; after three failures show the person the error and stop.',
+      'validate_query {"query":…,"list_parameters":true}: correct the SQL until it binds. It lists the parameters; after three failures show the person the error and stop.',
     ],
     [
       [],
@@ -201,7 +201,7 @@ function lambdaSteps(workspace: string, lambda: string, place: string): Step[] {
     ],
     [
       [],
-      `Show the final SQL, parameters and description, ask the person whether to store it, and wait. If they agree: create_lambda {"workspace":${named(workspace)},"name":${named(lambda)},"description":…,"sql":{"query":…,"default_parameters":[{"name":…,"type":…,"value":…}]}} where it is new, otherwise create_lambda_version {${place},"description":"what changed","sql":{…}}. The tag latest moves to it at once. Keep the version; if its state is INVALID_SQL, correct it with a further version.`,
+      `Show the final SQL, parameters and description, ask the person whether to store it, and wait. If they agree: create_lambda {${place},"description":…,"sql":{"query":…,"default_parameters":[{"name":…,"type":…,"value":…}]}} where it is new, otherwise create_lambda_version {${place},"description":"what changed","sql":{…}}. The tag latest moves to it at once. Keep the version; if its state is INVALID_SQL, correct it with a further version.`,
     ],
     [
       ['execute_lambda_version'],
@@ -209,7 +209,7 @@ function lambdaSteps(workspace: string, lambda: string, place: string): Step[] {
     ],
     [
       ['tag_lambda_version'],
-      `Ask which tag callers use, such as production, and wait. tag_lambda_version {${place},"tag_name":…,"version":…}. A tag that exists moves, and from then on its callers get this version; until then they get the old one. To go back, tag the old version again.`,
+      `Ask which tag callers use, such as production, and wait. tag_lambda_version {${place},"tag":…,"version":…}. A tag that exists moves, and from then on its callers get this version; until then they get the old one. To go back, tag the old version again.`,
     ],
   ];
 }

@@ -150,7 +150,10 @@ describe('auditedArguments()', () => {
       { description: 'it is ********', segment: '[secret]' },
     ],
   ])('removes a secret that is given %s', (_, args, expected) => {
-    expect(kept('create_integration', { name: 'a', ...args })).toEqual({ name: 'a', ...(expected as object) });
+    expect(kept('create_integration', { integration: 'a', ...args })).toEqual({
+      integration: 'a',
+      ...(expected as object),
+    });
   });
 
   it('keeps what is free-form, and of closed fields those that are known', () => {
@@ -177,7 +180,7 @@ describe('auditedArguments()', () => {
     ).toEqual({
       sources: [{ s3: { bucket: 'b', prefixes: ['p'], secret_access: '[secret]' } }],
     });
-    expect(kept('create_workspace', { name: 'not a name!' })).toEqual({ name: 'not a name!' });
+    expect(kept('create_workspace', { workspace: 'not a name!' })).toEqual({ workspace: 'not a name!' });
     expect(kept('describe_collection', { workspace: 'w', collection: 'c', key: 'x' })).toEqual({
       workspace: 'w',
       collection: 'c',

@@ -101,7 +101,7 @@ describe.each(ERAS)('prompts in era $name', ({ open }) => {
     const places = order.map((tool) => prompt.indexOf(`${tool} {`));
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(places).not.toContain(-1);
-    expect(prompt).toContain('"workspace":"shop","queryLambda":"big"');
+    expect(prompt).toContain('"workspace":"shop","lambda":"big"');
   });
 
   it('quote what they are given as data', async () => {

@@ -10,10 +10,10 @@ const cancelled: Scenario = {
   async run({ open, workspace }) {
     const session = await open();
     await session.call('create_workspace', { name: workspace });
-    const lambda = { workspace, queryLambda: 'endless' };
+    const lambda = { workspace, lambda: 'endless' };
     const made = await session.call('create_lambda', { workspace, name: 'endless', sql: { query: ENDLESS } });
     const version = String(made.structured['version']);
-    await session.call('tag_lambda_version', { ...lambda, tag_name: 'live', version });
+    await session.call('tag_lambda_version', { ...lambda, tag: 'live', version });
     for (const [tool, args] of [
       ['run_query', { query: ENDLESS }],
       ['execute_lambda_version', { ...lambda, version }],

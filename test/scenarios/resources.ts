@@ -19,7 +19,7 @@ async function filled(session: Session, workspace: string): Promise<string> {
   await ok(session, 'add_documents', { workspace, collection: 'things', data });
   const sql = { query: QUERY.replace('things', `"${workspace}".things`), default_parameters: [leastOf('1')] };
   const { version } = await ok(session, 'create_lambda', { workspace, name: 'above', description: 'First', sql });
-  const tag = { workspace, queryLambda: 'above', tag_name: 'production', version };
+  const tag = { workspace, lambda: 'above', tag: 'production', version };
   await ok(session, 'tag_lambda_version', tag);
   return String(version);
 }
@@ -67,7 +67,7 @@ const subscriptions: Scenario = {
     await changed;
 
     const tagged = above.next();
-    await ok(session, 'create_lambda_version', { workspace, queryLambda: 'above', description: 'Second' });
+    await ok(session, 'create_lambda_version', { workspace, lambda: 'above', description: 'Second' });
     await tagged;
 
     const byOther = things.next();
@@ -81,7 +81,7 @@ const subscriptions: Scenario = {
     });
     const last = above.next();
     await add(session, 6);
-    await ok(session, 'create_lambda_version', { workspace, queryLambda: 'above', description: 'Third' });
+    await ok(session, 'create_lambda_version', { workspace, lambda: 'above', description: 'Third' });
     await last;
     expect(told).toBe(false);
     await above.stop();
@@ -98,26 +98,26 @@ const prompts: Scenario = {
     const goal = 'Above a limit, largest first';
     const text = await session.prompt('author_lambda', { workspace, lambda: 'above', goal });
     expect(text).toContain(goal);
-    const place = { workspace, queryLambda: 'above' };
+    const place = { workspace, lambda: 'above' };
     expect(text).toContain(`{${JSON.stringify(place).slice(1, -1)}`);
 
     const query = `SELECT n FROM "${workspace}".things WHERE n > :least ORDER BY n DESC`;
-    const validated = await ok(session, 'validate_query', { query, parameters: true });
+    const validated = await ok(session, 'validate_query', { query, list_parameters: true });
     expect(validated['parameters']).toEqual(['least']);
     const tried = await ok(session, 'run_query', { query, parameters: [leastOf('1')], default_row_limit: 20 });
     expect(tried['rows']).toEqual([[3], [2]]);
     const sql = { query, default_parameters: [leastOf('2')] };
     const compared = await ok(session, 'compare_lambda_versions', { ...place, from: 'production', sql });
     expect(compared).toMatchObject({
-      same: false,
+      verdict: 'compatible',
       sql_diff: expect.stringMatching(/^- .* ORDER BY n\n\+ .* ORDER BY n DESC$/),
       parameters: [{ name: 'least', change: 'changed', breaks: false }],
     });
     const { version } = await ok(session, 'create_lambda_version', { ...place, description: 'Largest first', sql });
     expect((await ok(session, 'execute_lambda_version', { ...place, version }))['rows']).toEqual([[3]]);
-    await ok(session, 'tag_lambda_version', { ...place, tag_name: 'production', version });
+    await ok(session, 'tag_lambda_version', { ...place, tag: 'production', version });
     const again = await ok(session, 'compare_lambda_versions', { ...place, from: 'production', to: 'latest' });
-    expect(again['same']).toBe(true);
+    expect(again['verdict']).toBe('same');
   },
 };
 

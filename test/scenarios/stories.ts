@@ -120,7 +120,7 @@ const author: Scenario = {
     await ordersIn(stage);
     const { workspace } = stage;
     const talk = new Conversation(await stage.open());
-    const lambda = { workspace, queryLambda: 'spent' };
+    const lambda = { workspace, lambda: 'spent' };
     const sqlFor = (amount: string) =>
       `SELECT customer.city AS city, ${amount} AS spent FROM "${workspace}".orders WHERE total >= :least GROUP BY ALL ORDER BY city`;
     const sql = (amount: string, type: string) => ({
@@ -149,7 +149,7 @@ const author: Scenario = {
       ['Cairo', 540],
       ['Rome', 540],
     ]);
-    await talk.ok('tag_lambda_version', { ...lambda, tag_name: 'live', version: first });
+    await talk.ok('tag_lambda_version', { ...lambda, tag: 'live', version: first });
 
     const change = { ...lambda, description: 'In hundreds', sql: sql('sum(total) / 100', 'float') };
     const second = String((await talk.ok('create_lambda_version', change)).structured['version']);
@@ -159,7 +159,7 @@ const author: Scenario = {
     const before = await talk.ok('execute_lambda_tag', { ...lambda, tag: 'live', parameters: least });
     expect(before.structured['rows']).toEqual(tried.structured['rows']);
 
-    await talk.ok('tag_lambda_version', { ...lambda, tag_name: 'live', version: second });
+    await talk.ok('tag_lambda_version', { ...lambda, tag: 'live', version: second });
     const after = await talk.ok('execute_lambda_tag', { ...lambda, tag: 'live', parameters: least });
     expect(after.structured['rows']).toEqual([
       ['Cairo', 5.4],

@@ -60,15 +60,14 @@ export const DOCS_RESOURCE: ResourceKind = {
 
 /** The documentation as a tool, for clients that do not let a model read resources. */
 export function docsTool(): Tool {
-  const topic = z.enum(DOC_TOPICS as [Topic, ...Topic[]]).describe('What about');
+  const topic = z.enum(DOC_TOPICS as [Topic, ...Topic[]]);
   return handTool<{ topic: Topic }>({
     name: TOOL,
     effect: 'read',
     role: 'read-only',
     toolset: 'query',
     title: 'Read the documentation',
-    description:
-      'Read how this service works: the SQL dialect with worked examples, Query Lambdas, sources, limits, security.',
+    description: 'Read how this service works, with worked examples.',
     shape: { topic },
     output: { topic: { type: 'string' }, text: { type: 'string' } },
     async run(_, { topic: name }) {

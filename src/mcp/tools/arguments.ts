@@ -55,7 +55,32 @@ export function readArguments(
 
 /** The arguments under the names that are listed: the API's own forms of them are understood as well. */
 export function asListed(known: readonly Argument[], given: Arguments): Arguments {
-  return listed(known, flattened(known, given));
+  return listed(known, flattened(known, underOwnNames(known, given)));
+}
+
+/** Which arguments were sent under another name than the listed one, in words. */
+export function renamedIn(known: readonly Argument[], given: Arguments): string[] {
+  return renamings(known, given).map(([alias, name]) => `"${alias}" is "${name}"`);
+}
+
+function underOwnNames(known: readonly Argument[], given: Arguments): Arguments {
+  const names = new Map(renamings(known, given));
+  if (names.size === 0) return given;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [names.get(name) ?? name, value]));
+}
+
+/**
+ * Aliases that were sent, and what they stand for. One whose place is taken stays, to be refused, and one that is the name
+ * of another argument is it only where its value can be no other.
+ */
+function renamings(known: readonly Argument[], given: Arguments): [string, string][] {
+  const moved = known.flatMap(({ name, alias, schema }): [string, string][] => {
+    if (alias === undefined || !Object.hasOwn(given, alias)) return [];
+    const other = known.find((one) => one.name === alias);
+    const fits = (one: Argument['schema']) => one.safeParse(given[alias]).success;
+    return other === undefined || (fits(schema) && !fits(other.schema)) ? [[alias, name]] : [];
+  });
+  return moved.filter(([, name]) => !Object.hasOwn(given, name) || moved.some(([alias]) => alias === name));
 }
 
 /** The arguments, with the API's object taken apart into its flattened fields, if none of these was sent beside it. */

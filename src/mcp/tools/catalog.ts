@@ -17,7 +17,31 @@ export interface Argument {
   schema: z.ZodType;
   /** The field of the objects that the items of this list stand for. */
   itemField?: string | undefined;
+  /** A name that is understood, too: the API's own, where that is another. */
+  alias?: string | undefined;
 }
+
+/** One thing has one name in all tools; the API has several for some. */
+const NAMES: Readonly<Record<string, string>> = {
+  queryLambda: 'lambda',
+  tag_name: 'tag',
+  virtualInstanceId: 'virtual_instance',
+};
+/** The API's name of an argument that has another one in all tools. */
+export function aliasOf(name: string): string | undefined {
+  return Object.entries(NAMES).find(([, own]) => own === name)?.[0];
+}
+
+/** What is made has the name under which other tools take it. */
+const NAMES_OF: Readonly<Partial<Record<Operation, Readonly<Record<string, string>>>>> = {
+  createWorkspace: { name: 'workspace' },
+  createCollection: { name: 'collection' },
+  createAlias: { name: 'alias' },
+  createLambda: { name: 'lambda' },
+  createIntegration: { name: 'integration' },
+  createUser: { email: 'user' },
+  validateQuery: { parameters: 'list_parameters', sql_parameters: 'parameters' },
+};
 
 export interface Annotations {
   readOnlyHint: boolean;
@@ -94,45 +118,44 @@ export function toolsetOf(operation: Operation): Toolset {
  * an inner field's name is taken already, it is prefixed with the object's name: `parameters` → `sql_parameters`. A list
  * of objects with one field is a list of its values: `data: [{_id}]` → `ids`.
  */
-export function argumentsOf(row: Row): Argument[] {
-  const found: Argument[] = [];
-  const add = (fields: Readonly<Record<string, unknown>>) => {
-    for (const [name, schema] of Object.entries(fields)) {
-      const type = schema as z.ZodType;
-      const item = onlyField(type);
-      if (item === undefined) found.push({ name, field: name, into: undefined, schema: type });
-      else {
-        const list = z.array(item.schema).describe(type.description ?? '');
-        found.push({
-          name: `${item.name.replace(/^_/, '')}s`,
-          field: name,
-          into: undefined,
-          schema: list,
-          itemField: item.name,
-        });
-      }
-    }
-  };
-  add(row.params.shape);
-  add(row.query?.shape ?? {});
+export function argumentsOf(row: Row, names: Readonly<Record<string, string>> = NAMES): Argument[] {
+  const found = [row.params.shape, row.query?.shape ?? {}].flatMap((shape) => plainArguments(shape));
   const body = Object.entries(row.body?.shape ?? {});
   const wrapper = body.length === 1 ? body[0] : undefined;
   const inner = wrapper === undefined ? undefined : objectInside(wrapper[1] as z.ZodType);
-  if (wrapper === undefined || inner === undefined) {
-    add(Object.fromEntries(body));
-    return found;
+  if (wrapper === undefined || inner === undefined) found.push(...plainArguments(Object.fromEntries(body)));
+  else {
+    const taken = new Set(found.map((argument) => argument.name));
+    for (const [field, schema] of Object.entries(inner.object.shape)) {
+      const type = schema as z.ZodType;
+      found.push({
+        name: taken.has(field) ? `${wrapper[0]}_${field}` : field,
+        field,
+        into: wrapper[0],
+        schema: inner.optional ? type.optional() : type,
+      });
+    }
   }
-  const taken = new Set(found.map((argument) => argument.name));
-  for (const [field, schema] of Object.entries(inner.object.shape)) {
+  return found.map((one) => {
+    const name = Object.hasOwn(names, one.name) ? names[one.name] : undefined;
+    return name === undefined ? one : { ...one, name, alias: one.name };
+  });
+}
+
+function plainArguments(fields: Readonly<Record<string, unknown>>): Argument[] {
+  return Object.entries(fields).map(([name, schema]) => {
     const type = schema as z.ZodType;
-    found.push({
-      name: taken.has(field) ? `${wrapper[0]}_${field}` : field,
-      field,
-      into: wrapper[0],
-      schema: inner.optional ? type.optional() : type,
-    });
-  }
-  return found;
+    const item = onlyField(type);
+    if (item === undefined) return { name, field: name, into: undefined, schema: type };
+    const list = z.array(item.schema).describe(type.description ?? '');
+    return {
+      name: `${item.name.replace(/^_/, '')}s`,
+      field: name,
+      into: undefined,
+      schema: list,
+      itemField: item.name,
+    };
+  });
 }
 
 /** The one field of the objects in a list. */
@@ -188,7 +211,7 @@ export function issuesSecret(row: Row): boolean {
 export function rowTool(operation: Operation): RowTool {
   const row: Row = contract[operation];
   const kind = resultKindOf(row);
-  const found = argumentsOf(row);
+  const found = argumentsOf(row, { ...NAMES, ...NAMES_OF[operation] });
   const shape = Object.fromEntries(found.map(({ name, schema }) => [name, schema]));
   return {
     operation,

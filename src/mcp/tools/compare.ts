@@ -24,14 +24,14 @@ const NAME = 'compare_lambda_versions';
 
 interface CompareInput {
   workspace: string;
-  queryLambda: string;
+  lambda: string;
   from?: string | undefined;
   to?: string | undefined;
   sql?: LambdaSql | undefined;
 }
 
 async function compareVersions({ client, signal }: ToolContext, input: CompareInput): Promise<Fenced> {
-  const place = { workspace: input.workspace, lambda: input.queryLambda };
+  const place = { workspace: input.workspace, lambda: input.lambda };
   const get = (versionOrTag: string) => lambdaVersion(client, place, versionOrTag, { signal });
   const draft: QueryLambdaVersion | undefined = input.sql && { sql: input.sql };
   const [from, to] = await Promise.all([get(input.from ?? LATEST), draft ?? get(input.to ?? LATEST)]);
@@ -45,11 +45,13 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
   const isChanged = sql !== '' || parameters.length > 0;
   const answers = isChanged ? await Promise.all([from, to].map((one) => lambdaColumns(client, one, signal))) : [];
   const result = resultDiff(answers[0], answers[1]);
+  const isSame = !isChanged && description === undefined;
   const { data, next } = presentObject({
-    lambda: `${input.workspace}.${input.queryLambda}`,
+    verdict: isSame ? 'same' : verdictOf(parameters, result),
+    lambda: `${input.workspace}.${input.lambda}`,
     from: named(input.from ?? LATEST, from),
     to: draft === undefined ? named(input.to ?? LATEST, to) : 'draft',
-    same: !isChanged && description === undefined,
+    ...ageOf(from, to),
     sql_diff: sql,
     parameters,
     ...result,
@@ -61,9 +63,26 @@ async function compareVersions({ client, signal }: ToolContext, input: CompareIn
   return { data, next: parts.join(' ') || undefined };
 }
 
+/** Whether what calls the one can call the other instead. */
+type Verdict = 'same' | 'compatible' | 'breaks callers' | 'unknown';
+
+function verdictOf(parameters: readonly ParameterChange[], result: ResultDiff): Verdict {
+  const isBreaking = [...parameters, ...(result.columns ?? [])].some(({ breaks }) => breaks);
+  if (isBreaking || result.does_not_run?.['to'] !== undefined) return 'breaks callers';
+  return unknownWarning(result) === undefined ? 'compatible' : 'unknown';
+}
+
+/** Which of two versions is the older one: a model may have them the wrong way round. */
+function ageOf(from: QueryLambdaVersion, to: QueryLambdaVersion): { to_is?: 'newer' | 'older' } {
+  if (from.created_at == null || to.created_at == null || from.created_at === to.created_at) return {};
+  return { to_is: from.created_at < to.created_at ? 'newer' : 'older' };
+}
+
 interface ResultDiff {
   /** Absent if the columns of either side are not known. */
   columns?: ColumnChange[];
+  /** The columns in their new order, if those that both have are in another one. */
+  columns_in_order?: readonly string[];
   /** Why the SQL of a side does not run now. */
   does_not_run?: Record<string, string>;
   /** Why the columns of a side could not be determined. */
@@ -82,6 +101,10 @@ function resultDiff(before: LambdaColumns | undefined, after: LambdaColumns | un
   if (before?.kind === 'found' && after?.kind === 'found') {
     const assumed = [...new Set([...before.assumed, ...after.assumed])];
     found.columns = columnDiff(before.columns, after.columns);
+    const common = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>) =>
+      [...one.keys()].filter((name) => other.has(name));
+    const [was, is] = [common(before.columns, after.columns), common(after.columns, before.columns)];
+    if (was.some((name, index) => name !== is[index])) found.columns_in_order = [...after.columns.keys()];
     if (assumed.length > 0) found.null_taken_for = assumed;
   }
   if (invalid.length > 0) found.does_not_run = Object.fromEntries(invalid);
@@ -150,7 +173,7 @@ export function compareTool(): Tool {
   const { workspace, queryLambda } = contract.listLambdaVersions.params.shape;
   const shape = {
     workspace,
-    queryLambda,
+    lambda: queryLambda,
     from: z.string().min(1).optional().describe('Version or tag (default latest)'),
     to: z.string().min(1).optional().describe('Version or tag; or give sql'),
     sql: LambdaSql.optional().describe('A draft to compare with'),
@@ -162,10 +185,10 @@ export function compareTool(): Tool {
     toolset: 'lambdas',
     title: 'Compare lambda versions',
     description:
-      'Compare a version of a Query Lambda with another or with draft SQL: what differs in SQL, parameters, result columns, description, and what breaks callers.',
+      'Compare a version of a Query Lambda with another or with draft SQL: what differs, and whether it breaks callers.',
     shape,
     output: {
-      same: { type: 'boolean' },
+      verdict: { type: 'string' },
       sql_diff: { type: 'string' },
       parameters: { type: 'array' },
       columns: { type: 'array' },
@@ -186,9 +209,15 @@ function checkCompare(input: Arguments): void {
 }
 
 async function nearestOf(client: Client, input: Arguments, error: ApiError, signal: AbortSignal | undefined) {
-  const near = await nearestNames(client, contract.listLambdaVersions, input, error, signal);
+  const near = await nearestNames(
+    client,
+    contract.listLambdaVersions,
+    { ...input, queryLambda: input['lambda'] },
+    error,
+    signal,
+  );
   if (near.length > 0 || error.code !== 'not_found' || error.details.isHinted === true) return near;
-  const { workspace, queryLambda, from, to } = input as unknown as CompareInput;
-  const names = await versionNames(client, { workspace, lambda: queryLambda }, { signal }).catch((): string[] => []);
+  const { workspace, lambda, from, to } = input as unknown as CompareInput;
+  const names = await versionNames(client, { workspace, lambda }, { signal }).catch((): string[] => []);
   return [from, to].flatMap((name) => (name === undefined || names.includes(name) ? [] : nearest(name, names)));
 }

@@ -236,7 +236,7 @@ export function describeTool(): Tool {
     toolset: 'query',
     title: 'Describe a collection',
     description:
-      'List the fields of a collection or alias, nested ones too: type, presence, distinct values, range or examples. Counted in all documents; use it before run_query.',
+      'List the fields of a collection or alias, nested ones too: type, presence, distinct values, range or examples. Counted in all documents.',
     shape,
     output: {
       basis: { type: 'string' },

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { readArguments } from './arguments.ts';
-import { type Argument, annotationsOf, type ToolListing } from './catalog.ts';
+import { readArguments, renamedIn } from './arguments.ts';
+import { type Argument, aliasOf, annotationsOf, type ToolListing } from './catalog.ts';
 import type { Arguments } from './relations.ts';
 import { answerSchema, inputSchema, type Schema } from './schemas.ts';
 import type { Tool } from './tool.ts';
@@ -34,7 +34,7 @@ export interface HandTool<Input>
 export function handTool<Input>(described: HandTool<Input>): Tool {
   const { name, title, description, shape, output, meta, understand, check, run, ...rest } = described;
   const fields = Object.entries(shape).map(
-    ([field, schema]): Argument => ({ name: field, field, into: undefined, schema }),
+    ([field, schema]): Argument => ({ name: field, field, into: undefined, schema, alias: aliasOf(field) }),
   );
   return {
     ...rest,
@@ -49,11 +49,11 @@ export function handTool<Input>(described: HandTool<Input>): Tool {
       ...(meta === undefined ? {} : { _meta: meta }),
     },
     read: (sent) => {
-      const { listed, renamed } = understand?.(sent) ?? { listed: sent, renamed: [] };
-      const input = readArguments(name, fields, listed);
+      const input = readArguments(name, fields, understand?.(sent).listed ?? sent);
       check?.(input);
-      return renamed.length === 0 ? input : { ...input, renamed };
+      return input;
     },
+    renamed: (sent) => understand?.(sent).renamed ?? renamedIn(fields, sent),
     run: (context, input, blast) => run(context, input as Input, blast),
   };
 }

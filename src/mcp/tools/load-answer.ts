@@ -84,11 +84,6 @@ export function readAs({ separator, list, lists = [], docTag, sheet, sheets = []
 
 type ReadAs = Pick<FileFacts, 'list' | 'lists' | 'docTag' | 'sheet' | 'sheets'> & { separator?: string | undefined };
 
-/** That an argument has another name than that under which it was sent. */
-export function renamedHint({ renamed = [] }: LoadInput): string[] {
-  return renamed.length === 0 ? [] : [`these names were understood, but are others: ${renamed.join(', ')}`];
-}
-
 /** The collection as SQL spells it. */
 export function tableOf({ workspace, collection }: Target): string {
   return `${identifier(workspace)}.${identifier(collection)}`;
@@ -201,7 +196,6 @@ function hints(file: FileFacts, load: Load, input: LoadInput, inside: number): s
     ...stopHint(load, inside),
     ...failureHints(load, unit),
     ...listHints(file, input, inside),
-    ...renamedHint(input),
     ...(load.warnings.isEmpty ? [] : [WARNINGS_HINT]),
   ];
   if (count(load, 'REPLACED') > 0)

@@ -35,8 +35,6 @@ export interface LoadInput {
   from?: string;
   skip?: number;
   format_params?: FormatParams;
-  /** Which arguments were sent under a name that is not listed. */
-  renamed?: readonly string[];
 }
 
 const EventTime = z.strictObject({

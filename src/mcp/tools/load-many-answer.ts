@@ -3,7 +3,7 @@ import { cutText, Room } from '../room.ts';
 import { WARNINGS_HINT } from '../write-warnings.ts';
 import type { InferredField } from './infer.ts';
 import { count, endsCall, insideOf, type LoadedFile, type Target } from './load.ts';
-import { fieldsAddressed, readAs, renamedHint, tableOf, withoutIdWarning } from './load-answer.ts';
+import { fieldsAddressed, readAs, tableOf, withoutIdWarning } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import { loadedFields } from './loaded-fields.ts';
@@ -75,7 +75,6 @@ export async function presentLoads(
         : []),
       ...(failures > 0 ? ['what failed is not in'] : []),
       ...(leftOut.length > 0 ? ['other_files are not loaded: give "format" for them'] : []),
-      ...renamedHint(input),
       ...(loaded[0]?.load.warnings.isEmpty === false ? [WARNINGS_HINT] : []),
       ...(left > 0 ? ['list_workspace_collections shows the collections that are not shown'] : []),
       ...(loaded.some(({ facts }) => facts?.list !== undefined) && input.format_params?.list_path === undefined

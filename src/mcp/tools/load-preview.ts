@@ -10,7 +10,7 @@ import type { DocumentFile, FoundFile } from './file.ts';
 import { foldLines } from './fold-lines.ts';
 import { inferFields } from './infer.ts';
 import type { Target } from './load.ts';
-import { readAs, renamedHint, tableOf } from './load-answer.ts';
+import { readAs, tableOf } from './load-answer.ts';
 import type { LoadInput } from './load-arguments.ts';
 import type { Planned } from './load-plan.ts';
 import type { ToolContext } from './tool.ts';
@@ -99,7 +99,7 @@ export async function previewOf(
       ...(left > 0 ? { files_not_shown: left } : {}),
       ...(leftOut.length > 0 ? { other_files: leftOut.slice(0, NAMES_MAX), files_of_no_format: leftOut.length } : {}),
     },
-    next: `nothing was written; ${[...renamedHint(input), ''].join('; ')}${hasErrors ? 'with "on_error": "skip" the load leaves out what is refused; ' : ''}call again without "dry_run" to load.`,
+    next: `nothing was written; ${hasErrors ? 'with "on_error": "skip" the load leaves out what is refused; ' : ''}call again without "dry_run" to load.`,
   };
 }
 

@@ -13,8 +13,8 @@ export type Schema = {
   additionalProperties?: boolean;
 };
 
-/** A tool's input schema should fit into this many characters of JSON: about 280 tokens. */
-const INPUT_CHARS_GOAL = 1_200;
+/** A tool's input schema should fit into this many characters of JSON: about 240 tokens. */
+const INPUT_CHARS_GOAL = 1_000;
 /**
  * A nested object whose schema takes more than `nested` characters is listed as an object whose fields are described in
  * at most `text` characters. The first of these limits that makes the whole schema fit is used.
@@ -31,6 +31,9 @@ const NESTED_LIMITS = [
  */
 const OUTPUT_FIELDS = ['id', 'name', 'tag_name', 'email', 'version'];
 const OUTPUT_FIELDS_MAX = 2;
+
+/** A shorter description costs no more than to refer to another. */
+const REPEATED_CHARS_MIN = 40;
 
 interface Place {
   limits: { nested: number; text: number };
@@ -107,6 +110,7 @@ function cleanObject(raw: RawSchema, place: Place): Schema {
       isItem: false,
     });
   }
+  shortenRepeated(properties);
   const cleaned: Schema = { type: 'object', properties };
   const required = (raw.required ?? []).filter((name) => names.includes(name));
   if (required.length > 0) cleaned.required = required;
@@ -114,6 +118,17 @@ function cleanObject(raw: RawSchema, place: Place): Schema {
     return { type: 'object', description: shortSignature(cleaned, place.limits.text) };
   }
   return cleaned;
+}
+
+/** Of fields whose descriptions would be alike, the later ones refer to the first. */
+function shortenRepeated(properties: Record<string, Schema>): void {
+  const first = new Map<string, string>();
+  for (const [name, { description }] of Object.entries(properties)) {
+    if (description === undefined || description.length < REPEATED_CHARS_MIN) continue;
+    const like = first.get(description);
+    if (like === undefined) first.set(description, name);
+    else properties[name] = { ...properties[name], description: `As ${like}` };
+  }
 }
 
 function shortSignature(schema: Schema, charsMax: number): string {

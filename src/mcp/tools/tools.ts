@@ -13,7 +13,7 @@ import { docsTool } from '../resources/docs-resources.ts';
 import { BUDGET, presentList, presentRecord, presentRows, presentWrites, ROWS_FETCHED } from '../results.ts';
 import { masked } from '../secrets.ts';
 import { warned } from '../write-warnings.ts';
-import { readArguments } from './arguments.ts';
+import { readArguments, renamedIn } from './arguments.ts';
 import { issuesSecret, type RowTool, rowTools, toolsetOf } from './catalog.ts';
 import { compareTool } from './compare.ts';
 import { deleteWhereTool } from './delete-where.ts';
@@ -47,6 +47,7 @@ function toolOf(rowTool: RowTool): Tool {
       refuseShownNames(rowTool, input);
       return input;
     },
+    renamed: (sent) => renamedIn(rowTool.arguments, sent),
     ...(row.effect === 'delete'
       ? { blast: ({ client, signal }: ToolContext, input: Arguments) => blastRadius(client, rowTool, input, signal) }
       : {}),

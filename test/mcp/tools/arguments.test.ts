@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../../src/contract/errors.ts';
 import { docsTool } from '../../../src/mcp/resources/docs-resources.ts';
-import { readArguments } from '../../../src/mcp/tools/arguments.ts';
+import { readArguments, renamedIn } from '../../../src/mcp/tools/arguments.ts';
 import { rowTools } from '../../../src/mcp/tools/catalog.ts';
 import { tools } from '../../../src/mcp/tools/tools.ts';
 
@@ -28,6 +28,28 @@ describe('readArguments()', () => {
       parameters: true,
       sql: { query: 'SELECT :a', parameters: [{ name: 'a' }] },
     });
+  });
+
+  it('takes one name for one thing, and the names that the API has', () => {
+    const place = { workspace: 'w', queryLambda: 'l' };
+    expect(read('get_lambda_tag', { workspace: 'w', lambda: 'l', tag: 't' })).toEqual({ ...place, tag: 't' });
+    expect(read('get_lambda_tag', { ...place, tag: 't' })).toEqual({ ...place, tag: 't' });
+    expect(read('tag_lambda_version', { ...place, tag_name: 't', version: 'v' })).toMatchObject({ tag_name: 't' });
+    expect(read('create_collection', { workspace: 'w', name: 'c' })).toEqual({ workspace: 'w', name: 'c' });
+    expect(read('create_collection', { workspace: 'w', collection: 'c' })).toEqual({ workspace: 'w', name: 'c' });
+    expect(problem('get_lambda_tag', { ...place, lambda: 'm', tag: 't' })).toContain('no argument "queryLambda"');
+    const validated = { parameters: true, sql: { query: 'SELECT :a', parameters: [{ name: 'a' }] } };
+    const others = { query: 'SELECT :a', list_parameters: true, parameters: [{ name: 'a' }] };
+    expect(read('validate_query', others)).toEqual(validated);
+    expect(read('validate_query', { query: 'SELECT 1', parameters: true })).toMatchObject({ parameters: true });
+    expect(read('validate_query', { query: 'SELECT 1', parameters: [] })).not.toHaveProperty('parameters');
+  });
+
+  it('says which names are others', () => {
+    const known = (tool: string) => rowTools().get(tool)?.arguments ?? [];
+    expect(renamedIn(known('get_lambda_tag'), { queryLambda: 'l', tag: 't' })).toEqual(['"queryLambda" is "lambda"']);
+    expect(renamedIn(known('get_lambda_tag'), { lambda: 'l', tag: 't' })).toEqual([]);
+    expect(renamedIn(known('validate_query'), { parameters: true })).toEqual(['"parameters" is "list_parameters"']);
   });
 
   it('refuses an unknown argument with the nearest one', () => {

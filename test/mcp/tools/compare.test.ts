@@ -19,7 +19,7 @@ afterAll(async () => {
   await stage.remove();
 });
 
-const place = { workspace: 'shop', queryLambda: 'big' };
+const place = { workspace: 'shop', lambda: 'big' };
 
 async function compare(args: Record<string, unknown>) {
   const result = await client.callTool({ name: 'compare_lambda_versions', arguments: { ...place, ...args } });
@@ -37,7 +37,8 @@ describe('compare_lambda_versions', () => {
       lambda: 'shop.big',
       from: `${versions.first} (production)`,
       to: `${versions.second} (latest)`,
-      same: false,
+      verdict: 'breaks callers',
+      to_is: 'newer',
       sql_diff: '  SELECT _id, total\n  FROM shop.orders\n- WHERE total > :min\n+ WHERE total > :min AND city = :city',
       parameters: [
         { name: 'min', change: 'changed', from: 'int, default "10"', to: 'float, default "10"', breaks: true },
@@ -56,13 +57,13 @@ describe('compare_lambda_versions', () => {
     expect(content[0]?.text).not.toContain('undefined');
     expect(structuredContent).toMatchObject({
       to: 'draft',
-      same: false,
+      verdict: 'compatible',
       parameters: [
         { name: 'min', change: 'changed', from: 'int, default "10"', to: 'int, default "20"', breaks: false },
       ],
     });
     expect(structuredContent).not.toHaveProperty('description');
-    expect(await stage.other.listLambdaVersions(place)).toHaveLength(2);
+    expect(await stage.other.listLambdaVersions({ workspace: 'shop', queryLambda: 'big' })).toHaveLength(2);
   });
 
   it('counts one change as one', async () => {
@@ -108,15 +109,26 @@ describe('compare_lambda_versions', () => {
     ['SELECT FROM WHERE', /syntax|parse/i],
   ])('says that the draft %s does not run', async (query, why) => {
     const { structuredContent } = await compare({ from: 'production', sql: { query } });
+    expect(structuredContent['verdict']).toBe('breaks callers');
     expect(structuredContent).toMatchObject({ does_not_run: { to: expect.stringMatching(why) } });
     expect(structuredContent).not.toHaveProperty('columns');
     expect(structuredContent['next']).toMatch(/SQL that does not run break/);
     expect(structuredContent['next']).toMatch(/result columns could not be compared/);
   });
 
+  it('says which version is older, and where columns are in another order', async () => {
+    const back = await compare({ from: 'latest', to: 'production' });
+    expect(back.structuredContent).toMatchObject({ verdict: 'breaks callers', to_is: 'older' });
+    const query = 'SELECT total, _id\nFROM shop.orders\nWHERE total > :min';
+    const sql = { query, default_parameters: [{ name: 'min', type: 'int', value: '10' }] };
+    const moved = await compare({ from: 'production', sql });
+    expect(moved.structuredContent).toMatchObject({ verdict: 'compatible', columns_in_order: ['total', '_id'] });
+    expect(moved.structuredContent).not.toHaveProperty('to_is');
+  });
+
   it('says where nothing differs', async () => {
     const { structuredContent } = await compare({ from: versions.first, to: 'production' });
-    expect(structuredContent).toMatchObject({ same: true });
+    expect(structuredContent).toMatchObject({ verdict: 'same' });
     expect(structuredContent).not.toHaveProperty('next');
   });
 
@@ -133,7 +145,7 @@ describe('compare_lambda_versions', () => {
   it('names the nearest tag, version and lambda', async () => {
     const mistyped = await compare({ from: 'prodction', to: 'latest' });
     expect(JSON.stringify(mistyped.structuredContent)).toMatch(/did.you.mean.{1,5}production/i);
-    const other = await compare({ queryLambda: 'bgi', to: 'latest' });
+    const other = await compare({ lambda: 'bgi', to: 'latest' });
     expect(JSON.stringify(other.structuredContent)).toMatch(/did.you.mean.{1,5}big/i);
     const unknown = await compare({ from: '0123456789abcdef', to: 'latest' });
     expect(unknown.structuredContent.error?.code).toBe('not_found');
