@@ -138,7 +138,7 @@ function columnTexts({ columns, assumed }: Extract<LambdaColumns, { kind: 'found
 }
 
 const CHANGED_NEXT =
-  'Its version may be another one since this server started, with other parameters: list_lambda_tags shows it where that tool is offered. A restart of this server lists the tool anew.';
+  'The tag is on another version since this server started, with another parameter, which this tool takes once the server is started anew. Until then execute_lambda_tag, where it is offered, takes any.';
 const GONE_NEXT =
   'The lambda was deleted or has lost its tag since this server started; the tool goes with the next start. A human can tag a version again.';
 
@@ -172,8 +172,11 @@ function toolOf(
       const response = await client.executeLambdaTag(call, { signal, keepResult: BUDGET.rowsMax });
       return presentQuery({ client, signal }, response, BUDGET.rowsMax, ROWS_FETCHED);
     },
-    next: ({ code }) =>
-      code === 'not_found' ? GONE_NEXT : code === 'query_error' || code === 'invalid_input' ? CHANGED_NEXT : undefined,
+    next: ({ code, message }) => {
+      if (code === 'not_found') return GONE_NEXT;
+      // All that the SQL took at the start was checked before.
+      return code === 'query_error' && message.includes('has no value') ? CHANGED_NEXT : undefined;
+    },
     nearest: async () => [],
   };
 }
